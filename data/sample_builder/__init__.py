@@ -1,0 +1,1 @@
+"""Builds the sample knowledge base from the texts in ``data/source``."""

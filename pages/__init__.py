@@ -1,0 +1,1 @@
+"""The dashboard: layout and words. What is retrieved, measured and answered comes from ``rag``."""

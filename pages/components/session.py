@@ -1,0 +1,31 @@
+"""The workspace that all pages share, and the knowledge base that this visitor looks at."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from rag import KnowledgeBase, NotFound, Workspace
+
+BASE = "kb"  # state key of the picker and name of the URL's parameter
+
+
+@st.cache_resource(show_spinner=False)
+def workspace() -> Workspace:
+    """The one workspace of this process, with the sample queued at the first start."""
+    opened = Workspace.from_env()
+    opened.welcome()
+    return opened
+
+
+def start_work() -> None:
+    """Starts the worker, once; after the first page is drawn, so that it need not share."""
+    workspace().jobs.start()
+
+
+def base() -> KnowledgeBase:
+    """The chosen knowledge base, else the first. Raises NotFound where there is none at all."""
+    names = [info.name for info in workspace().bases()]
+    if not names:
+        raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
+    chosen = st.session_state.get(BASE)
+    return workspace().base(chosen if chosen in names else names[0])

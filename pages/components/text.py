@@ -1,0 +1,74 @@
+"""Text of documents and models, made safe for Streamlit's markdown: every character is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+
+# What Streamlit rewrites after markdown is parsed, where a backslash is of no help: shortcodes and
+# icons (:smile:, :material/home:), addresses and mail addresses, and signs like "->" and "--".
+_REWRITTEN = re.compile(
+    r":(?=[\w+/-]+:)|(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@\w)|(?<=[<~>-])(?=[->=])"
+)
+_JOINER = "\u2060"  # invisible, without width, and keeps the neighbours on one line
+
+Span = tuple[int, int]
+
+
+def plain(text: str) -> str:
+    """``text`` on one line, as markdown that shows exactly its words."""
+    return _escape(" ".join(text.split()))
+
+
+def lines(text: str) -> str:
+    """``text`` with its line breaks and paragraphs, as markdown that shows exactly its words."""
+    return marked(text, ())
+
+
+def marked(text: str, spans: Iterable[Span], directive: str = "orange-background") -> str:
+    """``lines(text)`` with the characters of ``spans`` inside a directive, or bold for "bold"."""
+    return "".join(
+        _drawn(text[start:end], style) for start, end, style in _cut(text, spans, directive)
+    )
+
+
+def tinted(pieces: Sequence[tuple[str, str]]) -> str:
+    """Texts one after the other, each inside its directive ("" for none), as one markdown text."""
+    return "".join(_drawn(text, directive) for text, directive in pieces)
+
+
+def _cut(text: str, spans: Iterable[Span], directive: str) -> list[tuple[int, int, str]]:
+    pieces, last = [], 0
+    for start, end in sorted(spans):
+        start = max(start, last)
+        if end > start:
+            pieces += [(last, start, ""), (start, end, directive)]
+            last = end
+    return [*pieces, (last, len(text), "")]
+
+
+def _drawn(text: str, directive: str) -> str:
+    """A directive may not span paragraphs, and blanks at its edge stay outside of it."""
+    parts = re.split(r"(\s*\n\s*)", text)
+    return "".join(_break(part) if "\n" in part else _styled(part, directive) for part in parts)
+
+
+def _break(blank: str) -> str:
+    return "\n\n" if blank.count("\n") > 1 else "  \n"
+
+
+def _styled(line: str, directive: str) -> str:
+    words = line.strip()
+    if not words or not directive:
+        return _escape(line)
+    before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+    inner = _escape(words)
+    styled = f"**{inner}**" if directive == "bold" else f":{directive}[{inner}]"
+    return f"{before}{styled}{after}"
+
+
+def _escape(text: str) -> str:
+    kept = _REWRITTEN.sub(lambda found: found.group() + _JOINER, text)
+    return _PUNCTUATION.sub(r"\\\1", kept)

@@ -1,0 +1,121 @@
+"""A retrieval in full: its stages, the words that matched, the prompt."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.text import plain
+from rag import Explanation, Hit, KnowledgeBase, Recipe, Trace
+
+VIEW = "view"
+VIEWS = ["Stages", "Terms", "Prompt"]
+
+
+def trace_details(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
+    """Draws the chosen one of three views."""
+    view = st.segmented_control(
+        "Details",
+        VIEWS,
+        key=VIEW,
+        default=VIEWS[0],
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    if view == "Terms":
+        _terms(base, trace, recipe, selected)
+    elif view == "Prompt":
+        _prompt(base, trace, recipe)
+    else:
+        _stages(trace)
+
+
+def _stages(trace: Trace) -> None:
+    rows = [
+        {
+            "stage": stage.name.replace("_", "-"),
+            "taken": stage.taken,
+            "given": stage.given,
+            "dropped": len(stage.dropped),
+            "milliseconds": stage.seconds * 1000,
+            "note": stage.note,
+        }
+        for stage in trace.stages
+    ]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config={
+            "milliseconds": st.column_config.NumberColumn("ms", format="%.1f"),
+            "note": st.column_config.TextColumn("note", width="large"),
+        },
+    )
+    st.caption(f"{trace.seconds * 1000:.0f} ms from question to results.")
+
+
+def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
+    if selected is None:
+        st.caption("Select a passage to see which words of the question it has.")
+        return
+    found = base.explain_words(selected.chunk.key, trace, recipe)
+    st.markdown(
+        f"{plain(selected.document)}, rank {selected.rank}: BM25 **{found.score:.2f}**"
+        + ("" if recipe.search.mode != "dense" else " :gray[· not used: the mode is dense]")
+    )
+    st.dataframe(
+        _term_rows(found),
+        hide_index=True,
+        column_config={
+            "contribution": st.column_config.ProgressColumn(
+                "adds to the score",
+                format="%.2f",
+                min_value=0.0,
+                max_value=max((match.contribution for match in found.matches), default=1.0),
+            ),
+            "rarity": st.column_config.NumberColumn(
+                "rarity (idf)", format="%.2f", help="Words that few passages have count more."
+            ),
+        },
+    )
+    words = f"{found.length} words of {found.average_length:.0f} on average"
+    st.caption(
+        f"{words}: lengths count {found.length_factor:.2f}-fold (k1 {found.k1}, b {found.b})."
+    )
+
+
+def _term_rows(found: Explanation) -> list[dict[str, object]]:
+    matched = [
+        {
+            "word": match.term,
+            "in the passage": match.matched,
+            "match": match.kind,
+            "times": match.tf,
+            "passages with it": match.passages,
+            "rarity": match.idf,
+            "contribution": match.contribution,
+        }
+        for match in sorted(found.matches, key=lambda match: -match.contribution)
+    ]
+    missing = [
+        {
+            "word": word,
+            "in the passage": "–",
+            "match": "missing",
+            "times": 0,
+            "passages with it": None,
+            "rarity": None,
+            "contribution": 0.0,
+        }
+        for word in found.unmatched
+    ]
+    return [*matched, *missing]
+
+
+def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
+    text = base.prompt(trace)
+    tokens = base.count_tokens(text, recipe)
+    st.caption(
+        f"{tokens:,} tokens, of which passages may fill {recipe.answer.context_tokens:,}. "
+        "A language model gets exactly this; quotes need no prompt."
+    )
+    st.code(text, language=None, wrap_lines=True, height=420)

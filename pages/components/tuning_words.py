@@ -1,0 +1,94 @@
+"""What the curves of the tuning page say, in a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rag import Comparison
+
+_NEGLIGIBLE = 0.0005  # below that, three decimals show no difference
+_WANTED_REFUSALS = 0.9
+ANSWERED, REFUSED = "Questions answered", "Rightly refused"
+
+
+def threshold_takeaway(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None
+) -> str:
+    """What it costs to refuse nearly all that should be refused."""
+    answered, refused = lines.get(ANSWERED), lines.get(REFUSED)
+    if answered is None or refused is None:
+        recall = next(row for label, row in lines.items() if label.startswith("Recall"))
+        least = max(recall) - 0.01
+        last = max(value for value, height in zip(x, recall, strict=True) if height >= least)
+        return f"Recall stays within a point of its best up to {last:.2f}{_now(now)}."
+    aim = min(_WANTED_REFUSALS, max(refused))
+    at = next(place for place, share in enumerate(refused) if share >= aim)
+    said = (
+        f"Refusing {refused[at]:.0%} of what the documents do not answer takes {x[at]:.2f}, "
+        f"which still answers {answered[at]:.0%} of what they do"
+    )
+    return f"{said}{_now(now)}."
+
+
+def _now(now: float | None) -> str:
+    return "; now it is off" if now is None else f"; now it is {now:.2f}"
+
+
+def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> str:
+    """Where nDCG@10 peaks, and whether that is more than noise."""
+    if best is None or best.difference < _NEGLIGIBLE:
+        return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
+    said = f"nDCG@10 peaks at {name} {at:.2f}: {best.difference:+.3f}"
+    if best.verdict == "better":
+        return (
+            f"{said}, more than noise against the present {now:.2f}, on the questions it was "
+            "picked on. Search all checks it on others."
+        )
+    return f"{said}; within noise of the present {now:.2f}."
+
+
+def depth_takeaway(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: int, budget: int
+) -> str:
+    """What more passages would bring, and what they would cost."""
+    if now > len(x):
+        return f"The first {len(x)} passages hold {lines['Recall'][-1]:.0%} of what is relevant."
+    more = min(2 * now, len(x))
+    recall, tokens = lines["Recall"], lines["tokens"]
+    said = (
+        f"The first {now} hold {recall[now - 1]:.0%} of what is relevant in "
+        f"{tokens[now - 1]:,.0f} tokens"
+    )
+    if more == now:
+        return f"{said}."
+    full = " That is over the context budget." if tokens[more - 1] > budget else ""
+    return f"{said}; {more} would hold {recall[more - 1]:.0%} in {tokens[more - 1]:,.0f}.{full}"
+
+
+def heat_takeaway(
+    weights: Sequence[float],
+    thresholds: Sequence[float],
+    scores: Sequence[Sequence[float]],
+    now: float,
+) -> str:
+    """Where the map is brightest."""
+    table = np.array(scores)
+    row, column = (int(place) for place in np.unravel_index(int(table.argmax()), table.shape))
+    gain = float(table[row, column]) - now
+    at = f"weight {weights[row]:.2f} and threshold {thresholds[column]:.2f}"
+    if gain < _NEGLIGIBLE:
+        return "No place on the map is better than the present one."
+    return f"The brightest place is {at}: {gain:+.3f} against the present one, marked."
+
+
+def front_takeaway(now: tuple[float, float], best: tuple[float, float] | None, what: str) -> str:
+    """What the front has that is cheaper than (tokens, quality) of the present recipe."""
+    if best is None or best[0] > now[0] * 0.98:
+        return "Nothing here is as good as the present recipe and cheaper."
+    return (
+        f"As good for {1 - best[0] / now[0]:.0%} less context: {what} "
+        f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
+        f"instead of {now[1]:.3f})."
+    )

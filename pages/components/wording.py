@@ -1,0 +1,62 @@
+"""Figures in words, the same on every page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rag import IndexRecipe, Trace
+
+_TYPES = {
+    "application/pdf": "PDF",
+    "text/plain": "Text",
+    "text/markdown": "Markdown",
+    "text/html": "Web page",
+    "text/csv": "Table",
+    "text/tab-separated-values": "Table",
+    "application/json": "JSON",
+    "application/x-ndjson": "JSON",
+}
+_OFFICE = {"wordprocessingml": "Word", "presentationml": "Slides", "spreadsheetml": "Sheet"}
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 passage``, ``1,240 passages``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """``40 s``, ``3 min``, ``1 h 20 min``; never a false precision."""
+    if seconds < 1:
+        return "1 s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def ago(moment: datetime) -> str:
+    """How long ago a moment in UTC was: ``just now``, ``5 min ago``, else its date."""
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    if seconds < 60:
+        return "just now"
+    return f"{duration(seconds)} ago" if seconds < 86_400 else f"on {moment:%Y-%m-%d}"
+
+
+def kind(media_type: str) -> str:
+    """A media type as people call it."""
+    office = next((name for part, name in _OFFICE.items() if part in media_type), None)
+    return office or _TYPES.get(media_type) or media_type.partition("/")[2]
+
+
+def relevance(trace: Trace) -> str:
+    """What the threshold of a retrieval is compared with, as people call it."""
+    return "similarity" if trace.relevance == "cosine" else "probability"
+
+
+def cut(recipe: IndexRecipe) -> str:
+    """How a recipe cuts documents: ``recursive, 200 tokens, overlap 20``."""
+    if recipe.chunker == "whole":
+        return "whole documents"
+    overlap = f", overlap {recipe.chunk_overlap}" if recipe.chunk_overlap else ""
+    return f"{recipe.chunker}, {recipe.chunk_size} {recipe.chunk_unit}{overlap}"

@@ -1,0 +1,96 @@
+"""The frame around every page: tab title, logo, navigation, sidebar. Streamlit runs it first."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components import recipe_state
+from pages.components.guard import guard
+from pages.components.session import start_work
+from pages.components.sidebar import sidebar
+
+ASSETS = Path(__file__).parent / "assets"
+
+DOCUMENTS = st.Page(
+    "upload.py",
+    title="Documents",
+    icon=":material/library_books:",
+    help="What the knowledge base holds and how it was cut: add files, addresses or text, "
+    "preview the passages, follow index builds.",
+)
+CHAT = st.Page(
+    "chat.py",
+    title="Chat",
+    icon=":material/forum:",
+    help="Ask the knowledge base. Answers cite their passages, and each passage opens in its "
+    "document.",
+)
+INSPECTOR = st.Page(
+    "inspector.py",
+    title="Inspector",
+    icon=":material/troubleshoot:",
+    help="Why these passages and not those: every candidate of one question, stage by stage. "
+    "Label what is relevant here.",
+)
+METRICS = st.Page(
+    "metrics.py",
+    title="Metrics",
+    icon=":material/monitoring:",
+    help="How good retrieval is on a question set: precision, recall, MRR and nDCG with "
+    "intervals, and the questions that fail.",
+)
+TUNING = st.Page(
+    "tuning.py",
+    title="Tuning",
+    icon=":material/tune:",
+    help="What to change: figures and curves that follow the sliders, the best recipe of a grid "
+    "checked on held-out questions, and a threshold from labels.",
+)
+RUNS = st.Page(
+    "runs.py",
+    title="Runs",
+    icon=":material/leaderboard:",
+    help="Is it better than before: every evaluation kept, compared question by question, with "
+    "a report to take away.",
+)
+SETTINGS = st.Page(
+    "settings.py",
+    title="Settings",
+    icon=":material/settings:",
+    help="Model providers, keys and where the data is kept.",
+)
+
+
+def open_chat() -> None:
+    """The root address: sends the visitor to Chat and keeps the query string."""
+    # A default page is served at the root only. Sending visitors on gives every page, Chat too,
+    # an address of its own that can be shared.
+    names = st.query_params
+    st.switch_page(CHAT, query_params=[(name, names.get_all(name)) for name in names])
+
+
+HOME = st.Page(open_chat, title="Touchstone", default=True, visibility="hidden")
+
+st.set_page_config(
+    page_title="Touchstone",
+    page_icon=str(ASSETS / "mark.svg"),
+    layout="wide",
+    initial_sidebar_state="auto",
+)
+st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
+current = st.navigation(
+    {
+        "": [HOME],
+        "Build": [DOCUMENTS],
+        "Ask": [CHAT],
+        "Understand": [INSPECTOR],
+        "Measure": [METRICS, TUNING, RUNS],
+        "Settings": [SETTINGS],
+    }
+)
+if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
+    recipe_state.enter(current.url_path)
+    sidebar()
+current.run()
+with guard():
+    start_work()

@@ -1,0 +1,166 @@
+"""Why these passages, and not those?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components import retrieval
+from pages.components.candidate_chart import candidate_chart, clicked
+from pages.components.candidates import Candidate, at_step, candidates
+from pages.components.evidence_dialog import evidence_button
+from pages.components.funnel import choose, funnel
+from pages.components.grading import Grading, grading_bar
+from pages.components.guard import guard
+from pages.components.hit_cards import Evidence, hit_cards
+from pages.components.recipe_panel import recipe_panel, what_it_means
+from pages.components.session import base as chosen_base
+from pages.components.source_view import Place, forget_walk, source_view
+from pages.components.text import plain
+from pages.components.trace_details import trace_details
+from rag import Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
+
+QUESTION = "q"
+PASSAGE = "passage"  # the URL's parameter: the passage that is open
+HEIGHT = 720
+
+
+def main() -> None:
+    """The page."""
+    base = chosen_base()
+    st.title("Inspector")
+    left, right = st.columns([3, 1], gap="medium")
+    with left:
+        question = _question(base)
+    with right.container(border=True):
+        recipe = recipe_panel(base, explain=lambda recipe: _meaning(base, question, recipe))
+    if not question.strip():
+        with left:
+            _welcome(base)
+        return
+    with guard():
+        trace = retrieval.search(base, question, recipe)
+        _evidence(base, trace, recipe, left)
+
+
+def _meaning(base: KnowledgeBase, question: str, recipe: Recipe) -> str:
+    """The threshold in terms of this question; a search that fails says so further down."""
+    try:
+        return what_it_means(retrieval.search(base, question, recipe)) if question.strip() else ""
+    except TouchstoneError:
+        return ""
+
+
+def _question(base: KnowledgeBase) -> str:
+    text = st.text_input(
+        "Question",
+        key=QUESTION,
+        bind="query-params",
+        placeholder="How long may unused leave be carried over?",
+        icon=":material/search:",
+    )
+    found = retrieval.suggestions(base)
+    if found:
+        st.pills(
+            "Suggestions",
+            found,
+            key="inspector_suggestion",
+            format_func=plain,
+            on_change=_suggest,
+            label_visibility="collapsed",
+        )
+    return text or ""
+
+
+def _suggest() -> None:
+    text = st.session_state["inspector_suggestion"]
+    if text:
+        st.session_state[QUESTION] = text
+        st.query_params.pop(PASSAGE, None)
+        choose("")
+        forget_walk()
+
+
+def _welcome(base: KnowledgeBase) -> None:
+    if not retrieval.is_empty(base):
+        st.markdown(
+            "Ask one question and follow every passage from candidate to prompt: who found it, "
+            "how it was scored, and which cut dropped it."
+        )
+    else:
+        st.markdown("There is nothing to search yet.")
+        st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
+
+
+def _evidence(
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
+) -> None:
+    found = candidates(trace)
+    selected = _selected(found)
+    with top:
+        step = funnel(trace)
+        picture = st.container()
+    grading = grading_bar(base, trace.question, recipe)
+    with picture:
+        candidate_chart(
+            trace, found, selected.chunk.key if selected else None, grading.known.grades
+        )
+    if not found:
+        st.info("No candidates: nothing in the knowledge base has these words.")
+        return
+    _cards_and_source(recipe, grading, trace, at_step(found, step), selected)
+    trace_details(base, trace, recipe, selected)
+
+
+def _cards_and_source(
+    recipe: Recipe,
+    grading: Grading,
+    trace: Trace,
+    shown: Sequence[Candidate],
+    selected: Hit | None,
+) -> None:
+    base = grading.base
+    evidence = Evidence(
+        trace=trace,
+        shares=base.shares(trace, recipe),
+        spans=base.word_finder(trace, recipe),
+        select=_select,
+        selected=selected.chunk.key if selected else None,
+        grade=grading.buttons,
+    )
+    cards, source = st.columns(2, gap="medium")
+    with cards.container(height=HEIGHT, border=False):
+        hit_cards(shown, evidence)
+    if selected is not None:
+        with source, guard():
+            chunk = selected.chunk
+            place = Place(chunk.document_id, chunk.start, chunk.end)
+            source_view(base, recipe, place, HEIGHT - 110)
+            evidence_button(grading, selected)
+
+
+def _selected(found: Sequence[Candidate]) -> Hit | None:
+    """The passage of the point that was clicked last, else the one in the URL, else the best."""
+    _follow_click()
+    wanted = st.query_params.get(PASSAGE, "")
+    for each in found:
+        if each.hit.chunk.id == wanted:
+            return each.hit
+    return found[0].hit if found else None
+
+
+def _follow_click() -> None:
+    key = clicked()
+    if key is not None and st.session_state.get("inspector_clicked") != key:
+        _select(f"{key:016x}")
+    st.session_state["inspector_clicked"] = key
+
+
+def _select(chunk_id: str) -> None:
+    st.query_params[PASSAGE] = chunk_id
+    forget_walk()
+
+
+with guard():
+    main()

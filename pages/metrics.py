@@ -1,0 +1,169 @@
+"""How good is retrieval?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components import question_sets
+from pages.components.documents_add import sample_button
+from pages.components.failures_table import failures_table
+from pages.components.guard import guard
+from pages.components.jobs_view import active, loading_note
+from pages.components.judging import judge_button
+from pages.components.metric_cards import cards, comparison, figures_table
+from pages.components.metric_charts import against_k, first_ranks
+from pages.components.recipe_panel import recipe_panel
+from pages.components.session import base as chosen_base
+from pages.components.text import plain
+from pages.components.wording import ago, counted, duration
+from rag import KnowledgeBase, QuestionSet, Recipe, Run
+
+_WANTED = "metrics_wanted"  # an evaluation was asked for and is not stored yet
+
+
+def main() -> None:
+    """The page."""
+    base = chosen_base()
+    loading_note(base.id)
+    sets = base.lab.question_sets()
+    question_sets.settle_set([item.name for item in sets])
+    if not sets:
+        _no_questions(base)
+        return
+    with st.sidebar:
+        recipe = recipe_panel(base)
+    chosen = _question_set(base, sets, recipe)
+    with guard():
+        _results(base, chosen, recipe)
+
+
+def _no_questions(base: KnowledgeBase) -> None:
+    if any("questions" in job.payload for job in active(base.id)):
+        st.markdown("The questions of the sample come in when all its documents are read.")
+        return
+    st.markdown("Figures need questions whose relevant passages are known. Three ways to get them:")
+    sample, file, labels = st.columns(3)
+    with sample.container(border=True, height="stretch"):
+        st.markdown("**Try the sample**")
+        st.caption("Documents of a made-up company with labelled questions.")
+        sample_button("primary")
+    with file.container(border=True, height="stretch"):
+        st.markdown("**Bring your own**")
+        st.caption("A JSONL or CSV file; the dialog has an example of each.")
+        if question_sets.import_button():
+            question_sets.import_dialog(base)
+    with labels.container(border=True, height="stretch"):
+        st.markdown("**Label while you look**")
+        st.caption("Ask a question in the inspector and grade the passages that come back.")
+        st.page_link("inspector.py", label="Open the inspector", icon=":material/troubleshoot:")
+
+
+def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) -> QuestionSet:
+    by_name = {item.name: item for item in sets}
+    picker, action, more = st.columns([5, 2, 2], vertical_alignment="bottom")
+    name = picker.selectbox(
+        "Question set", list(by_name), key=question_sets.SET, bind="query-params"
+    )
+    chosen = by_name[name]
+    with more.popover("Questions", icon=":material/quiz:", width="stretch"):
+        if question_sets.import_button():
+            question_sets.import_dialog(base)
+        question_sets.export_buttons(base, name)
+    unanswerable = chosen.questions - chosen.answerable
+    st.caption(
+        f"{counted(chosen.questions, 'question')}, {unanswerable:,} of them without an answer "
+        f"in the documents. Changed {ago(chosen.changed)}."
+    )
+    question_sets.lost_labels(base, name)
+    action.button(
+        "Evaluate",
+        type="primary",
+        key="metrics_evaluate",
+        icon=":material/play_arrow:",
+        width="stretch",
+        on_click=_want,
+    )
+    with guard():
+        if st.session_state.get(_WANTED):
+            _evaluate(base, name, recipe)
+    return chosen
+
+
+def _want() -> None:
+    st.session_state[_WANTED] = True
+
+
+def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
+    bar = st.progress(0.0, text="Evaluating …")
+
+    def tell(done: int, total: int) -> None:
+        bar.progress(done / total, f"{done:,} of {total:,} questions")
+
+    try:
+        base.lab.evaluate(name, recipe, tell=tell)
+    except Exception:
+        del st.session_state[_WANTED]
+        raise
+    # A rerun in the middle (no Exception) leaves the wish standing, and the next run fulfils it.
+    del st.session_state[_WANTED]
+    bar.empty()
+
+
+def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
+    runs = [run for run in base.lab.runs() if run.question_set == chosen.name]
+    if not runs:
+        st.info(
+            "This set was not evaluated yet. Evaluate asks every question with the recipe of the "
+            "sidebar and keeps the figures as a run.",
+            icon=":material/monitoring:",
+        )
+        return
+    place = next((i for i, run in enumerate(runs) if _same_search(run.recipe, recipe)), 0)
+    run, before = runs[place], runs[place + 1] if place + 1 < len(runs) else None
+    _stale(base, chosen, run, recipe)
+    cards(run, before)
+    st.caption(f"{_about(run)} {comparison(run, before)}")
+    results = base.lab.run_results(run.id)
+    left, right = st.columns(2, gap="large")
+    with left:
+        against_k(run)
+    with right:
+        first_ranks(results)
+    with st.expander("All measures at every k", icon=":material/table:"):
+        figures_table(run)
+    judge_button(base, run)
+    failures_table(base, run, results)
+
+
+def _about(run: Run) -> str:
+    return (
+        f"Run {ago(run.created)}: {counted(run.questions, 'question')}, recipe "
+        f"`{run.recipe.hash[:6]}`, took {duration(run.seconds)}."
+    )
+
+
+def _same_search(one: Recipe, other: Recipe) -> bool:
+    """Whether two recipes retrieve alike; how they answer makes no difference here."""
+    return (one.index, one.search) == (other.index, other.search)
+
+
+def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -> None:
+    """Says what changed since the figures were made."""
+    reasons = []
+    if not _same_search(run.recipe, recipe):
+        reasons.append("the recipe")
+    if run.base_version != base.version():
+        reasons.append("the documents")
+    if run.set_version != chosen.version:
+        reasons.append("the questions")
+    if reasons:
+        st.warning(
+            f"Since this run {plain(' and '.join(reasons))} changed. Evaluate to bring the figures "
+            "up to date.",
+            icon=":material/update:",
+        )
+
+
+st.title("Metrics")
+with guard():
+    main()

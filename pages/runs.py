@@ -1,0 +1,83 @@
+"""Is it better than before?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components import question_sets
+from pages.components.guard import guard
+from pages.components.runs_actions import actions, delete_button
+from pages.components.runs_comparison import comparison
+from pages.components.runs_table import metric_names, rows, table
+from pages.components.session import base as chosen_base
+from rag import KnowledgeBase, LeaderboardRow, Run
+
+
+def main() -> None:
+    """The page."""
+    base = chosen_base()
+    runs = base.lab.runs()
+    names = list(dict.fromkeys(run.question_set for run in runs))
+    question_sets.settle_set(names)
+    if not runs:
+        _no_runs(base)
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Question set", names, key=question_sets.SET, bind="query-params", width=320
+        )
+        mine = [run for run in runs if run.question_set == name]
+        metric = _metric(mine)
+    found = rows(base, name, metric, mine)
+    chosen = table(base, found, metric)
+    _below(base, chosen, found, metric)
+
+
+def _no_runs(base: KnowledgeBase) -> None:
+    st.markdown(
+        "Every evaluation of a recipe is kept here as a run: with its figures, what it retrieved "
+        "for each question, and the recipe to use again. Two runs are enough to compare."
+    )
+    known = bool(base.lab.question_sets())
+    st.page_link(
+        "metrics.py",
+        label="Evaluate a recipe" if known else "Get questions, then evaluate",
+        icon=":material/monitoring:",
+    )
+
+
+def _metric(runs: list[Run]) -> str:
+    names = metric_names(runs)
+    label = st.selectbox("Metric", list(names), key="metric", bind="query-params", width=200)
+    return names[label]
+
+
+def _below(
+    base: KnowledgeBase,
+    chosen: list[LeaderboardRow],
+    found: list[LeaderboardRow],
+    metric: str,
+) -> None:
+    """What follows from the ticked runs."""
+    has_baseline = any(row.is_baseline for row in found)
+    if not chosen:
+        st.caption(
+            "Click a run to use, describe or download it; tick two or more to compare them."
+            + ("" if has_baseline else " Pin the one that the others should be measured against.")
+        )
+        return
+    if len(chosen) == 1:
+        actions(base, chosen[0])
+        if not has_baseline or chosen[0].is_baseline:
+            st.caption("Tick another run to compare the two.")
+            return
+    else:
+        with st.container(horizontal=True):
+            delete_button(base, chosen)
+    with guard():
+        comparison(base, chosen, found, metric)
+
+
+st.title("Runs")
+with guard():
+    main()

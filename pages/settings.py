@@ -1,0 +1,87 @@
+"""Which models answer, and where is the data kept?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.guard import guard
+from pages.components.places import shown_database, size
+from pages.components.providers_view import providers_view
+from pages.components.session import base as chosen_base
+from pages.components.session import workspace
+from pages.components.text import plain
+from pages.components.wording import counted
+from rag import KnowledgeBase, Settings
+
+
+def _storage(settings: Settings) -> None:
+    st.subheader("Where the data is kept", divider="gray")
+    with st.grid(2, min_column_width=320):
+        _fact("Home", str(settings.home), "TOUCHSTONE_HOME", size(settings.home))
+        _fact("Database", shown_database(settings.database_url), "TOUCHSTONE_DATABASE_URL", "")
+        _fact("Largest file", f"{settings.max_upload_mb:,} MB", "TOUCHSTONE_MAX_UPLOAD_MB", "")
+        _fact(
+            "Addresses in the private network",
+            "may be fetched" if settings.allow_private_urls else "are never fetched",
+            "TOUCHSTONE_ALLOW_PRIVATE_URLS",
+            "",
+        )
+
+
+def _fact(label: str, value: str, variable: str, note: str) -> None:
+    with st.container(border=True, gap="xsmall", height="stretch"):
+        st.caption(label)
+        st.markdown(f"**{plain(value)}**")
+        st.caption(f"{note}{' · ' if note else ''}`{variable}`")
+
+
+def _knowledge_base(base: KnowledgeBase) -> None:
+    st.subheader("Knowledge base", divider="gray")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{plain(base.name)}** {_held(base)}", width="stretch")
+        if st.button("Delete", key="settings_delete", icon=":material/delete:"):
+            _confirm_delete(base)
+
+
+def _held(base: KnowledgeBase) -> str:
+    held = (
+        counted(len(base.library.documents(base.recipe().index)), "document"),
+        counted(len(base.library.builds()), "build"),
+        counted(len(base.lab.question_sets()), "question set"),
+        counted(len(base.lab.runs()), "run"),
+    )
+    return ":gray[" + " · ".join(held) + "]"
+
+
+@st.dialog("Delete this knowledge base?", icon=":material/delete:")
+def _confirm_delete(base: KnowledgeBase) -> None:
+    st.markdown(
+        f"**{plain(base.name)}** goes with everything in it, for good: {_held(base)}, all labels "
+        "and conversations."
+    )
+    typed = st.text_input(f"Type {plain(base.name)} to confirm", key="settings_delete_name")
+    if st.button(
+        "Delete for good",
+        key="settings_delete_really",
+        type="primary",
+        disabled=typed.strip() != base.name,
+        on_click=_delete,
+        args=(base.name,),
+    ):
+        st.rerun()
+
+
+def _delete(name: str) -> None:
+    with guard():
+        workspace().delete(name)
+
+
+st.title("Settings")
+with guard():
+    st.subheader("Models", divider="gray")
+    st.caption("Nothing needs to be set: search and quotes work on this machine without a key.")
+    providers_view()
+with guard():
+    _storage(workspace().settings)
+with guard():
+    _knowledge_base(chosen_base())

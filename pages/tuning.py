@@ -1,0 +1,95 @@
+"""What should I change?"""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.components import question_sets, recipe_state
+from pages.components.guard import guard
+from pages.components.jobs_view import loading_note
+from pages.components.recipe_panel import recipe_panel
+from pages.components.session import base as chosen_base
+from pages.components.tuning_bench import bench, meaning, tuner
+from pages.components.tuning_cards import cards
+from pages.components.tuning_curves import curves
+from pages.components.tuning_floor import floor
+from pages.components.tuning_search import search_all
+from pages.components.wording import counted
+from rag import KnowledgeBase, Part, QuestionSet, Recipe, TouchstoneError
+
+EVERYTHING, TUNING = "All questions", "Tuning half"
+
+
+def main() -> None:
+    """The page."""
+    base = chosen_base()
+    loading_note(base.id)
+    sets = base.lab.question_sets()
+    question_sets.settle_set([item.name for item in sets])
+    if not sets:
+        st.markdown("Tuning needs questions whose relevant passages are known.")
+        st.page_link("metrics.py", label="Get questions", icon=":material/monitoring:")
+        return
+    _workbench(base, sets)
+
+
+def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
+    """Sliders left; right whatever follows them."""
+    left, right = st.columns([1, 3], gap="medium")
+    with right:
+        chosen, part = _questions(base, sets)
+        place = st.empty()
+    with left.container(border=True):
+        recipe = recipe_panel(
+            base, explain=lambda recipe: _meaning(base, chosen, recipe, part, place)
+        )
+    with right, guard():
+        found = bench(base, chosen, recipe, part, place)
+        for section in (cards, curves, search_all, floor):
+            with guard():
+                section(found)
+
+
+def _meaning(
+    base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, part: Part, place: DeltaGenerator
+) -> str:
+    """The threshold in terms of the questions; what fails says so further right."""
+    try:
+        return meaning(bench(base, chosen, recipe, part, place))
+    except TouchstoneError:
+        return ""
+
+
+def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSet, Part]:
+    """Which questions count, and how they are split."""
+    by_name = {item.name: item for item in sets}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=320
+        )
+        chosen = by_name[name]
+        measuring = tuner(base, chosen, recipe_state.working(base))
+        if measuring.split is None:
+            st.caption(f"{counted(measuring.questions, 'question')}, too few to be split.")
+            return chosen, "all"
+        choice = st.segmented_control(
+            "Measured on",
+            [EVERYTHING, TUNING],
+            default=EVERYTHING,
+            required=True,
+            key="measured",
+            bind="query-params",
+            help="Whoever tunes on some questions reports on others. The tuning half leaves the "
+            "held-out questions unseen until Search all or Runs reports on them.",
+        )
+    tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
+    st.caption(
+        f"{counted(measuring.questions, 'question')}: {tuning:,} for tuning, {held_out:,} held out."
+    )
+    return chosen, "tuning" if choice == TUNING else "all"
+
+
+st.title("Tuning")
+with guard():
+    main()

@@ -1,0 +1,46 @@
+"""What is in the knowledge base, and how was it cut?"""
+
+import streamlit as st
+
+from pages.components.builds_view import builds_view
+from pages.components.chunk_preview import chunk_preview
+from pages.components.documents_add import add_area, sample_button, upload_status
+from pages.components.documents_table import documents_table
+from pages.components.guard import guard
+from pages.components.session import base
+from pages.components.wording import counted
+from rag import KnowledgeBase
+
+
+def _empty() -> None:
+    st.markdown(
+        "Nothing is in here yet. Drop files below, or load the sample: documents of a made-up "
+        "company with labelled questions, so that every page has something to show."
+    )
+    sample_button("primary")
+
+
+def _documents(held: KnowledgeBase) -> None:
+    recipe = held.recipe().index
+    picked = documents_table(held, recipe)
+    if picked is not None:
+        with guard():
+            chunk_preview(held, picked)
+    with guard():
+        builds_view(held)
+
+
+st.title("Documents")
+with guard():
+    chosen = base()
+    number = len(chosen.library.documents(chosen.recipe().index))
+    if number:
+        st.caption("What is in here, and how was it cut?")
+    else:
+        _empty()
+    add_area(chosen)
+    with guard():
+        upload_status(chosen)
+    if number:
+        st.subheader(counted(number, "document"))
+        _documents(chosen)

@@ -1,0 +1,19 @@
+"""From what was found to what is said: context, prompt, answer, citations."""
+
+from rag.answering.citations import Mention, mentions
+from rag.answering.context import pack, with_context
+from rag.answering.generate import answer
+from rag.answering.prompting import NO_ANSWER, messages, prompt_text
+from rag.answering.stream import AnswerStream
+
+__all__ = [
+    "NO_ANSWER",
+    "AnswerStream",
+    "Mention",
+    "answer",
+    "mentions",
+    "messages",
+    "pack",
+    "prompt_text",
+    "with_context",
+]

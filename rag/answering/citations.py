@@ -1,0 +1,96 @@
+"""Citations in an answer: found, checked against the passages, traced to a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rag.answering.sentences import sentence_spans, statements
+from rag.answering.words import content_words
+from rag.types import Citation, Hit
+
+LONGEST_RANGE = 20
+"""More passages than that nobody cites at once: of a longer range only the ends count."""
+
+_NUMBER = r"\d{1,3}"
+_ITEM = rf"{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?"
+_MENTION = re.compile(rf"\[\s*({_ITEM}(?:\s*[,;]\s*{_ITEM})*)\s*\]")
+_RANGE = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
+_NOT_PROSE = re.compile(
+    r"```.*?(?:```|\Z)"  # fenced code
+    r"|(`+)(?!`).+?(?<!`)\1(?!`)"  # code in a line
+    r"|!?\[[^\[\]]*\]\([^()\s]*(?:\s+\"[^\"]*\")?\)"  # [text](address)
+    r"|^\s*\[[^\[\]]+\]:\s*\S+://\S+",  # [1]: address
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """``text[start:end]`` cites passages by these numbers, in the order written."""
+
+    start: int
+    end: int
+    numbers: tuple[int, ...]
+
+
+def mentions(text: str) -> list[Mention]:
+    """Every ``[1]``, ``[1, 2]`` and ``[1-3]`` outside of code and links."""
+    prose = _NOT_PROSE.sub(lambda match: " " * len(match.group()), text)
+    return [
+        Mention(match.start(), match.end(), tuple(_numbers(match.group(1))))
+        for match in _MENTION.finditer(prose)
+    ]
+
+
+def check(text: str, hits: Sequence[Hit]) -> tuple[tuple[Citation, ...], tuple[int, ...]]:
+    """(citations, unsupported): what ``text`` cites, each number once, by first appearance.
+
+    ``[n]`` stands for ``hits[n - 1]``; numbers without a passage are unsupported. A citation
+    quotes the statement of its passage that shares most words with the citing sentence.
+    """
+    citations: dict[int, Citation] = {}
+    unsupported: dict[int, None] = {}
+    for mention in mentions(text):
+        for number in mention.numbers:
+            if not 1 <= number <= len(hits):
+                unsupported[number] = None
+            elif number not in citations:
+                hit = hits[number - 1]
+                quote = best_quote(_claim(text, mention), hit.chunk.text)
+                citations[number] = Citation(number, hit, quote)
+    return tuple(citations.values()), tuple(unsupported)
+
+
+def best_quote(claim: str, passage: str) -> str:
+    """The words of ``passage`` that support ``claim`` best by Dice's coefficient, or ""."""
+    wanted = content_words(claim)
+    best, quote = 0.0, ""
+    for statement in statements(passage):
+        words = content_words(statement.text)
+        overlap = 2 * len(wanted & words) / max(len(wanted) + len(words), 1)
+        if overlap > best:
+            best, quote = overlap, statement.quote
+    return quote
+
+
+def _numbers(inside: str) -> Iterator[int]:
+    for first, last in _RANGE.findall(inside):
+        low, high = int(first), int(last or first)
+        if low < high <= low + LONGEST_RANGE:
+            yield from range(low, high + 1)
+        else:
+            yield from dict.fromkeys((low, high))
+
+
+def _claim(text: str, mention: Mention) -> str:
+    """The sentence that a mention belongs to: what stands before it, or else behind it."""
+    before = _MENTION.sub(" ", text[: mention.start]).rstrip()
+    paragraph = before.rpartition("\n")[2]
+    if paragraph.strip():
+        start, end = sentence_spans(paragraph)[-1]
+        return paragraph[start:end]
+    behind = _MENTION.sub(" ", text[mention.end :]).strip().partition("\n")[0]
+    spans = sentence_spans(behind)
+    return behind[slice(*spans[0])] if spans else ""

@@ -1,0 +1,67 @@
+"""The prompt of a language model: rules, fenced passages, question. Wording is in ``prompts/``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from rag.types import Hit, Message
+
+NO_ANSWER = "The passages do not answer this question."
+"""What a model is told to reply when the passages do not hold the answer."""
+
+_PROMPTS = Path(__file__).parent / "prompts"
+_FENCE = re.compile(r"<(?=[\s/]*passage)", re.IGNORECASE)
+_WORDS = re.compile(r"\w+")
+
+
+def messages(question: str, hits: Sequence[Hit]) -> list[Message]:
+    """The messages that ask a model to answer ``question`` from ``hits``, numbered from 1."""
+    passages = "\n\n".join(_fenced(n, hit) for n, hit in enumerate(hits, start=1))
+    return [
+        Message("system", _filled("grounded.txt", no_answer=NO_ANSWER)),
+        Message("user", _filled("question.txt", passages=passages, question=_unfenced(question))),
+    ]
+
+
+def prompt_text(question: str, hits: Sequence[Hit]) -> str:
+    """The same prompt as text for people: every word that a model would get."""
+    return "\n\n".join(
+        f"[{message.role}]\n{message.content}" for message in messages(question, hits)
+    )
+
+
+def says_no_answer(text: str) -> bool:
+    """Whether a reply is the one that was asked for when passages hold no answer.
+
+    Case, punctuation and what surrounds it on the same line do not matter to small models, so
+    they do not matter here; a reply that goes on to explain itself still counts.
+    """
+    said = " ".join(_WORDS.findall(text.casefold()))
+    return said.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
+
+
+def _fenced(number: int, hit: Hit) -> str:
+    attributes = [f'n="{number}"', f'source="{escape(_one_line(hit.document))}"']
+    if hit.chunk.page is not None:
+        attributes.append(f'page="{hit.chunk.page}"')
+    if hit.chunk.heading:
+        attributes.append(f'section="{escape(_one_line(hit.chunk.heading))}"')
+    return f"<passage {' '.join(attributes)}>\n{_unfenced(hit.chunk.text)}\n</passage>"
+
+
+def _unfenced(text: str) -> str:
+    """``text`` without anything that could be read as the beginning or end of a fence."""
+    return _FENCE.sub("&lt;", text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _filled(name: str, **values: str) -> str:
+    """A prompt file with its places filled in; braces inside the values stay as they are."""
+    template = (_PROMPTS / name).read_text(encoding="utf-8").strip()
+    return re.sub(r"\{(\w+)\}", lambda place: values[place.group(1)], template)

@@ -1,0 +1,32 @@
+"""What is said when nothing relevant was found: so, and what came nearest."""
+
+from __future__ import annotations
+
+from rag.types import Dropped, Trace
+
+NEAREST = 3
+
+
+def refusal(trace: Trace) -> tuple[str, str]:
+    """(text, note) for a trace without passages to answer from. No model is asked."""
+    if trace.passages == 0:
+        return "There is nothing to search yet: no document has been indexed.", "no passages"
+    stage = trace.stage("threshold")
+    misses = sorted(
+        stage.dropped if stage else (), key=lambda drop: (-drop.hit.relevance, drop.hit.chunk.key)
+    )
+    if trace.threshold is None or not misses:
+        return "Nothing was found for this question.", "no passage was found"
+    lines = "\n".join(_miss(drop, trace.threshold) for drop in misses[:NEAREST])
+    text = (
+        "Nothing relevant enough was found for this question. The nearest passages are below the "
+        f"threshold of {trace.threshold:.2f}:\n\n{lines}"
+    )
+    return text, f"no passage reaches the threshold of {trace.threshold:.2f}"
+
+
+def _miss(drop: Dropped, threshold: float) -> str:
+    hit = drop.hit
+    where = hit.document if hit.chunk.page is None else f"{hit.document}, page {hit.chunk.page}"
+    short = threshold - hit.relevance
+    return f"- {where}: relevance {hit.relevance:.3f}, {short:.3f} below"

@@ -1,0 +1,213 @@
+"""What an experiment bundle holds, as checked values. The shapes are a contract.
+
+::
+
+    recipe.json        the recipe
+    questions.jsonl    questions with their labels, as ``export-questions`` writes them
+    results.json       metrics, and per question metrics and ranking
+    documents.json     names, ids (SHA-256), sizes, hashes of the extracted texts
+    environment.json   the format of the bundle, code, packages, machine
+    calibration.json   only where the threshold is a probability: how it was learned
+    README.txt         how to import it
+    texts/ID.json      only with documents: the extracted text
+    files/ID           only with documents: the original file, where there is one
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rag.errors import InvalidFile, InvalidInput
+from rag.limits import as_fitted
+from rag.storage.calibrations import CalibrationRow
+from rag.storage.runs import QuestionResult, Run
+from rag.types import Document, Heading, Page
+
+FORMAT = 1
+RECIPE = "recipe.json"
+QUESTIONS = "questions.jsonl"
+RESULTS = "results.json"
+DOCUMENTS = "documents.json"
+ENVIRONMENT = "environment.json"
+CALIBRATION = "calibration.json"
+README = "README.txt"
+PARTS = (RECIPE, QUESTIONS, RESULTS, DOCUMENTS, ENVIRONMENT, CALIBRATION, README)
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Cutoff = Annotated[int, Field(ge=1, le=1000)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class Result(_Part):
+    """One question of the run; ``ranking`` holds (id, score, grade), best first."""
+
+    id: str
+    question: str
+    metrics: Mapping[str, float]
+    ranking: tuple[tuple[str, float, int], ...]
+    first_relevant: int | None
+    found: int
+    relevant: int
+
+    @classmethod
+    def of(cls, item: QuestionResult) -> Result:
+        """The part of a stored result that another machine should reproduce."""
+        return cls(
+            id=item.question_id,
+            question=item.text,
+            metrics=item.metrics,
+            ranking=item.ranking,
+            first_relevant=item.first_relevant,
+            found=item.found,
+            relevant=item.relevant,
+        )
+
+
+class Results(_Part):
+    """``results.json``."""
+
+    run: str
+    knowledge_base: str
+    set: str
+    set_version: int
+    created: str
+    note: str = ""
+    tags: tuple[str, ...] = ()
+    cutoffs: tuple[Cutoff, ...] = Field(min_length=1)
+    metrics: Mapping[str, float]
+    per_question: tuple[Result, ...]
+
+
+class DocumentEntry(_Part):
+    """A document of ``documents.json``; ``bytes`` is None where there was no file."""
+
+    id: Sha256
+    name: str = Field(min_length=1)
+    source: str = ""
+    media_type: str = "text/plain"
+    bytes: int | None = None
+    characters: int = Field(ge=0)
+    text_sha256: Sha256
+
+
+class Documents(_Part):
+    """``documents.json``; ``hash`` is that of the sorted ids, which a run carries too."""
+
+    hash: Sha256
+    documents: tuple[DocumentEntry, ...]
+
+
+class Environment(_Part):
+    """``environment.json``."""
+
+    format: int
+    made_with: Mapping[str, str]
+
+
+class Learned(_Part):
+    """``calibration.json``: a stored calibration."""
+
+    question_set: str
+    set_version: int
+    questions: int
+    model: Mapping[str, Any]
+    quality: Mapping[str, Any]
+    threshold: float | None
+    created: datetime
+
+    @classmethod
+    def of(cls, row: CalibrationRow) -> Learned:
+        """As it is stored."""
+        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+
+    def row(self) -> CalibrationRow:
+        """To be stored again. Raises InvalidFile for what no calibration is."""
+        row = CalibrationRow(**self.model_dump())
+        try:
+            as_fitted(row)
+        except (InvalidInput, KeyError, TypeError, ValueError) as error:
+            raise InvalidFile(f"{CALIBRATION} of the bundle is damaged.") from error
+        return row
+
+
+class Text(_Part):
+    """``texts/ID.json``: an extracted text. Pages are (number, start, end)."""
+
+    text: str
+    pages: tuple[tuple[int, int, int], ...] = ()
+    headings: tuple[tuple[int, int, str], ...] = ()
+    metadata: Mapping[str, str] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Document) -> Text:
+        """The text of a document with what was found in it."""
+        return cls(
+            text=document.text,
+            pages=tuple((page.number, page.start, page.end) for page in document.pages),
+            headings=tuple(tuple(asdict(each).values()) for each in document.headings),
+            metadata=document.metadata,
+        )
+
+    def document(self, entry: DocumentEntry) -> Document:
+        """The document again."""
+        return Document(
+            id=entry.id,
+            name=entry.name,
+            source=entry.source,
+            media_type=entry.media_type,
+            text=self.text,
+            pages=tuple(Page(*each) for each in self.pages),
+            headings=tuple(Heading(*each) for each in self.headings),
+            metadata=self.metadata,
+        )
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether pages and headings are in order and within the text."""
+        ends = [0, *(place for _, start, end in self.pages for place in (start, end))]
+        starts = [0, *(start for start, _, _ in self.headings)]
+        return all(each == sorted(each) and each[-1] <= len(self.text) for each in (ends, starts))
+
+
+def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:
+    """``results.json`` of a stored run."""
+    depths = {int(k) for name in run.metrics for _, at, k in [name.partition("@")] if at}
+    return Results(
+        run=run.id,
+        knowledge_base=base_name,
+        set=run.question_set,
+        set_version=run.set_version,
+        created=run.created.isoformat(),
+        note=run.note,
+        tags=run.tags,
+        cutoffs=tuple(sorted(depths)),
+        metrics=run.metrics,
+        per_question=tuple(Result.of(item) for item in items),
+    )
+
+
+def entry(document: Document, size: int | None) -> DocumentEntry:
+    """How a document is listed."""
+    return DocumentEntry(
+        id=document.id,
+        name=document.name,
+        source=document.source,
+        media_type=document.media_type,
+        bytes=size,
+        characters=len(document.text),
+        text_sha256=text_sha256(document.text),
+    )
+
+
+def text_sha256(text: str) -> str:
+    """SHA-256 of an extracted text: tells whether another reader got the same."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

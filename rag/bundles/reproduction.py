@@ -1,0 +1,145 @@
+"""Whether a run gave, figure by figure, what another machine got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.bundles.contents import Result, Results
+from rag.evaluations import Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A figure that is not the same; ``question`` is "" for a mean, None stands for no figure."""
+
+    question: str
+    metric: str
+    expected: float | None
+    found: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """What became of a bundle on this machine.
+
+    ``figures`` counts the metrics compared, means and per question. ``rankings`` counts the
+    questions, ``rankings_changed`` those that retrieved or graded something else.
+    ``largest_score_gap`` is the largest difference of two scores at the same rank.
+    ``missing`` names documents that were not found, ``read_differently`` those whose extracted
+    text is another. ``environment`` holds what differs: (there, here).
+    """
+
+    base: str
+    question_set: str
+    run: str
+    figures: int
+    deviations: tuple[Deviation, ...]
+    rankings: int
+    rankings_changed: int
+    largest_score_gap: float
+    missing: tuple[str, ...]
+    read_differently: tuple[str, ...]
+    environment: Mapping[str, tuple[str, str]]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every figure and every ranking is the same, to the last digit."""
+        return not (self.deviations or self.rankings_changed or self.missing)
+
+    @property
+    def sentence(self) -> str:
+        """The result in plain English."""
+        if self.exact:
+            return (
+                f"reproduced: all {self.figures:,} figures and {self.rankings:,} rankings are the "
+                "same, to the last digit"
+            )
+        reasons = []
+        if self.missing:
+            reasons.append(f"{len(self.missing):,} documents are missing")
+        if self.read_differently:
+            reasons.append(f"{len(self.read_differently):,} documents were read differently")
+        because = f" ({'; '.join(reasons)})" if reasons else ""
+        return (
+            f"not reproduced: {len(self.deviations):,} of {self.figures:,} figures and "
+            f"{self.rankings_changed:,} of {self.rankings:,} rankings differ{because}"
+        )
+
+
+def compared(
+    base: str,
+    expected: Results,
+    made_with: Mapping[str, str],
+    found: Evaluation,
+    missing: Sequence[str] = (),
+    read_differently: Sequence[str] = (),
+) -> Reproduction:
+    """Every figure of a bundle beside those of the run that repeated it."""
+    here = {item.question_id: Result.of(item) for item in found.results}
+    there = {item.id: item for item in expected.per_question}
+    pairs = [(there.get(name), here.get(name)) for name in dict.fromkeys([*there, *here])]
+    figures = [
+        *_figures("", expected.metrics, found.run.metrics),
+        *(
+            each
+            for one, other in pairs
+            for each in _figures(_name(one, other), _metrics(one), _metrics(other))
+        ),
+    ]
+    return Reproduction(
+        base=base,
+        question_set=found.run.question_set,
+        run=found.run.id,
+        figures=len(figures),
+        deviations=tuple(each for each in figures if each.expected != each.found),
+        rankings=len(pairs),
+        rankings_changed=sum(_changed(one, other) for one, other in pairs),
+        largest_score_gap=max((_gap(one, other) for one, other in pairs), default=0.0),
+        missing=tuple(missing),
+        read_differently=tuple(read_differently),
+        environment=_differing(made_with, found.run.environment),
+    )
+
+
+def _figures(
+    question: str, expected: Mapping[str, float], found: Mapping[str, float]
+) -> Iterator[Deviation]:
+    for metric in dict.fromkeys([*expected, *found]):
+        yield Deviation(question, metric, expected.get(metric), found.get(metric))
+
+
+def _name(one: Result | None, other: Result | None) -> str:
+    present = one or other
+    return present.id if present else ""
+
+
+def _metrics(result: Result | None) -> Mapping[str, float]:
+    return result.metrics if result else {}
+
+
+def _changed(one: Result | None, other: Result | None) -> bool:
+    """Whether something else was retrieved, in another order, or graded differently."""
+    if one is None or other is None:
+        return True
+    return _without_scores(one) != _without_scores(other)
+
+
+def _without_scores(result: Result) -> object:
+    ranking = [(name, grade) for name, _, grade in result.ranking]
+    return ranking, result.first_relevant, result.found, result.relevant
+
+
+def _gap(one: Result | None, other: Result | None) -> float:
+    if one is None or other is None:
+        return 0.0
+    pairs = zip(one.ranking, other.ranking, strict=False)
+    return max((abs(a[1] - b[1]) for a, b in pairs), default=0.0)
+
+
+def _differing(there: Mapping[str, str], here: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    return {
+        name: (there.get(name, ""), here.get(name, ""))
+        for name in dict.fromkeys([*there, *here])
+        if there.get(name) != here.get(name)
+    }

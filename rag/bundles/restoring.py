@@ -1,0 +1,165 @@
+"""Rebuilds a knowledge base from a bundle and measures again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from rag import readers
+from rag.bundles.contents import DocumentEntry, text_sha256
+from rag.bundles.opening import Bundle
+from rag.bundles.reproduction import Reproduction, compared
+from rag.errors import InvalidInput
+from rag.evaluation import beir
+from rag.ingestion import Ingestion
+from rag.knowledge_base import KnowledgeBase
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.storage import builds, calibrations
+from rag.storage.calibrations import CalibrationRow
+from rag.types import Document
+
+_GROUP = 64  # documents stored in one transaction
+_BLOCK = 1 << 20
+_PASTED = "pasted text"
+_CORPUS = "corpus.jsonl"
+
+Tell = Callable[[int, int, str], None]
+"""Hears units done, units in all, and what is done now."""
+
+
+class Restorer:
+    """Fills an empty knowledge base from a bundle."""
+
+    def __init__(self, services: Services, base: KnowledgeBase, tell: Tell) -> None:
+        self._services = services
+        self._base = base
+        self._tell = tell
+
+    def restore(self, bundle: Bundle, folder: Path | None) -> Reproduction:
+        """Adds documents and questions, measures, and compares with what the bundle says.
+
+        Documents come from the bundle, else from files with the same SHA-256 in ``folder`` or among
+        those that this home holds for other knowledge bases. Raises InvalidInput when none is
+        found, UnreadableDocument, ProviderError, InvalidFile.
+        """
+        found = _Sources(folder, bundle.documents) if folder else None
+        missing, changed = self._add_all(bundle, found)
+        lab = self._base.lab
+        lab.import_questions(bundle.results.set, "questions.jsonl", bundle.questions)
+        if bundle.calibration is not None:
+            self._learn(bundle.recipe, bundle.calibration)
+        evaluation = lab.evaluate(
+            bundle.results.set,
+            bundle.recipe,
+            bundle.results.cutoffs,
+            lambda done, total: self._tell(done, total, "measuring"),
+        )
+        lab.set_note(evaluation.run.id, f"Repeats run {bundle.results.run} of a bundle.")
+        return compared(
+            self._base.name, bundle.results, bundle.made_with, evaluation, missing, changed
+        )
+
+    def _learn(self, recipe: Recipe, calibration: CalibrationRow) -> None:
+        with self._services.database.write() as connection:
+            builds.ensure(connection, self._base.id, recipe.index)
+            calibrations.replace(connection, self._base.id, recipe.index.hash, calibration)
+
+    def _add_all(self, bundle: Bundle, found: _Sources | None) -> tuple[list[str], list[str]]:
+        """Names of the documents that are missing, and of those that were read differently."""
+        missing, changed, group = list[str](), list[str](), list[Document]()
+        ingestion = Ingestion(
+            self._services.database, self._base.id, self._services.models.embedder
+        )
+        total = len(bundle.documents)
+        for place, entry in enumerate(bundle.documents):
+            self._tell(place, total, f"adding {entry.name}")
+            document = self._document(bundle, entry, found)
+            if document is None:
+                missing.append(entry.name)
+                continue
+            if text_sha256(document.text) != entry.text_sha256:
+                changed.append(entry.name)
+            group.append(document)
+            if len(group) == _GROUP:
+                ingestion.store(group, _silent)
+                group = []
+        if len(missing) == total:
+            raise InvalidInput(
+                f"None of the {total:,} documents of the bundle is here.",
+                "Name the folder that holds them with --documents, or make the bundle again with "
+                "--with-documents.",
+            )
+        if group:
+            ingestion.store(group, _silent)
+        return missing, changed
+
+    def _document(
+        self, bundle: Bundle, entry: DocumentEntry, found: _Sources | None
+    ) -> Document | None:
+        document = bundle.document(entry)
+        original = bundle.original(entry)
+        if original is not None:
+            self._services.files.put(io.BytesIO(original))
+        elif found is not None and (path := found.file(entry)) is not None:
+            with path.open("rb") as file:
+                self._services.files.put(file)
+        if document is not None:
+            return document
+        stored = self._services.files.path(entry.id)
+        if stored.exists():
+            return self._read(stored, entry)
+        return found.row(entry) if found is not None else None
+
+    def _read(self, path: Path, entry: DocumentEntry) -> Document:
+        if entry.source == _PASTED:
+            text = readers.read_text(path.read_text("utf-8"), entry.name)
+            return replace(text, id=entry.id, source=entry.source)
+        limits = readers.Limits(max_bytes=self._services.settings.max_upload_mb << 20)
+        return readers.read(path, entry.name, source=entry.source, limits=limits)
+
+
+class _Sources:
+    """Files of a folder, and rows of BEIR corpora in it, by SHA-256."""
+
+    def __init__(self, folder: Path, entries: tuple[DocumentEntry, ...]) -> None:
+        if not folder.is_dir():
+            raise InvalidInput(f"{folder} is not a folder.", "Name the folder of the documents.")
+        self._folder = folder
+        sizes = {entry.bytes for entry in entries if entry.bytes is not None}
+        self._files = dict(_hashed(folder, sizes))
+        rows = {entry.id for entry in entries if entry.bytes is None}
+        self._rows: Mapping[str, Document] = dict(_corpus_rows(folder, rows)) if rows else {}
+
+    def file(self, entry: DocumentEntry) -> Path | None:
+        return self._files.get(entry.id)
+
+    def row(self, entry: DocumentEntry) -> Document | None:
+        found = self._rows.get(entry.id)
+        return replace(found, source=entry.source) if found is not None else None
+
+
+def _hashed(folder: Path, sizes: set[int]) -> Iterator[tuple[str, Path]]:
+    """Files with one of the sizes wanted, by the SHA-256 of their bytes."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.stat().st_size in sizes:
+            digest = hashlib.sha256()
+            with path.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+            yield digest.hexdigest(), path
+
+
+def _corpus_rows(folder: Path, wanted: set[str]) -> Iterator[tuple[str, Document]]:
+    for path in sorted(folder.rglob(_CORPUS)):
+        for row in beir.read_documents(path.parent):
+            document = row.document(path.parent.name)
+            if document.id in wanted:
+                yield document.id, document
+
+
+def _silent(_step: str, _done: int, _total: int) -> None:
+    """Progress is told by document."""

@@ -1,0 +1,121 @@
+"""Documents into passages.
+
+``chunks`` is lazy and works in bounded memory, so a document of any size can be cut while its
+passages are embedded. Sizes are tokens as the embedder counts them, or characters. In tokens the
+limit is exact for tokenizers whose counts add up at white space (WordPiece does); a word that alone
+exceeds the limit is cut inside, into pieces that are measured one by one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from rag.chunking.atoms import Scale, read_atoms
+from rag.chunking.spans import Policy, cut
+from rag.recipe import Chunker, IndexRecipe
+from rag.types import Chunk, Document, Tokenizer, chunk_key
+
+__all__ = ["CHUNKERS", "Cutting", "chunks"]
+
+_LONGEST_TITLE = 500
+Span = tuple[int, int]
+_VISIBLE = re.compile(r"\S")
+
+_ANYWHERE = Policy((0,) * 8)
+# Order of preference: paragraphs, lines, sentences, words; among equals the boundary that also ends
+# a sentence, so that a heading is not cut off from the text it announces.
+_STRUCTURE = Policy((0, 1, 2, 3, 4, 5, 4, 5), overlap_from=1)
+_SENTENCES = Policy((0, 2, 1, 2, 2, 2, 2, 2), overlap_from=2, overlap_strict=True)
+
+
+def _everything(document: Document) -> Iterator[Span]:
+    yield 0, len(document.text)
+
+
+def _sections(document: Document) -> Iterator[Span]:
+    """Text from one heading to the next; a heading without own text goes with its first child."""
+    start, last, level, text = 0, 0, 0, document.text
+    for heading in document.headings:
+        own = text[last : min(heading.start, last + _LONGEST_TITLE)].strip()
+        long = heading.start - last >= _LONGEST_TITLE
+        title_only = not long and "\n" not in own and 0 < level < heading.level
+        if long or (own and not title_only):
+            yield start, heading.start
+            start = heading.start
+        last, level = heading.start, heading.level
+    yield start, len(text)
+
+
+def _pages(document: Document) -> Iterator[Span]:
+    bounds = (0, *(page.start for page in document.pages[1:]), len(document.text))
+    yield from itertools.pairwise(bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """One chunker: regions that no passage crosses, what it cuts between, and where it prefers to.
+
+    ``policy`` None leaves the text whole. ``fine`` cuts between tokens (or characters), not words.
+    """
+
+    description: str
+    regions: Callable[[Document], Iterator[Span]]
+    policy: Policy | None
+    fine: bool = False
+    sectioned: bool = False
+    """Every passage lies under one heading, the last one before its end."""
+
+
+CHUNKERS: Mapping[Chunker, Cutting] = MappingProxyType(
+    {
+        "whole": Cutting("the document as one passage", _everything, None),
+        "fixed": Cutting("windows of equal size", _everything, _ANYWHERE, fine=True),
+        "recursive": Cutting("paragraphs, lines, sentences, words", _everything, _STRUCTURE),
+        "sentence": Cutting("whole sentences", _everything, _SENTENCES),
+        "markdown": Cutting("sections under their headings", _sections, _STRUCTURE, sectioned=True),
+        "page": Cutting("pages", _pages, _STRUCTURE),
+    }
+)
+"""Every chunker by its name in a recipe."""
+
+
+def chunks(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> Iterator[Chunk]:
+    """The passages of ``document`` in order, by the chunker, size, overlap and unit of ``recipe``.
+
+    Passages are trimmed of white space, never empty, and hold every visible character. Starts and
+    ends strictly increase; neighbours share at most the overlap, and nothing across pages or
+    sections. A document without pages (or headings) is cut like ``recursive``.
+    """
+    cutting = CHUNKERS[recipe.chunker]
+    for order, (start, end) in enumerate(_spans(document, recipe, tokenizer)):
+        yield Chunk(
+            key=chunk_key(document.id, start, end),
+            document_id=document.id,
+            start=start,
+            end=end,
+            text=document.text[start:end],
+            order=order,
+            heading=document.heading_at(end - 1 if cutting.sectioned else start),
+            page=document.page_at(start),
+        )
+
+
+def _spans(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> Iterator[Span]:
+    cutting = CHUNKERS[recipe.chunker]
+    counted = tokenizer if recipe.chunk_unit == "tokens" else None
+    scale = Scale(recipe.chunk_size, counted, cutting.fine)
+    for start, end in cutting.regions(document):
+        if cutting.policy is None:
+            yield from _trimmed(document.text, start, end)
+        else:
+            atoms = read_atoms(document.text, start, end, scale)
+            yield from cut(atoms, recipe.chunk_size, recipe.chunk_overlap, cutting.policy)
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    if found := _VISIBLE.search(text, start, end):
+        yield found.start(), len(text[:end].rstrip())

@@ -1,0 +1,1 @@
+"""The command line: parser, verbs, and how each result is printed."""

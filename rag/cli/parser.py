@@ -1,0 +1,144 @@
+"""The verbs of the command line and what each takes. A contract: scripts depend on it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser; its subcommands are the verbs."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--home", type=Path, help="where data lives (TOUCHSTONE_HOME)")
+    common.add_argument("--json", action="store_true", help="print one JSON object")
+    recipe = argparse.ArgumentParser(add_help=False)
+    recipe.add_argument("--recipe", type=Path, metavar="FILE", help="a recipe as JSON")
+    recipe.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="override one recipe field, such as search.top_k=10 (repeatable)",
+    )
+    root = argparse.ArgumentParser(
+        prog="python -m rag", description="Retrieval over your documents, with evidence."
+    )
+    verbs = root.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def verb(name: str, text: str, *parents: argparse.ArgumentParser) -> argparse.ArgumentParser:
+        return verbs.add_parser(name, help=text, description=text, parents=[common, *parents])
+
+    verb("demo", "load the sample knowledge base and its questions")
+    each = verb("ingest", "add files, folders and web addresses", recipe)
+    each.add_argument("kb")
+    each.add_argument("source", nargs="+", metavar="PATH|URL")
+    each = verb("import-beir", "import a BEIR folder as documents and a question set", recipe)
+    each.add_argument("kb")
+    each.add_argument("folder", type=Path)
+    each.add_argument("--split", default="test")
+    each = verb("import-questions", "import a question set, or judgements of one")
+    each.add_argument("kb")
+    each.add_argument(
+        "file", type=Path, help="a .jsonl, .csv, .qrels or .txt file, or a BEIR folder or .zip"
+    )
+    each.add_argument("--split", help="which qrels of a BEIR collection (default: test)")
+    each.add_argument("--name", help="name of the set (default: the file's)")
+    each = verb("export-questions", "write a question set")
+    each.add_argument("kb")
+    each.add_argument("set_name", metavar="SET")
+    each.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="a .jsonl, .csv or .qrels file, or a BEIR folder or .zip (default: JSONL to stdout)",
+    )
+    each.add_argument(
+        "--with-documents", action="store_true", help="include the documents in a BEIR collection"
+    )
+    for name, text in (("search", "find passages"), ("ask", "answer with citations")):
+        each = verb(name, text, recipe)
+        each.add_argument("kb")
+        each.add_argument("question")
+    each = verb("evaluate", "measure a recipe on a question set and keep the run", recipe)
+    each.add_argument("kb")
+    each.add_argument("set_name", metavar="SET")
+    each.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
+    _tuning(verb, recipe)
+    verb("runs", "list kept runs").add_argument("kb")
+    each = verb("export-run", "write the rankings of a run as a TREC run file")
+    each.add_argument("kb")
+    each.add_argument("run", metavar="RUN")
+    each.add_argument("-o", "--output", type=Path, required=True, help="the run file")
+    each.add_argument("--qrels", type=Path, help="also write the judgements that fit it")
+    _sharing(verb)
+    verb("schema", "print the JSON Schema of a recipe")
+    each = verb("bench", "print ratios against other libraries, measured side by side")
+    each.add_argument("--data", type=Path, help="folder with BEIR collections")
+    each.add_argument("--only", help="one benchmark by name")
+    return root
+
+
+def _tuning(verb: Callable[..., argparse.ArgumentParser], recipe: argparse.ArgumentParser) -> None:
+    """Verbs that measure many recipes, or hold one against what is demanded."""
+    each = verb("sweep", "measure every recipe of a grid; candidates are fetched once", recipe)
+    each.add_argument("kb")
+    each.add_argument("set_name", metavar="SET")
+    each.add_argument(
+        "--grid", type=Path, required=True, metavar="FILE", help="JSON: field to list of values"
+    )
+    each.add_argument("--k", default="1,3,5,10,20", help="cutoffs, separated by commas")
+    each.add_argument("--by", metavar="METRIC", help="what the best are shown by")
+    each.add_argument(
+        "--verify",
+        type=int,
+        default=0,
+        metavar="N",
+        help="evaluate N of the recipes one by one; exit 1 unless all figures are identical",
+    )
+    each.add_argument(
+        "--as-shown", action="store_true", help="cut rankings at top-k before measuring them"
+    )
+    each.add_argument(
+        "--context", action="store_true", help="also count the tokens of the passages shown"
+    )
+    each = verb("calibrate", "learn P(relevant) from labels, and recommend a threshold", recipe)
+    each.add_argument("kb")
+    each.add_argument("set_name", metavar="SET")
+    each.add_argument(
+        "--precision", type=float, default=0.9, help="wanted share of relevant passages"
+    )
+    each = verb("gate", "exit 1 when a recipe falls short of demands or of a former run", recipe)
+    each.add_argument("kb")
+    each.add_argument("set_name", metavar="SET")
+    each.add_argument(
+        "--min",
+        action="append",
+        default=[],
+        metavar="METRIC=VALUE",
+        help="least mean, such as ndcg@10=0.7 (repeatable)",
+    )
+    each.add_argument("--baseline", metavar="RUN", help="a run that may not be undercut")
+    each.add_argument(
+        "--tolerance", type=float, default=0.0, help="how far below the baseline is allowed"
+    )
+
+
+def _sharing(verb: Callable[..., argparse.ArgumentParser]) -> None:
+    """Verbs that hand a run to others."""
+    each = verb("report", "write a run as one HTML file that opens anywhere")
+    each.add_argument("run", metavar="RUN")
+    each.add_argument("-o", "--output", type=Path, required=True, help="the .html file")
+    each.add_argument("--kb", help="the knowledge base of the run (default: found by the run)")
+    each.add_argument("--baseline", metavar="RUN", help="a run to compare with (default: pinned)")
+    each = verb("bundle", "write a run as a zip that another machine can repeat")
+    each.add_argument("run", metavar="RUN")
+    each.add_argument("-o", "--output", type=Path, required=True, help="the .zip file")
+    each.add_argument("--kb", help="the knowledge base of the run (default: found by the run)")
+    each.add_argument(
+        "--with-documents", action="store_true", help="include the documents themselves"
+    )
+    each = verb("import-bundle", "repeat a bundled run and compare every figure")
+    each.add_argument("file", type=Path)
+    each.add_argument("--kb", help="name of the new knowledge base (default: the bundle's)")
+    each.add_argument("--documents", type=Path, metavar="FOLDER", help="where the documents are")

@@ -1,0 +1,284 @@
+"""Results as JSON for scripts and as text for people. The JSON shapes are a contract."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rag import (
+    Answer,
+    Evaluation,
+    Hit,
+    Interval,
+    JobItem,
+    Jobs,
+    KnowledgeBase,
+    QuestionSet,
+    Run,
+    TouchstoneError,
+    Trace,
+    UnjudgedShare,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One result: the object for ``--json``, and the same for a reader.
+
+    ``passed`` is False where a check failed; the command then ends with exit code 1. ``problem``
+    (message, hint) is what kept it from its purpose; the command then ends with exit code 2.
+    """
+
+    data: Mapping[str, Any]
+    text: str
+    passed: bool = True
+    problem: tuple[str, str] | None = None
+
+
+def follow(jobs: Jobs, job_id: int) -> None:
+    """Does a job, or waits for it, with its progress on standard error. Raises if it failed."""
+    started = time.monotonic()
+    job = jobs.run(job_id, lambda _done, _total, message: _show(message, started))
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    if job.status != "done":
+        raise TouchstoneError(f"{job.title}: {job.message or job.status}")
+
+
+def _show(message: str, started: float) -> None:
+    if sys.stderr.isatty():
+        seconds = time.monotonic() - started
+        print(f"\r\033[K{seconds:5.0f} s  {message[:100]}", end="", file=sys.stderr, flush=True)
+
+
+def working(done: int, total: int, message: str) -> None:
+    """The progress of an import, on standard error."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{done:,} of {total:,} {message[:80]}", end="", file=sys.stderr, flush=True)
+
+
+def progress(done: int, total: int) -> None:
+    """The progress of an evaluation, on standard error."""
+    if sys.stderr.isatty() and (done % 10 == 0 or done == total):
+        print(f"\r\033[K{done} of {total} questions", end="", file=sys.stderr, flush=True)
+
+
+def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
+    rows = [
+        {"name": item.name, "status": item.status, "reason": item.reason, "chunks": item.chunks}
+        for item in items
+    ]
+    lines = [
+        f"{item.status:10} {item.name}"
+        + (f"  {item.chunks} passages" if item.chunks else "")
+        + (f"  {item.reason} {item.hint}".rstrip() if item.reason else "")
+        for item in items
+    ]
+    failed = all(item.status == "failed" for item in items)
+    problem = ("No document could be read.", "Each one's reason is listed.") if failed else None
+    data = {"knowledge_base": base.name, "documents": rows}
+    return Output(data, "\n".join(lines), problem=problem)
+
+
+def imported(base: KnowledgeBase, found: QuestionSet) -> Output:
+    lost = base.lab.lost_labels(found.name)
+    data = {
+        "knowledge_base": base.name,
+        "documents": len(base.library.documents(base.recipe().index)),
+        "set": found.name,
+        "questions": found.questions,
+        "lost_labels": [
+            {"question": question, "document": label.document_name, "quote": label.quote}
+            for question, label in lost
+        ],
+    }
+    text = f"{found.questions} questions in {found.name!r}, {data['documents']} documents"
+    if lost:
+        text += f"; {len(lost)} labels point to text that is not here"
+    return Output(data, text)
+
+
+def exported(content: str, path: Path | None) -> Output:
+    where = str(path) if path else None
+    return Output({"file": where, "content": None if path else content}, where or content.rstrip())
+
+
+def trace(found: Trace) -> Output:
+    data = {
+        "question": found.question,
+        "hits": [_hit(hit) for hit in found.hits],
+        "stages": [
+            {
+                "name": stage.name,
+                "taken": stage.taken,
+                "given": stage.given,
+                "seconds": stage.seconds,
+                "note": stage.note,
+                "dropped": [
+                    {"chunk_id": drop.hit.chunk.id, "reason": drop.reason} for drop in stage.dropped
+                ],
+            }
+            for stage in found.stages
+        ],
+        "threshold": found.threshold,
+        "relevance": found.relevance,
+        "passages": found.passages,
+        "seconds": found.seconds,
+        "recipe": found.recipe,
+    }
+    lines = [_hit_line(hit) for hit in found.hits] or ["Nothing relevant was found."]
+    funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
+    return Output(data, "\n".join([*lines, "", f"{found.passages} passages → {funnel}"]))
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "chunk_id": hit.chunk.id,
+        "document": hit.document,
+        "document_id": hit.chunk.document_id,
+        "page": hit.chunk.page,
+        "heading": hit.chunk.heading,
+        "start": hit.chunk.start,
+        "end": hit.chunk.end,
+        "score": hit.score,
+        "relevance": hit.relevance,
+        "parts": dict(hit.parts),
+        "text": hit.chunk.text,
+    }
+
+
+def _hit_line(hit: Hit) -> str:
+    page = f", page {hit.chunk.page}" if hit.chunk.page else ""
+    snippet = " ".join(hit.chunk.text.split())[:160]
+    return f"{hit.rank:3}  relevance {hit.relevance:.3f}  {hit.document}{page}\n     {snippet}"
+
+
+def answer(given: Answer, error: TouchstoneError | None) -> Output:
+    """``error`` is what stopped the answer; text that came before is one all the same."""
+    data = {
+        "answer": given.text,
+        "citations": [
+            {
+                "n": citation.n,
+                "chunk_id": citation.hit.chunk.id,
+                "document": citation.hit.document,
+                "page": citation.hit.chunk.page,
+                "text": citation.hit.chunk.text,
+                "quote": citation.quote,
+            }
+            for citation in given.citations
+        ],
+        "mode": given.mode,
+        "status": given.status,
+        "note": given.note,
+        "unsupported": list(given.unsupported),
+        "recipe": given.trace.recipe,
+    }
+    lines = [given.text, ""]
+    for citation in given.citations:
+        page = f", page {citation.hit.chunk.page}" if citation.hit.chunk.page else ""
+        lines.append(f"[{citation.n}] {citation.hit.document}{page}")
+    lines.append({"quotes": "(quotes, no language model)"}.get(given.mode, f"({given.mode})"))
+    lines += [given.note] if given.note else []
+    problem = (error.message, error.hint) if error and given.status == "failed" else None
+    return Output(data, "\n".join(lines), problem=problem)
+
+
+def evaluation(
+    found: Evaluation, intervals: Mapping[str, Interval], open_hits: UnjudgedShare | None
+) -> Output:
+    data = {
+        "run": found.run.id,
+        "recipe": found.run.recipe.hash,
+        "set": found.run.question_set,
+        "questions": found.run.questions,
+        "metrics": dict(found.run.metrics),
+        "intervals": {name: list(pair) for name, pair in intervals.items()},
+        "unjudged": asdict(open_hits) if open_hits else None,
+        "per_question": [
+            {
+                "id": result.question_id,
+                "question": result.text,
+                "tags": list(result.tags),
+                "answerable": result.answerable,
+                "metrics": dict(result.metrics),
+                "first_relevant": result.first_relevant,
+                "found": result.found,
+                "relevant": result.relevant,
+            }
+            for result in found.results
+        ],
+        "seconds": found.run.seconds,
+    }
+    title = f"run {found.run.id}, recipe {found.run.recipe.hash}, {found.run.questions} questions"
+    lines = [title, _metric_table(found.run.metrics), *_doubts(found.run, intervals, open_hits)]
+    return Output(data, "\n".join(lines))
+
+
+def _doubts(
+    run: Run, intervals: Mapping[str, Interval], open_hits: UnjudgedShare | None
+) -> Iterator[str]:
+    """How far the leading figures may be off, by chance and for want of judgements."""
+    for name in ("ndcg@10", "recall@10", "correct_refusal"):
+        if name in intervals:
+            low, high = intervals[name]
+            yield f"{name}: {run.metrics[name]:.4f}, 95 % interval {low:.4f} to {high:.4f}"
+    if open_hits and open_hits.unjudged:
+        low, high = open_hits.ndcg
+        yield (
+            f"{open_hits.share:.0%} of the first {open_hits.k} are not judged: with them "
+            f"ndcg@{open_hits.k} could be {low:.4f} to {high:.4f}"
+        )
+
+
+def _metric_table(metrics: Mapping[str, float]) -> str:
+    """Measures down, cutoffs across; figures without a cutoff below."""
+    by_name = {name.partition("@")[::2]: value for name, value in metrics.items()}
+    measures = list(dict.fromkeys(name for name, k in by_name if k))
+    cutoffs = list(dict.fromkeys(k for _, k in by_name if k))
+    lines = [" " * 15 + "".join(f"{'@' + k:>8}" for k in cutoffs)]
+    lines += [
+        f"{measure:15}" + "".join(f"{by_name[measure, k]:8.4f}" for k in cutoffs)
+        for measure in measures
+    ]
+    lines += [f"{name}: {value:.4f}" for (name, k), value in by_name.items() if not k]
+    return "\n".join(lines)
+
+
+def runs(found: Sequence[Run]) -> Output:
+    rows = [
+        {
+            "run": run.id,
+            "set": run.question_set,
+            "recipe": run.recipe.hash,
+            "questions": run.questions,
+            "metrics": dict(run.metrics),
+            "created": run.created.isoformat(),
+            "seconds": run.seconds,
+        }
+        for run in found
+    ]
+    lines = [
+        f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} recipe {run.recipe.hash}"
+        f"  nDCG@10 {run.metrics.get('ndcg@10', float('nan')):.4f}"
+        for run in found
+    ]
+    return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
+
+
+def schema(definition: Mapping[str, Any]) -> Output:
+    return Output(definition, json.dumps(definition, indent=2))
+
+
+def ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
+    lines = []
+    for name, figures in measured.items():
+        lines.append(name)
+        lines += [f"  {what:60} {value:10.3f}" for what, value in figures.items()]
+    return Output({"benchmarks": measured}, "\n".join(lines))

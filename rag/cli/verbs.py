@@ -1,0 +1,326 @@
+"""What each verb does: a call of the workspace, and the result as printable output."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from rag import (
+    MOST_ROWS,
+    Grid,
+    InvalidFile,
+    InvalidInput,
+    InvalidRecipe,
+    KnowledgeBase,
+    Recipe,
+    Settings,
+    Workspace,
+)
+from rag.cli import benchmarks, calibrating, printing, sharing, tuning
+from rag.cli.printing import Output
+
+Verb = Callable[[argparse.Namespace], Output]
+
+
+def _workspace(args: argparse.Namespace) -> Workspace:
+    return Workspace(Settings.from_env(home=args.home))
+
+
+def demo(args: argparse.Namespace) -> Output:
+    workspace = _workspace(args)
+    base, job = workspace.start_demo()
+    printing.follow(workspace.jobs, job)
+    return printing.ingested(base, workspace.jobs.items(job))
+
+
+def ingest(args: argparse.Namespace) -> Output:
+    workspace = _workspace(args)
+    urls = [each for each in args.source if each.lower().startswith(("http://", "https://"))]
+    paths = [Path(each) for each in args.source if each not in urls]
+    for path in paths:
+        if not path.exists():
+            raise InvalidInput(f"{path} does not exist.", "Name a file, a folder or a URL.")
+    with _base_for_adding(workspace, args) as base:
+        job = base.library.add_paths(paths, urls)
+        printing.follow(workspace.jobs, job)
+        return printing.ingested(base, workspace.jobs.items(job))
+
+
+def import_beir(args: argparse.Namespace) -> Output:
+    workspace = _workspace(args)
+    with _base_for_adding(workspace, args) as base:
+        printing.follow(workspace.jobs, base.library.import_beir(args.folder, args.split))
+        return printing.imported(base, base.lab.question_set(args.folder.resolve().name))
+
+
+def import_questions(args: argparse.Namespace) -> Output:
+    lab = (base := _workspace(args).base(args.kb)).lab
+    name = args.name or args.file.resolve().stem
+    if args.file.is_dir():
+        lab.import_question_folder(name, args.file, args.split)
+    else:
+        lab.import_questions(name, args.file.name, _bytes(args.file), args.split)
+    return printing.imported(base, lab.question_set(name))
+
+
+def export_questions(args: argparse.Namespace) -> Output:
+    lab, path = _workspace(args).base(args.kb).lab, args.output
+    kind = path.suffix.lower() if path else ".jsonl"
+    if path and (kind in ("", ".zip") or path.is_dir()):
+        packed = lab.export_beir(args.set_name, with_documents=args.with_documents)
+        if kind == ".zip":
+            _write(path, packed)
+        else:
+            _unpack(path, packed)
+        return printing.exported("", path)
+    forms: dict[str, Literal["csv", "qrels"]] = {".csv": "csv", ".qrels": "qrels", ".txt": "qrels"}
+    content = lab.export_questions(args.set_name, forms.get(kind, "jsonl"))
+    if path:
+        _write(path, content.encode("utf-8", "replace"))
+    return printing.exported(content, path)
+
+
+def export_run(args: argparse.Namespace) -> Output:
+    lab = _workspace(args).base(args.kb).lab
+    _write(args.output, lab.export_run(args.run).encode("utf-8", "replace"))
+    if args.qrels:
+        _write(args.qrels, lab.export_run_qrels(args.run).encode("utf-8", "replace"))
+    return sharing.written(args.output, run=args.run)
+
+
+def search(args: argparse.Namespace) -> Output:
+    base, recipe = _ready(args)
+    return printing.trace(base.search(args.question, recipe))
+
+
+def ask(args: argparse.Namespace) -> Output:
+    base, recipe = _ready(args)
+    stream = base.ask(args.question, recipe)
+    return printing.answer(stream.answer, stream.error)
+
+
+def evaluate(args: argparse.Namespace) -> Output:
+    cutoffs = _cutoffs(args.k)
+    base, recipe = _ready(args)
+    found = base.lab.evaluate(args.set_name, recipe, cutoffs, printing.progress)
+    run = found.run.id
+    return printing.evaluation(found, base.lab.intervals(run), base.lab.unjudged(run))
+
+
+def sweep(args: argparse.Namespace) -> Output:
+    cutoffs, workspace = _cutoffs(args.k), _workspace(args)
+    base = workspace.base(args.kb)
+    grid = Grid.parse(_json(args.grid), _recipe(args, base.recipe()))
+    needed = [each.index for each in (*grid.indexes(), grid.base)]
+    job = base.library.build_several(needed)
+    if job is not None:
+        printing.follow(workspace.jobs, job)
+    sweeper = base.lab.sweeper(args.set_name)
+    by = args.by or ("ndcg@10" if 10 in cutoffs else f"ndcg@{cutoffs[-1]}")
+    found = sweeper.sweep(
+        grid, cutoffs, as_shown=args.as_shown, with_context=args.context, tell=printing.progress
+    )
+    if by not in found.names:
+        raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(found.names))
+    compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
+    rows = base.lab.build_table(args.set_name, grid, cutoffs) if compared else []
+    if args.verify < 1:
+        return tuning.sweep(found, (), None, by, rows)
+    mismatches = sweeper.verify(found, args.verify, tell=printing.progress)
+    return tuning.sweep(found, mismatches, min(args.verify, len(grid)), by, rows)
+
+
+def calibrate(args: argparse.Namespace) -> Output:
+    if not 0 < args.precision <= 1:
+        raise InvalidInput(f"--precision {args.precision:g} is not a share.", "Write it like 0.9.")
+    base, recipe = _ready(args)
+    found, floors = base.lab.fit_calibration(args.set_name, recipe)
+    learned = recipe.with_fields({"search.relevance": "probability"})
+    held_out = base.lab.floors(args.set_name, learned)
+    return calibrating.calibration(found, floors.recommend(args.precision), held_out)
+
+
+def gate(args: argparse.Namespace) -> Output:
+    least = dict(_least(each) for each in args.min)
+    base, recipe = _ready(args)
+    return tuning.gate(
+        base.lab.gate(
+            args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
+        )
+    )
+
+
+def runs(args: argparse.Namespace) -> Output:
+    return printing.runs(_workspace(args).base(args.kb).lab.runs())
+
+
+def report(args: argparse.Namespace) -> Output:
+    base = _base_of_run(_workspace(args), args)
+    page = base.lab.report(args.run, args.baseline)
+    _write(args.output, page.encode("utf-8", "replace"))
+    return sharing.written(args.output, run=args.run)
+
+
+def bundle(args: argparse.Namespace) -> Output:
+    workspace = _workspace(args)
+    _base_of_run(workspace, args).lab.run(args.run)
+    workspace.bundle(args.run, args.output, with_documents=args.with_documents)
+    return sharing.written(args.output, run=args.run)
+
+
+def import_bundle(args: argparse.Namespace) -> Output:
+    workspace = _workspace(args)
+    return sharing.reproduction(
+        workspace.import_bundle(args.file, args.kb, args.documents, printing.working)
+    )
+
+
+def schema(args: argparse.Namespace) -> Output:
+    return printing.schema(Recipe.model_json_schema())
+
+
+def bench(args: argparse.Namespace) -> Output:
+    return printing.ratios(benchmarks.run(args.data, args.only))
+
+
+VERBS: dict[str, Verb] = {
+    "demo": demo,
+    "ingest": ingest,
+    "import-beir": import_beir,
+    "import-questions": import_questions,
+    "export-questions": export_questions,
+    "search": search,
+    "ask": ask,
+    "evaluate": evaluate,
+    "sweep": sweep,
+    "calibrate": calibrate,
+    "gate": gate,
+    "runs": runs,
+    "export-run": export_run,
+    "report": report,
+    "bundle": bundle,
+    "import-bundle": import_bundle,
+    "schema": schema,
+    "bench": bench,
+}
+
+
+@contextmanager
+def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator[KnowledgeBase]:
+    """The base, made with the recipe asked for; one that exists gets a build for it.
+
+    One that is made here and gets no document, because the input is bad, does not stay.
+    """
+    known = {info.name for info in workspace.bases()}
+    recipe = _recipe(args, workspace.base(args.kb).recipe() if args.kb in known else Recipe())
+    if args.kb in known:
+        base = workspace.base(args.kb)
+        base.library.prepare_build(recipe.index)
+        yield base
+        return
+    base = workspace.create(args.kb, recipe)
+    interrupted = False
+    try:
+        yield base
+    except KeyboardInterrupt:
+        interrupted = True  # the job stays, for the next command to go on with
+        raise
+    finally:
+        if not interrupted and not base.library.documents(recipe.index):
+            workspace.delete(base.name)
+
+
+def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
+    """The base and the recipe asked for, with every document built for it."""
+    workspace = _workspace(args)
+    base = workspace.base(args.kb)
+    recipe = _recipe(args, base.recipe())
+    _build(workspace, base, recipe)
+    return base, recipe
+
+
+def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
+    """Builds a recipe's index for the documents that it lacks."""
+    if base.library.missing(recipe.index):
+        printing.follow(workspace.jobs, base.library.build(recipe.index))
+
+
+def _recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
+    recipe = Recipe.parse(_json(args.recipe)) if args.recipe else saved
+    return recipe.with_fields(dict(_assignment(each) for each in args.set))
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_text(path))
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise InvalidFile(f"{path} is not JSON: {why}.") from error
+
+
+def _least(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise InvalidInput(f"--min {text} has no value.", "Write it like ndcg@10=0.7.") from None
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidRecipe(f"--set {text} has no value.", "Write it like search.top_k=10.")
+    try:
+        return name.strip(), json.loads(value)
+    except (ValueError, RecursionError):
+        return name.strip(), value
+
+
+def _cutoffs(text: str) -> list[int]:
+    try:
+        cutoffs = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        cutoffs = []
+    if not cutoffs or cutoffs[0] < 1 or cutoffs[-1] > 1000:
+        raise InvalidInput(f"--k {text} is not a list of cutoffs.", "From 1 to 1000, like 1,5,10.")
+    return cutoffs
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidFile(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _unpack(folder: Path, packed: bytes) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            archive.extractall(folder)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be written: {error.strerror}.") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidFile(f"{path} cannot be read: {error}.", "It should be UTF-8 text.") from error
+
+
+def _base_of_run(workspace: Workspace, args: argparse.Namespace) -> KnowledgeBase:
+    return workspace.base(args.kb) if args.kb else workspace.base_of_run(args.run)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error

@@ -1,0 +1,53 @@
+"""Chat histories. A question is stored before its answer begins; a partial answer is kept."""
+
+from __future__ import annotations
+
+from rag.recipe import Recipe
+from rag.storage import Database
+from rag.storage import conversations as rows
+from rag.storage.conversations import StoredCitation, Turn
+from rag.types import Answer
+
+__all__ = ["Conversations", "StoredCitation", "Turn"]
+
+
+class Conversations:
+    """The conversations of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def open(self, conversation_id: int | None) -> int:
+        """That conversation if it is one of this base, else a new one."""
+        with self._database.write() as connection:
+            if conversation_id is not None and rows.exists(
+                connection, self._base_id, conversation_id
+            ):
+                return conversation_id
+            return rows.create(connection, self._base_id)
+
+    def exists(self, conversation_id: int) -> bool:
+        """Whether it is one of this base."""
+        with self._database.read() as connection:
+            return rows.exists(connection, self._base_id, conversation_id)
+
+    def turns(self, conversation_id: int) -> list[Turn]:
+        """Questions and answers, oldest first."""
+        with self._database.read() as connection:
+            return rows.turns(connection, conversation_id)
+
+    def ask(self, conversation_id: int, question: str, recipe: Recipe) -> int:
+        """Stores a question that is about to be answered; returns the turn."""
+        with self._database.write() as connection:
+            return rows.ask(connection, conversation_id, question, recipe)
+
+    def conclude(self, turn_id: int, answer: Answer) -> None:
+        """Stores an answer, whole or as far as it came."""
+        with self._database.write() as connection:
+            rows.conclude(connection, turn_id, answer)
+
+    def rate(self, turn_id: int, thumb: int) -> None:
+        """Stores a thumb: 1 up, -1 down, 0 none."""
+        with self._database.write() as connection:
+            rows.rate(connection, turn_id, thumb)

@@ -1,0 +1,107 @@
+"""Every error that Touchstone raises on purpose.
+
+::
+
+    TouchstoneError              message, hint
+    ├── InvalidInput             the caller asked for something that cannot be
+    │   ├── InvalidRecipe        a recipe field, or its value, is wrong
+    │   └── InvalidFile          a question file, grid or data set does not parse
+    ├── NotFound                 no such knowledge base, document, question set, run
+    ├── AlreadyExists            a name is taken
+    ├── UnreadableDocument       a file gave no text; ``reason`` names why
+    ├── BlockedAddress           a URL that must not be fetched
+    ├── ProviderError            a model provider failed
+    │   ├── ProviderUnavailable  refused, timed out, or answers 5xx
+    │   ├── ProviderRejected     answers 4xx: key, quota, model name
+    │   └── ProviderMisbehaved   answered something that is not what was asked for
+    ├── MissingDependency        an optional package is not installed
+    ├── StorageError             the database or the disk said no
+    └── Cancelled                the user stopped the work
+
+The dashboard shows ``message`` and ``hint``; the command line prints both to stderr and exits 2.
+Anything else that surfaces is a defect, is logged with an id, and shown as "unexpected".
+"""
+
+from typing import Literal
+
+UnreadableReason = Literal[
+    "encrypted",
+    "needs_password",
+    "scanned",
+    "damaged",
+    "empty",
+    "too_large",
+    "unsupported_type",
+    "wrong_extension",
+    "timed_out",
+    "unreachable",
+]
+
+
+class TouchstoneError(Exception):
+    """The root: ``message`` says what happened and why, ``hint`` says what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class InvalidInput(TouchstoneError):
+    """The caller asked for something that cannot be."""
+
+
+class InvalidRecipe(InvalidInput):
+    """A recipe field does not exist, or its value is out of range."""
+
+
+class InvalidFile(InvalidInput):
+    """A question file, a grid or a data set does not parse."""
+
+
+class NotFound(TouchstoneError):
+    """A knowledge base, document, question set, passage or run does not exist."""
+
+
+class AlreadyExists(TouchstoneError):
+    """A name is taken."""
+
+
+class UnreadableDocument(TouchstoneError):
+    """A file gave no text; ``reason`` is the machine-readable cause."""
+
+    def __init__(self, message: str, hint: str = "", *, reason: UnreadableReason) -> None:
+        super().__init__(message, hint)
+        self.reason: UnreadableReason = reason
+
+
+class BlockedAddress(TouchstoneError):
+    """A URL points where the server must not go (private, loopback, link-local, odd scheme)."""
+
+
+class ProviderError(TouchstoneError):
+    """A model provider failed."""
+
+
+class ProviderUnavailable(ProviderError):
+    """The provider refused the connection, timed out, or answers 5xx or 429 after all retries."""
+
+
+class ProviderRejected(ProviderError):
+    """The provider answers 4xx: a wrong key, an exhausted quota, an unknown model."""
+
+
+class ProviderMisbehaved(ProviderError):
+    """The provider answered something else than was asked for (wrong dimension, not a number)."""
+
+
+class MissingDependency(TouchstoneError):
+    """An optional package is not installed; the hint names the command that installs it."""
+
+
+class StorageError(TouchstoneError):
+    """The database or the disk said no; nothing that was acknowledged is lost."""
+
+
+class Cancelled(TouchstoneError):
+    """The user stopped the work."""

@@ -1,0 +1,1 @@
+"""Measuring retrieval: labels, metrics, runs and what follows from them."""

@@ -1,0 +1,221 @@
+"""How likely a candidate is relevant, learned from labels: one scale for every model and mode.
+
+Logistic regression with a ridge, on few features that all say "the higher, the more relevant". No
+weight may be negative, so a higher cosine never lowers the probability, however the features
+correlate. Quality is cross-validated by question: no question is judged by a fit that saw it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.errors import InvalidInput
+from rag.evaluation.floors import Floors
+from rag.evaluation.reliability import Quality, ReliabilityBin, quality, reliability
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
+
+FEWEST_QUESTIONS = 20
+RELEVANT_PER_FEATURE = 10
+_RIDGE = 1.0
+_FOLDS = 5
+
+
+class Found(Protocol):
+    """Candidates of one question, arrays of shape (n,); ranks count from 0, huge: not found."""
+
+    @property
+    def cosine(self) -> Floats: ...
+    @property
+    def bm25(self) -> Floats: ...
+    @property
+    def dense_rank(self) -> npt.NDArray[np.int32]: ...
+    @property
+    def lexical_rank(self) -> npt.NDArray[np.int32]: ...
+
+
+FEATURES: Mapping[str, Callable[[Found], Floats]] = MappingProxyType(
+    {
+        "cosine": lambda found: found.cosine,
+        # Not relative to the question's best: the best hit of a hopeless question is no good.
+        "bm25": lambda found: np.log1p(np.maximum(found.bm25, 0.0)),
+        "dense_rank": lambda found: 1.0 / (1.0 + found.dense_rank.astype(np.float64)),
+        "lexical_rank": lambda found: 1.0 / (1.0 + found.lexical_rank.astype(np.float64)),
+    }
+)
+"""What a candidate is judged by: cosine, damped BM25, and the reciprocals of both ranks."""
+
+
+class NotEnoughLabels(InvalidInput):
+    """Too few labels to learn from: ``relevant`` candidates on ``questions``, and what it takes."""
+
+    def __init__(self, relevant: int, questions: int, needed: int) -> None:
+        super().__init__(
+            f"Too few labels to learn probabilities from: {relevant} retrieved passages on "
+            f"{questions} questions are labelled relevant, and at least {needed} on "
+            f"{FEWEST_QUESTIONS} questions are needed.",
+            "Label more questions, or keep the threshold on the cosine.",
+        )
+        self.relevant = relevant
+        self.questions = questions
+        self.needed_relevant = needed
+        self.needed_questions = FEWEST_QUESTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """Candidates of a judged question. ``relevant``, shape (n,), is aligned with them.
+
+    Judged means: it has relevant labels, or is known to be unanswerable. Every candidate without a
+    label then counts as not relevant, so labels with gaps make probabilities too low, never too
+    high.
+    """
+
+    candidates: Found
+    relevant: Flags
+    answerable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A fitted model: weights of features by name, none below 0."""
+
+    weights: Mapping[str, float]
+    intercept: float
+
+    def probabilities(self, found: Found) -> Floats:
+        """The probability of each candidate to be relevant, shape (n,)."""
+        return _logistic(_matrix(found, tuple(self.weights)), self._vector(), self.intercept)
+
+    def _vector(self) -> Floats:
+        return np.array(list(self.weights.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it, without loss."""
+        return {"weights": dict(self.weights), "intercept": self.intercept}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Calibration:
+        """What ``to_dict`` gave. Raises InvalidInput for anything else."""
+        try:
+            weights = {str(name): float(value) for name, value in stored["weights"].items()}
+            intercept = float(stored["intercept"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InvalidInput("A stored calibration is damaged.", "Fit it again.") from error
+        known = bool(weights) and weights.keys() <= FEATURES.keys()
+        sound = all(0.0 <= value < np.inf for value in weights.values()) and np.isfinite(intercept)
+        if not known or not sound:
+            raise InvalidInput("A stored calibration does not fit this version.", "Fit it again.")
+        return cls(weights, intercept)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A calibration and how far to trust it. ``floors`` reads thresholds on its probabilities.
+
+    Quality, bins and floors use probabilities from fits that did not see the question.
+    """
+
+    calibration: Calibration
+    quality: Quality
+    bins: tuple[ReliabilityBin, ...]
+    floors: Floors
+
+
+def fit(
+    questions: Sequence[LabelledQuestion],
+    features: Sequence[str] = tuple(FEATURES),
+    seed: int = 0,
+) -> Fit:
+    """Fits on all questions and cross-validates in five folds of questions.
+
+    Raises NotEnoughLabels below 20 questions with a relevant candidate, or ten relevant candidates
+    per feature (Peduzzi et al., J. Clinical Epidemiology 1996); ``("cosine",)`` needs least.
+    """
+    names = tuple(features)
+    _refuse_few(questions, len(names))
+    rows = np.concatenate([_matrix(each.candidates, names) for each in questions])
+    relevant = np.concatenate([each.relevant for each in questions]).astype(np.bool_)
+    owner = np.repeat(np.arange(len(questions)), [len(each.relevant) for each in questions])
+    held_out, base = np.empty(len(rows)), np.empty(len(rows))
+    for inside in _folds(questions, owner, seed):
+        weights, intercept = _fit_logistic(rows[~inside], relevant[~inside])
+        held_out[inside] = _logistic(rows[inside], weights, intercept)
+        base[inside] = relevant[~inside].mean()
+    weights, intercept = _fit_logistic(rows, relevant)
+    return Fit(
+        calibration=Calibration(dict(zip(names, weights.tolist(), strict=True)), intercept),
+        quality=quality(held_out, base, relevant),
+        bins=reliability(held_out, relevant),
+        floors=Floors.of(held_out, relevant, owner, np.array([q.answerable for q in questions])),
+    )
+
+
+def _refuse_few(questions: Sequence[LabelledQuestion], features: int) -> None:
+    relevant = sum(int(each.relevant.sum()) for each in questions)
+    having = sum(bool(each.relevant.any()) for each in questions)
+    needed = RELEVANT_PER_FEATURE * features
+    if relevant < needed or having < FEWEST_QUESTIONS:
+        raise NotEnoughLabels(relevant, having, needed)
+    if all(each.relevant.all() for each in questions):
+        raise InvalidInput(
+            "Every retrieved passage is labelled relevant, so nothing tells them apart.",
+            "Retrieve more candidates per question.",
+        )
+
+
+def _matrix(found: Found, names: Sequence[str]) -> Floats:
+    """Features of the candidates, shape (n, features)."""
+    return np.stack([FEATURES[name](found) for name in names], axis=1).astype(np.float64)
+
+
+def _folds(questions: Sequence[LabelledQuestion], owner: Rows, seed: int) -> Iterator[Flags]:
+    """Masks of rows, each question in one; those with relevant candidates are dealt out evenly."""
+    rng = np.random.default_rng(seed)
+    having = np.array([each.relevant.any() for each in questions])
+    order = rng.permutation(len(questions))
+    dealt = np.concatenate([order[having[order]], order[~having[order]]])
+    fold = np.empty(len(questions), np.intp)
+    fold[dealt] = np.arange(len(questions)) % _FOLDS
+    for number in range(_FOLDS):
+        yield fold[owner] == number
+
+
+def _fit_logistic(rows: Floats, relevant: Flags) -> tuple[Floats, float]:
+    """Weights and intercept for features as they are; the ridge is on standardised ones."""
+    from scipy.optimize import minimize
+
+    mean, scale = rows.mean(axis=0), rows.std(axis=0)
+    scale = np.where(scale > 0, scale, np.inf)  # what does not vary gets no weight
+    standard = np.column_stack([(rows - mean) / scale, np.ones(len(rows))])
+    target = relevant.astype(np.float64)
+    ridge = np.append(np.full(rows.shape[1], _RIDGE), 0.0)
+    share = float(np.clip(target.mean(), 1e-6, 1 - 1e-6))
+    start = np.append(np.zeros(rows.shape[1]), np.log(share / (1 - share)))
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        logits = standard @ weights
+        total = np.logaddexp(0.0, logits).sum() - logits @ target + (ridge * weights**2).sum() / 2
+        return float(total), standard.T @ (_sigmoid(logits) - target) + ridge * weights
+
+    bounds = [(0.0, None)] * rows.shape[1] + [(None, None)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    weights = found.x[:-1] / scale
+    return weights, float(found.x[-1] - weights @ mean)
+
+
+def _logistic(rows: Floats, weights: Floats, intercept: float) -> Floats:
+    # Summed in a fixed order, so that a candidate's figure is the same in any company.
+    return _sigmoid(np.asarray((rows * weights).sum(axis=1)) + intercept)
+
+
+def _sigmoid(logits: Floats) -> Floats:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)))

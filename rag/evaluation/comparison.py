@@ -1,0 +1,195 @@
+"""Two runs over the same questions: who won, whether that is more than chance, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from rag.evaluation.intervals import Floats, Interval, bootstrap_intervals
+from rag.evaluation.significance import holm, questions_needed, randomisation_p
+
+Verdict = Literal["better", "worse", "undecided"]
+Figures = Mapping[str, float]
+"""A metric by question id."""
+
+CROWNING_P = 0.02
+"""The p-value a winner needs. At the usual 0.05, five of a hundred equal runs would win or lose."""
+
+_TIE = 1e-12  # rounding of sums, not a difference
+_TOO_MANY = 100_000
+_NAMES = {"ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "f1": "F1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run against a baseline in one metric, over the questions that both measured.
+
+    ``differences`` (run minus baseline, by question id) keep the run's order; the means are over
+    the same questions. ``interval`` is the 95 % bootstrap interval of the mean difference. ``p`` is
+    adjusted after Holm for the ``compared`` comparisons of its table, ``raw_p`` is not.
+    ``left_out`` counts questions that only one run measured. ``needed`` is about how many questions
+    would decide, where the verdict is ``undecided`` and an estimate exists. ``kind`` goes before
+    "questions" in the sentence: ``"held-out"``.
+    """
+
+    metric: str
+    differences: Figures
+    mean: float
+    baseline: float
+    interval: Interval
+    raw_p: float
+    p: float
+    left_out: int = 0
+    compared: int = 1
+    alpha: float = CROWNING_P
+    kind: str = ""
+
+    @property
+    def difference(self) -> float:
+        """The mean difference, above 0 where the run is ahead."""
+        return float(_array(self.differences).mean()) if self.differences else 0.0
+
+    @property
+    def won(self) -> int:
+        """Questions on which the run is ahead."""
+        return sum(value > 0 for value in self.differences.values())
+
+    @property
+    def lost(self) -> int:
+        """Questions on which the baseline is ahead."""
+        return sum(value < 0 for value in self.differences.values())
+
+    @property
+    def tied(self) -> int:
+        """Questions on which both are equal."""
+        return len(self.differences) - self.won - self.lost
+
+    @property
+    def verdict(self) -> Verdict:
+        """Decided only if p is small enough and the interval leaves 0 out."""
+        if self.p > self.alpha or self.interval.low <= 0.0 <= self.interval.high:
+            return "undecided"
+        return "better" if self.difference > 0 else "worse"
+
+    @property
+    def needed(self) -> int | None:
+        """About how many questions would decide it, if the difference stayed what it is."""
+        if self.verdict != "undecided":
+            return None
+        # What Holm's correction leaves of the level for this comparison.
+        level = self.alpha * self.raw_p / self.p
+        needed = questions_needed(_array(self.differences), alpha=level)
+        return None if needed is None else max(needed, len(self.differences) + 1)
+
+    @property
+    def sentence(self) -> str:
+        """The result in plain English, to be quoted as it is."""
+        return _sentence(self)
+
+
+def compare(
+    metric: str, run: Figures, baseline: Figures, *, alpha: float = CROWNING_P, kind: str = ""
+) -> Comparison:
+    """Compares one metric of two runs; only questions that both have count."""
+    shared = [question for question in run if question in baseline]
+    first = np.array([run[question] for question in shared], np.float64)
+    second = np.array([baseline[question] for question in shared], np.float64)
+    differences = first - second
+    differences[np.abs(differences) <= _TIE] = 0.0
+    p = randomisation_p(differences)
+    return Comparison(
+        metric=metric,
+        differences=dict(zip(shared, differences.tolist(), strict=True)),
+        mean=float(first.mean()) if shared else 0.0,
+        baseline=float(second.mean()) if shared else 0.0,
+        interval=_interval(differences),
+        raw_p=p,
+        p=p,
+        left_out=len(run.keys() ^ baseline.keys()),
+        alpha=alpha,
+        kind=kind,
+    )
+
+
+def compare_table(
+    metric: str,
+    runs: Mapping[str, Figures],
+    baseline: Figures,
+    *,
+    alpha: float = CROWNING_P,
+    kind: str = "",
+) -> dict[str, Comparison]:
+    """Every run against one baseline, p-values adjusted after Holm for the whole table."""
+    table = {
+        name: compare(metric, run, baseline, alpha=alpha, kind=kind) for name, run in runs.items()
+    }
+    adjusted = holm([each.raw_p for each in table.values()])
+    return {
+        name: replace(each, p=p, compared=len(table))
+        for (name, each), p in zip(table.items(), adjusted.tolist(), strict=True)
+    }
+
+
+def _interval(differences: Floats) -> Interval:
+    if len(differences) < 2:
+        return Interval(-1.0, 1.0)
+    low, high = bootstrap_intervals(differences)
+    return Interval(float(low), float(high))
+
+
+def _array(figures: Figures) -> Floats:
+    return np.fromiter(figures.values(), np.float64, len(figures))
+
+
+def _sentence(result: Comparison) -> str:
+    count = len(result.differences)
+    only_one = f" ({_questions(result.left_out)} that only one run measured left out)"
+    left_out = only_one if result.left_out else ""
+    if not count:
+        return f"nothing to compare: no question was measured in both runs{left_out}"
+    questions = _questions(count, result.kind)
+    metric = _title(result.metric)
+    if not result.won and not result.lost:
+        same = f"no difference: both have {metric} {result.mean:.3f}, the same on every one of"
+        return f"{same} {questions}{left_out}"
+    low, high = result.interval
+    figures = (
+        f"{metric} {result.mean:.3f} instead of {result.baseline:.3f}, "
+        f"{result.difference:+.3f} [{low:.3f}, {high:.3f}], {_p(result)}"
+    )
+    if result.verdict == "undecided":
+        shown = f"no difference that {questions} can show: {figures}"
+        return f"{shown}{_needed(result.needed)}{left_out}"
+    return f"{result.verdict}: {figures}, on {questions}{left_out}"
+
+
+def _title(metric: str) -> str:
+    measure, _, k = metric.partition("@")
+    name = _NAMES.get(measure, measure.replace("_", " "))
+    return f"{name}@{k}" if k else name
+
+
+def _p(result: Comparison) -> str:
+    p = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.2g}"
+    if result.compared > 1:
+        p += f" after Holm's correction for {result.compared} comparisons"
+    close = result.verdict == "undecided" and result.p <= 0.05
+    return f"{p} (a winner needs p ≤ {result.alpha:g})" if close else p
+
+
+def _needed(needed: int | None) -> str:
+    if needed is None:
+        return ""
+    if needed > _TOO_MANY:
+        return f"; more than {_TOO_MANY:,} would be needed"
+    # Two digits, upwards: the estimate carries no more.
+    unit = 10 ** max(0, len(str(needed)) - 2)
+    return f"; about {-(-needed // unit) * unit:,} would be needed"
+
+
+def _questions(count: int, kind: str = "") -> str:
+    words = f"{count:,} {kind} " if kind else f"{count:,} "
+    return words + ("question" if count == 1 else "questions")

@@ -1,0 +1,103 @@
+"""Lines of question files and data sets, and what the fields in them may hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rag.errors import InvalidFile
+
+_TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
+_LARGEST = 2**31 - 1  # what every database stores as an integer
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def lines(content: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of every line with something on it.
+
+    Only a line feed ends one: U+2028, U+2029 and U+0085, which ``str.splitlines`` splits at too,
+    may stand inside a JSON string or a name.
+    """
+    for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), start=1):
+        if line.strip():
+            yield number, line.removesuffix("\r")
+
+
+def json_rows(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """(line number, object) of JSON lines, empty ones aside. Raises InvalidFile."""
+    for number, line in lines(content):
+        try:
+            row = json_value(line)
+        except ValueError as error:
+            raise InvalidFile(
+                f"Line {number} is not JSON: {error}.", "Write one JSON object a line."
+            ) from error
+        if not isinstance(row, dict):
+            raise InvalidFile(f"Line {number} is not a JSON object.", 'Like {"text": "…"}.')
+        yield number, row
+
+
+def json_value(text: str | bytes) -> Any:
+    """A JSON value without lone surrogates, which no database stores. Raises ValueError."""
+    try:
+        return _mended(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise ValueError(error.msg) from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {_mended(key): _mended(item) for key, item in value.items()}
+    return value
+
+
+def whole_number(value: Any) -> int:
+    """A whole number, given as one or as its digits. Raises ValueError."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST:
+        raise ValueError(f"{_shown(value)} is not a whole number of usual size")
+    return value
+
+
+def truth(value: Any) -> bool:
+    """A boolean, or a word for one (true, yes, 1, false, no, 0). Raises ValueError."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word not in _TRUTHS:
+        raise ValueError(f"{_shown(value)} is neither true nor false")
+    return _TRUTHS[word]
+
+
+def span(start: Any, end: Any) -> tuple[int, int] | tuple[None, None]:
+    """Offsets of the first character and of the one behind the last; both or none.
+
+    Raises ValueError unless 0 <= start < end.
+    """
+    if start in (None, "") and end in (None, ""):
+        return None, None
+    if start in (None, "") or end in (None, ""):
+        raise ValueError("start and end go together")
+    first, last = whole_number(start), whole_number(end)
+    if not 0 <= first < last:
+        raise ValueError(f"a span from {first} to {last} holds nothing")
+    return first, last
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else type(value).__name__
+    if isinstance(value, float):
+        text = f"{value:g}"
+    return f"“{text[:40]}”"

@@ -1,0 +1,117 @@
+"""Rankings against labels: what was retrieved for each question, graded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
+from rag.types import Keys, Question, Scores
+
+Spans = Mapping[str, Sequence[tuple[int, int, int]]]
+"""(key, start, end) of the passages of a build, by document id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One question's ranking. ``ids`` are passages, or documents when it is judged by document.
+
+    ``grades`` is aligned with ``ids``; ``ideal`` holds the grades of all relevant ones, best first.
+    """
+
+    question: Question
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+    grades: tuple[int, ...]
+    ideal: tuple[int, ...]
+
+    @property
+    def first_relevant(self) -> int | None:
+        """The rank, from 1, of the first relevant one; None when none was retrieved."""
+        return next((rank for rank, grade in enumerate(self.grades, start=1) if grade > 0), None)
+
+
+class Judge:
+    """Grades rankings of one build. ``keys`` lists the passages of every document."""
+
+    def __init__(self, spans: Spans, keys: Mapping[str, Keys]) -> None:
+        self._spans = spans
+        self._documents = list(keys)
+        self._numbers = {name: number for number, name in enumerate(self._documents)}
+        sizes = [len(held) for held in keys.values()]
+        flat = np.concatenate([*keys.values(), np.empty(0, np.int64)])
+        order = np.argsort(flat)
+        self._keys = flat[order]
+        self._owners = np.repeat(np.arange(len(sizes)), sizes)[order]
+
+    def judge(self, question: Question, ranked: Keys, scores: Scores, depth: int) -> Judged:
+        """The first ``depth`` of a ranking (best first), graded by the question's evidence."""
+        if judged_by_document(question):
+            grades = _relevant_documents(question)
+            ids, values = self._by_document(ranked, scores, depth)
+        else:
+            by_key = self._relevant(question)
+            grades = {f"{key:016x}": grade for key, grade in by_key.items()}
+            ids = [f"{key:016x}" for key in ranked[:depth].tolist()]
+            values = scores[:depth].tolist()
+        return Judged(
+            question=question,
+            ids=tuple(ids),
+            scores=tuple(values),
+            grades=tuple(grades.get(name, 0) for name in ids),
+            ideal=tuple(sorted([*grades.values(), *_lost_spans(question)], reverse=True)),
+        )
+
+    def graded(self, question: Question, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64]]:
+        """What each passage counts as, and that unit's grade; both of shape (n,).
+
+        A unit is the passage itself, or its document when the question is judged by document.
+        """
+        by_document = judged_by_document(question)
+        if by_document:
+            units = self._owners[np.searchsorted(self._keys, keys)]
+            named = _relevant_documents(question).items()
+            by_unit = {self._numbers[name]: grade for name, grade in named if name in self._numbers}
+        else:
+            units, by_unit = keys, self._relevant(question)
+        grades = np.zeros(len(keys), np.int64)
+        for unit, grade in by_unit.items():
+            grades[units == unit] = grade
+        return units, grades
+
+    def ideal(self, question: Question) -> tuple[int, ...]:
+        """The grades of all that is relevant to a question, best first."""
+        nothing = np.empty(0, np.int64), np.empty(0)
+        return self.judge(question, *nothing, depth=1).ideal
+
+    def _relevant(self, question: Question) -> dict[int, int]:
+        rows = [
+            (key, document_id, start, end)
+            for document_id in {item.document_id for item in question.evidence}
+            for key, start, end in self._spans.get(document_id, ())
+        ]
+        return relevant_chunks(question.evidence, rows)
+
+    def _by_document(
+        self, ranked: Keys, scores: Scores, depth: int
+    ) -> tuple[list[str], list[float]]:
+        """A document stands where its best passage stands."""
+        owners = self._owners[np.searchsorted(self._keys, ranked)]
+        _, first = np.unique(owners, return_index=True)
+        places = np.sort(first)[:depth]
+        names = [self._documents[owner] for owner in owners[places].tolist()]
+        return names, scores[places].tolist()
+
+
+def _relevant_documents(question: Question) -> dict[str, int]:
+    return {name: grade for name, grade in best_grades(question).items() if grade > 0}
+
+
+def _lost_spans(question: Question) -> list[int]:
+    """Grades of spans whose document is not here: relevant all the same, as in trec_eval."""
+    if judged_by_document(question):
+        return []  # the document is among the graded ones already
+    return [item.grade for item in question.evidence if item.lost and item.grade > 0]

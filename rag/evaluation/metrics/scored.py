@@ -1,0 +1,123 @@
+"""Metrics of scored runs held as dictionaries, in plain Python.
+
+Only the few relevant hits of a question matter, so there is no array to fill; and a script that
+scores a run is done before NumPy would have been imported.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+
+from rag.errors import InvalidInput
+from rag.evaluation.metrics.names import Qrels, Run, parse_metric
+
+Found = Sequence[tuple[int, int]]
+"""Rank (from 1) and grade of the relevant hits, best rank first: never empty."""
+Ideal = tuple[int, ...]
+"""The grades of all that is relevant, best first: never empty."""
+
+
+def evaluate_run(qrels: Qrels, run: Run, names: Sequence[str]) -> dict[str, array[float]]:
+    """Metrics of a scored run, one figure per question of ``qrels``, in its order.
+
+    Equals trec_eval: higher scores come first, compared in single precision; equal scores are
+    ordered by passage id, descending. Questions that only the run knows are ignored. Raises
+    InvalidInput for an unknown metric or a score that is not a number.
+    """
+    table = {name: array("d", bytes(8 * len(qrels))) for name in names}
+    columns: dict[int, list[tuple[_Measure, array[float]]]] = {}
+    for name, column in table.items():
+        metric = parse_metric(name)
+        columns.setdefault(metric.k, []).append((_MEASURES[metric.measure], column))
+    for row, (question, grades) in enumerate(qrels.items()):
+        hits = run.get(question)
+        found = _found(grades, hits) if hits else ()
+        if not found:
+            continue
+        ideal = tuple(sorted([grade for grade in grades.values() if grade > 0], reverse=True))
+        for k, wanted in columns.items():
+            first = [place for place in found if place[0] <= k]
+            if first:  # every measure is 0 without a relevant hit
+                for measure, column in wanted:
+                    column[row] = measure(first, k, ideal)
+    return table
+
+
+def _found(grades: Mapping[str, int], hits: Mapping[str, float]) -> Found:
+    """The relevant hits of a question by rank."""
+    values = hits.values()
+    if math.isnan(sum(values)) and any(map(math.isnan, values)):
+        raise InvalidInput("A score of the run is not a number.", "Remove the hit, or score it.")
+    wanted = [
+        (hits[name], name, grade) for name, grade in grades.items() if grade > 0 and name in hits
+    ]
+    if not wanted:
+        return ()
+    ascending = sorted(values)
+    places = [(_rank(score, name, ascending, hits), grade) for score, name, grade in wanted]
+    places.sort()
+    return places
+
+
+def _rank(score: float, name: str, ascending: Sequence[float], hits: Mapping[str, float]) -> int:
+    """Rank of a hit, from 1, among scores compared in single precision."""
+    size, own = len(ascending), _single(score)
+    low = bisect_left(ascending, score)
+    high = low + 1
+    while high < size and _single(ascending[high]) == own:
+        high += 1
+    while low and _single(ascending[low - 1]) == own:
+        low -= 1
+    rank = size - high + 1
+    if high - low > 1:
+        rank += sum(other > name and _single(value) == own for other, value in hits.items())
+    return rank
+
+
+def _single(value: float) -> float:
+    return array("f", (value,))[0]
+
+
+@lru_cache(maxsize=4096)
+def _ideal_gain(ideal: Ideal) -> float:
+    return _gain(tuple(enumerate(ideal, start=1)))
+
+
+@lru_cache(maxsize=4096)
+def _discount(rank: int) -> float:
+    return math.log2(rank + 1)
+
+
+def _gain(found: Found) -> float:
+    total = 0.0  # not sum(), which rounds in another way from Python 3.12 on
+    for rank, grade in found:
+        total += grade / _discount(rank)
+    return total
+
+
+def _summed_precision(found: Found) -> float:
+    total = 0.0
+    for number, (rank, _) in enumerate(found, start=1):
+        total += number / rank
+    return total
+
+
+_Measure = Callable[[Found, int, Ideal], float]
+
+_MEASURES: Mapping[str, _Measure] = MappingProxyType(
+    {
+        "precision": lambda first, k, ideal: len(first) / k,
+        "recall": lambda first, k, ideal: len(first) / len(ideal),
+        "f1": lambda first, k, ideal: 2 * len(first) / (k + len(ideal)),
+        "hit": lambda first, k, ideal: 1.0,
+        "mrr": lambda first, k, ideal: 1 / first[0][0],
+        "map": lambda first, k, ideal: _summed_precision(first) / len(ideal),
+        "ndcg": lambda first, k, ideal: _gain(first) / _ideal_gain(ideal[:k]),
+    }
+)
+"""Those of ``metrics.ranked`` for one question, from its relevant hits among the first k."""

@@ -1,0 +1,99 @@
+"""The part of a report that compares a run with a baseline."""
+
+from __future__ import annotations
+
+from rag.evaluation.report import charts
+from rag.evaluation.report.content import Baseline, RunReport
+from rag.evaluation.report.markup import Markup, element
+from rag.evaluation.report.words import counted, signed, title
+
+_SHOWN = 6
+
+
+def against_baseline(report: RunReport) -> Markup | None:
+    """Differences by question, the test, and where it was won and lost; None without a baseline."""
+    baseline = report.baseline
+    if baseline is None:
+        return None
+    figures = baseline.figures
+    chips = [element("li", chip) for chip in baseline.chips]
+    return element(
+        "section",
+        element("h2", "Against the baseline"),
+        element(
+            "p",
+            f"The baseline is run {baseline.run.id} of {baseline.run.created:%Y-%m-%d}. "
+            + ("What the recipe changes:" if chips else "Both runs retrieve with the same recipe."),
+            class_="lead",
+        ),
+        element("ul", *chips, class_="chips") if chips else None,
+        *(element("p", each, class_="note") for each in baseline.caveats),
+        element(
+            "div",
+            element(
+                "div",
+                element("h3", f"Difference in {title(figures.metric)} by question"),
+                charts.differences(list(figures.differences.values())),
+            ),
+            element(
+                "div",
+                element("h3", "Wins, losses, ties"),
+                _tally(baseline),
+                element("p", _test(baseline), style="margin-top:16px"),
+            ),
+            class_="columns",
+        ),
+        _moved(baseline, 1, "Where it gained most"),
+        _moved(baseline, -1, "Where it lost most"),
+    )
+
+
+def _tally(baseline: Baseline) -> Markup:
+    figures = baseline.figures
+    counts = {"won": figures.won, "tied": figures.tied, "lost": figures.lost}
+    says = {"won": "better", "tied": "the same", "lost": "worse"}
+    parts = [
+        element("i", class_=name, style=f"flex:{count}") for name, count in counts.items() if count
+    ]
+    legend = [
+        element("span", f"{count:,} {says[name]}", class_=name) for name, count in counts.items()
+    ]
+    bar = element("div", *parts, class_="tally", aria_hidden="true")
+    return element("div", bar, element("div", *legend, class_="legend"))
+
+
+def _test(baseline: Baseline) -> str:
+    figures = baseline.figures
+    low, high = figures.interval
+    p = "below 0.001" if figures.p < 0.001 else f"{figures.p:.2g}"
+    return (
+        f"On average {signed(figures.difference)}, with a 95% interval from {signed(low)} to "
+        f"{signed(high)}. If the two runs were equally good, a difference at least this large "
+        f"would come about by chance with probability {p} (paired randomisation test over "
+        f"{counted(len(figures.differences), 'question')})."
+    )
+
+
+def _moved(baseline: Baseline, sign: int, heading: str) -> Markup | None:
+    """The questions with the largest differences of one sign."""
+    rows = [each for each in baseline.figures.differences.items() if each[1] * sign > 0]
+    if not rows:
+        return None
+    rows.sort(key=lambda each: -abs(each[1]))
+    body = [
+        element(
+            "tr",
+            element(
+                "td", element("span", baseline.texts.get(key, key), class_="user"), class_="wide"
+            ),
+            element("td", signed(value), class_=f"number {'up' if sign > 0 else 'down'}"),
+        )
+        for key, value in rows[:_SHOWN]
+    ]
+    rest = len(rows) - _SHOWN
+    return element(
+        "div",
+        element("h3", heading, style="margin-top:26px"),
+        element("div", element("table", element("tbody", *body)), class_="scroll"),
+        element("p", f"and {rest:,} more", class_="note") if rest > 0 else None,
+    )

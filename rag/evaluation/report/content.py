@@ -1,0 +1,112 @@
+"""What a report tells: a run, what it was measured on, and what it missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag.evaluation.comparison import Comparison
+from rag.evaluation.intervals import Interval, mean_intervals, wilson
+
+if TYPE_CHECKING:
+    from rag.storage.runs import QuestionResult, Run
+
+_DOCUMENT_ID = 64  # hexadecimal digits of a document's id; a passage's has 16
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Evidence as it was labelled; an empty ``quote`` stands for the whole document."""
+
+    document: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A passage (or document) that came back; ``text`` is "" where it is not stored any more."""
+
+    rank: int
+    document: str
+    text: str
+    grade: int
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A question with its evidence, and the first passages that came instead."""
+
+    result: QuestionResult
+    expected: tuple[Expected, ...]
+    retrieved: tuple[Retrieved, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What the run is compared with. ``chips`` are the changes of the recipe."""
+
+    run: Run
+    figures: Comparison
+    texts: Mapping[str, str]
+    chips: tuple[str, ...]
+    caveats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """Everything that a report shows. ``threshold`` is the relevance that was asked for."""
+
+    base: str
+    run: Run
+    results: Sequence[QuestionResult]
+    passages: int
+    threshold: float | None
+    metric: str
+    misses: Sequence[Miss]
+    baseline: Baseline | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def judged(self) -> list[QuestionResult]:
+        """Questions with relevant passages, over which the ranking metrics are means."""
+        return [item for item in self.results if item.metrics]
+
+    @property
+    def unit(self) -> str:
+        """What was ranked and judged: passages or whole documents."""
+        ids = (entry[0] for item in self.judged for entry in item.ranking[:1])
+        return "document" if any(len(each) == _DOCUMENT_ID for each in ids) else "passage"
+
+    @property
+    def cutoffs(self) -> list[int]:
+        """The k at which the run was measured."""
+        names = (name.partition("@") for name in self.run.metrics)
+        return sorted({int(k) for measure, _, k in names if measure == "ndcg"})
+
+    def interval(self, metric: str) -> Interval:
+        """The 95 % interval of a figure of the run."""
+        if metric in ("correct_refusal", "false_refusal"):
+            wanted = metric == "false_refusal"
+            asked = [item for item in self.results if item.answerable == wanted]
+            return wilson(sum(not item.ranking for item in asked), len(asked))
+        having = (item.metrics for item in self.judged if metric in item.metrics)
+        values = np.array([metrics[metric] for metrics in having], np.float64)
+        return Interval(*mean_intervals(values).tolist())
+
+    def tagged(self) -> list[tuple[str, list[QuestionResult]]]:
+        """Judged questions by tag, the largest tag first."""
+        found: dict[str, list[QuestionResult]] = {}
+        for item in self.judged:
+            for tag in item.tags:
+                found.setdefault(tag, []).append(item)
+        return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+    def first_within(self, k: int) -> int:
+        """How many judged questions have something relevant among the first k."""
+        return sum(
+            item.first_relevant is not None and item.first_relevant <= k for item in self.judged
+        )

@@ -1,0 +1,188 @@
+"""The lower part of a report: what was missed, how it was measured, how to repeat it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from rag.evaluation.report.content import Expected, Miss, Retrieved, RunReport
+from rag.evaluation.report.markup import Markup, element, escaped, join
+from rag.evaluation.report.words import DEFINITIONS, TITLES, title
+
+
+def misses(report: RunReport) -> Markup | None:
+    """The worst questions with the evidence that was expected and what came instead."""
+    if not report.misses:
+        return None
+    return element(
+        "section",
+        element("h2", "The worst questions"),
+        element(
+            "p",
+            f"Sorted by {title(report.metric)}, lowest first: the evidence that was expected "
+            "beside what came first.",
+            class_="lead",
+        ),
+        *(_miss(miss, report) for miss in report.misses),
+    )
+
+
+def _miss(miss: Miss, report: RunReport) -> Markup:
+    result = miss.result
+    rank = result.first_relevant
+    found = "nothing relevant came back" if rank is None else f"first relevant at rank {rank}"
+    count = f"{result.found:,} of {result.relevant:,} relevant found"
+    came = [_retrieved(each) for each in miss.retrieved]
+    return element(
+        "article",
+        element("p", result.text, class_="question user", dir="auto"),
+        element(
+            "div",
+            f"{title(report.metric)} {result.metrics[report.metric]:.3f} · {found} · {count}",
+            class_="note",
+        ),
+        element(
+            "div",
+            element("div", element("h3", "Expected"), *map(_expected, miss.expected)),
+            element(
+                "div",
+                element("h3", "Came first"),
+                *(came or [element("p", "Nothing.", class_="note")]),
+            ),
+            class_="columns",
+        ),
+        class_="miss",
+    )
+
+
+def _expected(item: Expected) -> Markup:
+    return element(
+        "blockquote",
+        element("span", item.document, class_="source user"),
+        element("span", item.quote or "The whole document.", class_="user", dir="auto"),
+        class_="right",
+    )
+
+
+def _retrieved(item: Retrieved) -> Markup:
+    right = item.grade > 0
+    return element(
+        "blockquote",
+        element(
+            "span",
+            f"{item.rank}. {item.document}",
+            element("span", " ✓ relevant", class_="mark") if right else None,
+            class_="source user",
+        ),
+        element("span", item.text, class_="user", dir="auto"),
+        class_="right" if right else None,
+    )
+
+
+def method(report: RunReport) -> Markup:
+    """How figures, intervals and comparisons come about."""
+    measured = {name.partition("@")[0] for name in report.run.metrics}
+    terms = [
+        part
+        for name in TITLES
+        if name in measured
+        for part in (
+            element("dt", TITLES[name]),
+            element("dd", DEFINITIONS[name].format(unit=report.unit)),
+        )
+    ]
+    return element(
+        "section",
+        element("h2", "Method"),
+        element("p", _method(report)),
+        element("dl", *terms),
+    )
+
+
+def _method(report: RunReport) -> str:
+    relevance = (
+        "A label names a document that answers; documents are ranked by their best passage."
+        if report.unit == "document"
+        else "A label is a span of a document. A passage is relevant when it shares at least half "
+        "of the shorter of the two with a labelled span; where no passage does, the one that "
+        "shares most is."
+    )
+    return (
+        f"Every question was asked with the search that answers questions in production, and the "
+        f"first {report.cutoffs[-1] if report.cutoffs else 1:,} {report.unit}s above the threshold "
+        f"were graded. {relevance} Figures are means over all questions with labels, as trec_eval "
+        "defines them; a question for which nothing came back counts as 0. Intervals hold the true "
+        "mean of such questions with 95% confidence (bootstrap over questions, 2,000 resamples; "
+        "Wilson's interval for rates and for few questions). Two runs are compared question by "
+        "question with a randomisation test, and a winner is named only where chance would do the "
+        "same less than twice in a hundred times."
+    )
+
+
+def reproducing(report: RunReport) -> Markup:
+    """Hashes, versions, the recipe and the command."""
+    run = report.run
+    facts = {
+        "Run": f"{run.id}, {run.created:%Y-%m-%d %H:%M} UTC, {run.seconds:.1f} s",
+        "Recipe": run.recipe.hash,
+        "Index build": run.build_hash,
+        "Questions": f"{run.question_set}, version {run.set_version}",
+        "Documents": f"{run.documents:,}, SHA-256 of their ids {run.documents_hash}",
+        "Tags": ", ".join(run.tags),
+        "Code": run.code_version,
+        "Machine": run.environment.get("machine", ""),
+        "Packages": ", ".join(
+            f"{name} {version}"
+            for name, version in run.environment.items()
+            if name not in ("touchstone", "machine")
+        ),
+    }
+    terms = [
+        part
+        for name, value in facts.items()
+        if value
+        for part in (element("dt", name), element("dd", element("code", value, class_="user")))
+    ]
+    return element(
+        "section",
+        element("h2", "Repeat it"),
+        element("p", "With the recipe below saved as recipe.json:"),
+        element("pre", command(report)),
+        element("dl", *terms),
+        element("h3", "Recipe", style="margin-top:26px"),
+        _fields(report),
+        element(
+            "details",
+            element("summary", "recipe.json"),
+            element("pre", run.recipe.model_dump_json(indent=2)),
+        ),
+    )
+
+
+def command(report: RunReport) -> str:
+    """What to type to measure the same again."""
+    cutoffs = ",".join(str(k) for k in report.cutoffs)
+    parts = ["python", "-m", "rag", "evaluate", report.base, report.run.question_set]
+    return shlex.join([*parts, "--recipe", "recipe.json", "--k", cutoffs])
+
+
+def _fields(report: RunReport) -> Markup:
+    fields = (
+        element("div", element("dt", element("code", name)), element("dd", _shown(value)))
+        for name, value in report.run.recipe.fields().items()
+    )
+    return element("dl", *fields, class_="fields")
+
+
+def _shown(value: Any) -> str:
+    if value is None or value is False:
+        return "off"
+    return "on" if value is True else str(value)
+
+
+def closing(report: RunReport) -> Markup:
+    """Where the page comes from."""
+    made = f"Made with Touchstone {report.run.code_version or '(unknown version)'}. "
+    return element(
+        "footer", join(escaped(made), escaped("This file needs no network and holds no script."))
+    )

@@ -1,0 +1,271 @@
+"""The upper part of a report: the headline, the figures, what was measured, the charts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rag.evaluation.intervals import Interval, mean_intervals
+from rag.evaluation.report import charts
+from rag.evaluation.report.content import RunReport
+from rag.evaluation.report.markup import Markup, element, join
+from rag.evaluation.report.words import TITLES, counted, headline, recipe_sentences, signed, title
+
+_CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
+_SAYS = {
+    "ndcg": "Are the best at the top? 1 is ideal.",
+    "mrr": "How high is the first right one?",
+    "recall": "How much of what is relevant?",
+    "precision": "How much of it is relevant?",
+    "correct_refusal": "Nothing found where nothing answers.",
+}
+_LINES = ("ndcg", "recall", "mrr", "precision")
+_BANDS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 1000))
+_MOST_TAGS = 12
+_NO_CHANGE = 0.0005
+
+
+def opening(report: RunReport) -> Markup:
+    """The headline sentence and what it is about."""
+    run = report.run
+    return element(
+        "header",
+        element("div", "Retrieval evaluation", class_="eyebrow"),
+        element("h1", headline(report)),
+        element(
+            "div",
+            element("span", f"Knowledge base “{report.base}”", class_="user"),
+            element("span", f"Questions “{run.question_set}”", class_="user"),
+            element("span", f"{run.created:%d %B %Y}".lstrip("0")),
+            class_="facts",
+        ),
+        _verdict(report),
+        element("p", run.note, class_="note user", style="margin-top:18px") if run.note else None,
+    )
+
+
+def _verdict(report: RunReport) -> Markup | None:
+    if report.baseline is None:
+        return None
+    figures = report.baseline.figures
+    first, _, rest = figures.sentence.partition(": ")
+    heads = {"better": "Better than the baseline", "worse": "Worse than the baseline"}
+    return element(
+        "p",
+        element("strong", heads.get(figures.verdict, first[:1].upper() + first[1:])),
+        f"{rest}.",
+        class_=f"verdict {figures.verdict}",
+    )
+
+
+def cards(report: RunReport) -> Markup:
+    """Figures with their intervals and the change against the baseline."""
+    wanted = [name for name in _CARDS if name in report.run.metrics]
+    if len(wanted) < 3:
+        deepest = report.cutoffs[-1] if report.cutoffs else 1
+        wanted = [f"{name}@{deepest}" for name in _LINES]
+    return element("div", *(_card(report, name) for name in wanted), class_="cards")
+
+
+def _card(report: RunReport, metric: str) -> Markup:
+    value, interval = report.run.metrics[metric], report.interval(metric)
+    before = report.baseline.run.metrics.get(metric) if report.baseline else None
+    percent = metric.endswith("refusal")
+    return element(
+        "div",
+        element("div", title(metric), class_="label"),
+        element("div", f"{value:.0%}" if percent else f"{value:.3f}", class_="figure"),
+        charts.interval_strip(value, interval, before),
+        element(
+            "div",
+            "95% interval ",
+            element("span", _range(interval, percent), class_="whole"),
+            class_="small",
+        ),
+        _change(value, before, percent, report),
+        element("div", _SAYS.get(metric.partition("@")[0], ""), class_="small"),
+        class_="card",
+    )
+
+
+def _range(interval: Interval, percent: bool) -> str:
+    low, high = interval
+    return f"{low:.0%}–{high:.0%}" if percent else f"{low:.3f}–{high:.3f}"
+
+
+def _change(value: float, before: float | None, percent: bool, report: RunReport) -> Markup | None:
+    if before is None or report.baseline is None:
+        return None
+    change = value - before
+    if abs(change) < _NO_CHANGE:
+        return element("div", "same as baseline", class_="small")
+    shown = f"{signed(change * 100, 0)} points" if percent else signed(change)
+    decided = report.baseline.figures.verdict != "undecided"
+    name = ("small up" if change > 0 else "small down") if decided else "small"
+    return element("div", f"{shown} vs. baseline", class_=name)
+
+
+def setting(report: RunReport) -> Markup:
+    """What was asked, of what, and how passages were found."""
+    run = report.run
+    unanswerable = sum(not item.answerable for item in report.results)
+    asked = (
+        f"{counted(run.questions, 'question')} of the set “{run.question_set}”, version "
+        f"{run.set_version}. For {len(report.judged):,} of them the relevant {report.unit}s are "
+        f"known" + (f"; {unanswerable:,} have no answer in the documents." if unanswerable else ".")
+    )
+    held = (
+        f"{counted(run.documents, 'document')} of the knowledge base “{report.base}”, cut into "
+        f"{counted(report.passages, 'passage')}."
+    )
+    steps = (element("li", each) for each in recipe_sentences(run.recipe, report.threshold))
+    return element(
+        "section",
+        element("h2", "What was measured"),
+        element(
+            "div",
+            element(
+                "div",
+                element("h3", "Questions"),
+                element("p", asked, class_="user"),
+                element("h3", "Documents"),
+                element("p", held, class_="user"),
+                *(element("p", note, class_="note") for note in report.notes),
+            ),
+            element("div", element("h3", "Recipe"), element("ol", *steps, class_="steps")),
+            class_="columns",
+        ),
+    )
+
+
+def pictures(report: RunReport) -> Markup:
+    """Metrics against k, and where the first relevant passage stands."""
+    return element(
+        "section",
+        element(
+            "div",
+            element(
+                "div",
+                element("h2", "How deep must one look?"),
+                element("p", _depth(report), class_="lead"),
+                _against_k(report),
+            ),
+            element(
+                "div",
+                element("h2", f"Where is the first right {report.unit}?"),
+                element("p", _ranks_in_words(report), class_="lead"),
+                charts.histogram(_rank_bars(report), "Questions by rank of the first relevant"),
+            ),
+            class_="columns",
+        ),
+    )
+
+
+def _depth(report: RunReport) -> str:
+    metrics = report.run.metrics
+    shown = [k for k in (5, 10, *report.cutoffs) if f"recall@{k}" in metrics][:2]
+    held = " and ".join(f"{metrics[f'recall@{k}']:.0%} in the first {k}" for k in shown)
+    return f"Of what is relevant: {held}. The shade is the 95% interval of nDCG."
+
+
+def _ranks_in_words(report: RunReport) -> str:
+    missed = sum(item.first_relevant is None for item in report.judged)
+    if not missed:
+        return "Something relevant was found for every question."
+    return f"Nothing relevant was found for {counted(missed, 'question')}."
+
+
+def _against_k(report: RunReport) -> Markup:
+    ks, metrics = report.cutoffs, report.run.metrics
+    lines = {
+        name: (TITLES[name], [metrics[f"{name}@{k}"] for k in ks])
+        for name in _LINES
+        if all(f"{name}@{k}" in metrics for k in ks)
+    }
+    before = None
+    if report.baseline:
+        old = [report.baseline.run.metrics.get(f"ndcg@{k}") for k in ks]
+        known = [value for value in old if value is not None]
+        before = ("baseline", known) if len(known) == len(ks) else None
+    return charts.against_k(ks, lines, [report.interval(f"ndcg@{k}") for k in ks], before)
+
+
+def _rank_bars(report: RunReport) -> list[tuple[str, int, str]]:
+    ranks = [item.first_relevant for item in report.judged]
+    depth = report.cutoffs[-1] if report.cutoffs else 1
+    bars = [
+        (
+            str(low) if low == high else f"{low}–{min(high, depth)}",
+            sum(rank is not None and low <= rank <= high for rank in ranks),
+            "found",
+        )
+        for low, high in _BANDS
+        if low <= depth
+    ]
+    return [*bars, ("none", ranks.count(None), "missing")]
+
+
+def figures(report: RunReport) -> Markup:
+    """Every measure at every k, and the leading metric by tag."""
+    ks, metrics = report.cutoffs, report.run.metrics
+    names = [name for name in TITLES if any(f"{name}@{k}" in metrics for k in ks)]
+    head = [element("th", "Measure"), *(element("th", f"@{k}", class_="number") for k in ks)]
+    rows = [
+        element(
+            "tr",
+            element("td", TITLES[name]),
+            *(_number(metrics.get(f"{name}@{k}")) for k in ks),
+        )
+        for name in names
+    ]
+    refusals = [name for name in ("correct_refusal", "false_refusal") if name in metrics]
+    more = "; ".join(
+        f"{title(name)} {metrics[name]:.0%} (95% interval {_range(report.interval(name), True)})"
+        for name in refusals
+    )
+    return element(
+        "section",
+        element("h2", "All figures"),
+        _table(head, rows),
+        element("p", more + ".", class_="note") if more else None,
+        _by_tag(report),
+    )
+
+
+def _by_tag(report: RunReport) -> Markup | None:
+    tagged = report.tagged()
+    if not tagged:
+        return None
+    head = [
+        element("th", "Tag"),
+        element("th", "Questions", class_="number"),
+        element("th", title(report.metric), class_="number"),
+        element("th", "95% interval", class_="number"),
+    ]
+    rows = []
+    for tag, items in tagged[:_MOST_TAGS]:
+        values = np.array([item.metrics[report.metric] for item in items], np.float64)
+        interval = Interval(*mean_intervals(values).tolist())
+        rows.append(
+            element(
+                "tr",
+                element("td", element("span", tag, class_="user")),
+                element("td", f"{len(items):,}", class_="number"),
+                _number(float(values.mean())),
+                element("td", _range(interval, False), class_="number"),
+            )
+        )
+    rest = len(tagged) - _MOST_TAGS
+    return join(
+        element("h3", "By tag", style="margin-top:26px"),
+        _table(head, rows),
+        element("p", f"{counted(rest, 'more tag')}.", class_="note") if rest > 0 else None,
+    )
+
+
+def _table(head: list[Markup], rows: list[Markup]) -> Markup:
+    body = join(element("thead", element("tr", *head)), element("tbody", *rows))
+    return element("div", element("table", body), class_="scroll")
+
+
+def _number(value: float | None) -> Markup:
+    return element("td", "–" if value is None else f"{value:.3f}", class_="number")

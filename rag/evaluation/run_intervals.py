@@ -1,0 +1,119 @@
+"""How far the figures of a run may be off, from what it kept of every question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.intervals import Interval, mean_intervals, wilson
+from rag.evaluation.judging import Spans
+from rag.evaluation.metrics import Ranked
+from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
+from rag.evaluation.unjudged import judged_passages, unjudged_bounds
+from rag.types import Question
+
+if TYPE_CHECKING:
+    from rag.storage.runs import QuestionResult
+
+_REFUSALS = {"correct_refusal": False, "false_refusal": True}
+
+
+def intervals(results: Sequence[QuestionResult], names: Sequence[str]) -> dict[str, Interval]:
+    """The 95 % interval of each mean in ``names``, over the questions that have the figure."""
+    found = {name: _refusals(results, _REFUSALS[name]) for name in names if name in _REFUSALS}
+    for metrics, rows in _tables(results, [name for name in names if name not in _REFUSALS]):
+        for name, ends in zip(metrics, mean_intervals(rows).tolist(), strict=True):
+            found[name] = Interval(*ends)
+    return {name: found[name] for name in names if name in found}
+
+
+def _refusals(results: Sequence[QuestionResult], answerable: bool) -> Interval:
+    asked = [item for item in results if item.answerable == answerable]
+    return wilson(sum(not item.ranking for item in asked), len(asked))
+
+
+def _tables(
+    results: Sequence[QuestionResult], names: Sequence[str]
+) -> list[tuple[list[str], npt.NDArray[np.float64]]]:
+    """Figures, shape (metrics, questions), of metrics that the same questions have."""
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for name in names:
+        having = tuple(place for place, item in enumerate(results) if name in item.metrics)
+        groups.setdefault(having, []).append(name)
+    return [
+        (held, np.array([[results[place].metrics[name] for place in having] for name in held]))
+        for having, held in groups.items()
+        if having
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class UnjudgedShare:
+    """Hits among the first ``k`` that no label speaks of, over the labelled questions.
+
+    ``hits`` came back, ``unjudged`` of them are open. ``precision`` and ``ndcg`` bound the mean of
+    that metric at k, whichever of them turn out to be relevant. All by the labels of today;
+    ``current`` tells that they are those the run was measured with.
+    """
+
+    k: int
+    hits: int
+    unjudged: int
+    precision: Interval
+    ndcg: Interval
+    current: bool
+
+    @property
+    def share(self) -> float:
+        """The share of the hits that nobody has judged; 0 without hits."""
+        return self.unjudged / self.hits if self.hits else 0.0
+
+
+def unjudged_share(
+    questions: Sequence[Question],
+    rankings: Mapping[str, Sequence[str]],
+    spans: Spans,
+    k: int,
+    current: bool = True,
+) -> UnjudgedShare | None:
+    """From the ids that came back, best first, by question id; None without labelled questions.
+
+    ``spans`` has the passages of all labelled documents, as the run cut them.
+    """
+    graded = [(question.id, *_graded(question, spans)) for question in questions]
+    rows = [each for each in graded if each[0] in rankings and any(each[1].values())]
+    if not rows:
+        return None
+    gains, open_ = np.zeros((len(rows), k)), np.zeros((len(rows), k), np.bool_)
+    ideal = np.zeros((len(rows), max(len(grades) for _, grades, _ in rows)))
+    for row, (name, grades, judged) in enumerate(rows):
+        ids = rankings[name][:k]
+        gains[row, : len(ids)] = [grades.get(each, 0) for each in ids]
+        open_[row, : len(ids)] = [each not in judged for each in ids]
+        ideal[row, : len(grades)] = sorted(grades.values(), reverse=True)
+    relevant = (ideal > 0).sum(axis=1).astype(np.float64)
+    bounds = unjudged_bounds(Ranked(gains, ideal, relevant), open_, k)
+    return UnjudgedShare(
+        k=k,
+        hits=sum(len(rankings[name][:k]) for name, _, _ in rows),
+        unjudged=int(bounds.count.sum()),
+        precision=Interval(*bounds.precision.mean(axis=0).tolist()),
+        ndcg=Interval(*bounds.ndcg.mean(axis=0).tolist()),
+        current=current,
+    )
+
+
+def _graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
+    """Grades by id, and the ids that labels speak of, of passages or documents."""
+    if judged_by_document(question):
+        grades = best_grades(question)
+        return grades, set(grades)
+    names = dict.fromkeys(item.document_id for item in question.evidence)
+    rows = [(key, name, start, end) for name in names for key, start, end in spans.get(name, ())]
+    found = relevant_chunks(question.evidence, rows)
+    judged = {f"{key:016x}" for key in judged_passages(question, rows)}
+    return {f"{key:016x}": grade for key, grade in found.items()}, judged

@@ -1,0 +1,164 @@
+"""Metrics of retrieved text against labelled spans, which compare chunkers fairly.
+
+Smith and Troynikov, Evaluating Chunking Strategies for Retrieval (Chroma, 2024), with t_e the
+labelled text and t_r the retrieved text: recall = |t_e ∩ t_r| / |t_e|, precision = |t_e ∩ t_r| /
+|t_r|, IoU = |t_e ∩ t_r| / (|t_e| + |t_r| - |t_e ∩ t_r|). As in their programme, t_r counts what
+several passages repeat once for each, so overlap costs, while t_e and the intersection count every
+character once. Passages of other documents count in t_r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.errors import InvalidInput
+from rag.evaluation.relevance import judged_by_document
+from rag.types import Evidence, Question, Tokenizer
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Span = tuple[str, int, int]
+"""Document id, start and end in characters."""
+Ruler = Callable[[str, Ints], Ints]
+"""For a document id and character offsets in it: how many units begin before each offset."""
+
+MEASURES = ("span_recall", "span_precision", "span_iou")
+
+
+def by_characters(document_id: str, offsets: Ints) -> Ints:
+    """The ruler that counts characters, which the published figures are made with."""
+    return offsets
+
+
+def by_tokens(texts: Mapping[str, str], tokenizer: Tokenizer) -> Ruler:
+    """A ruler that counts the tokens of documents, by id; a token belongs where it starts.
+
+    Each document is cut into tokens once, when it is first asked for.
+    """
+    starts: dict[str, Ints] = {}
+
+    def count(document_id: str, offsets: Ints) -> Ints:
+        if document_id not in starts:
+            starts[document_id] = tokenizer.offsets(texts[document_id])[:, 0]
+        return np.searchsorted(starts[document_id], offsets, side="left").astype(np.int64)
+
+    return count
+
+
+def measured_by_span(question: Question) -> bool:
+    """Whether the labels say where the answer is: spans, and no whole documents."""
+    spans = any(item.end is not None and item.grade > 0 for item in question.evidence)
+    return spans and not judged_by_document(question)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanScores:
+    """The three metrics after each rank, every array of shape (..., depth)."""
+
+    recall: Floats
+    precision: Floats
+    iou: Floats
+
+    def at(self, metric: str) -> Floats:
+        """``span_recall@5`` and the like, shape (...); the last rank's when k is deeper.
+
+        Raises InvalidInput for another name.
+        """
+        measure, _, k = metric.partition("@")
+        if measure not in MEASURES or not k.isdecimal() or not int(k):
+            raise InvalidInput(
+                f"{metric!r} is not a span metric.",
+                "Write one of " + ", ".join(f"{name}@K" for name in MEASURES) + ", K from 1.",
+            )
+        scores: Floats = getattr(self, measure.removeprefix("span_"))
+        depth = min(int(k), scores.shape[-1])
+        return scores[..., depth - 1] if depth else np.zeros(scores.shape[:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What each of n passages covers of a question's labelled text, in units of a ruler.
+
+    The labelled text is cut where passages begin and end: ``pieces``, shape (p,), are the lengths,
+    ``covered``, shape (n, p), says which passage holds which. ``sizes``, shape (n,), are the
+    passages' own lengths.
+    """
+
+    pieces: Ints
+    covered: npt.NDArray[np.bool_]
+    sizes: Ints
+
+    @classmethod
+    def of(
+        cls, evidence: Iterable[Evidence], passages: Sequence[Span], ruler: Ruler = by_characters
+    ) -> Coverage:
+        """Labels of whole documents and grades of 0 or less label no text."""
+        pieces, covered = [np.empty(0, np.int64)], [np.empty((len(passages), 0), np.bool_)]
+        names = np.array([name for name, _, _ in passages], dtype=object)
+        bounds = np.array([(start, end) for _, start, end in passages], np.int64).reshape(-1, 2)
+        sizes = np.zeros(len(passages), np.int64)
+        for name in set(names.tolist()):
+            sizes[names == name] = np.diff(ruler(name, bounds[names == name]), axis=1)[:, 0]
+        for name, labelled in _by_document(evidence).items():
+            here = names == name
+            cuts = _cut(labelled, bounds[here])
+            pieces.append(np.diff(ruler(name, cuts), axis=1)[:, 0])
+            starts, ends = bounds[:, :1], bounds[:, 1:]
+            covered.append(here[:, None] & (starts <= cuts[:, 0]) & (cuts[:, 1] <= ends))
+        return cls(np.concatenate(pieces), np.concatenate(covered, axis=1), sizes)
+
+    def scores(self, order: npt.NDArray[np.integer]) -> SpanScores:
+        """Metrics of rankings, shape (..., depth): places of passages, best first, -1 for none."""
+        # Place -1 takes the row behind the last passage, which holds nothing.
+        held = np.pad(self.covered, ((0, 1), (0, 0)))[order]
+        sizes = np.pad(self.sizes, (0, 1))[order].astype(np.float64)
+        shared = np.logical_or.accumulate(held, axis=-2) @ self.pieces.astype(np.float64)
+        retrieved = np.cumsum(sizes, axis=-1)
+        labelled = np.full(shared.shape, float(self.pieces.sum()))
+        return SpanScores(
+            recall=_ratio(shared, labelled),
+            precision=_ratio(shared, retrieved),
+            iou=_ratio(shared, labelled + retrieved - shared),
+        )
+
+
+def span_scores(
+    evidence: Iterable[Evidence], ranked: Sequence[Span], ruler: Ruler = by_characters
+) -> SpanScores:
+    """Metrics of one ranking of passages, best first, after each rank: shape (len(ranked),)."""
+    return Coverage.of(evidence, ranked, ruler).scores(np.arange(len(ranked)))
+
+
+def _by_document(evidence: Iterable[Evidence]) -> dict[str, list[tuple[int, int]]]:
+    """Labelled spans by document, sorted, those that touch or overlap joined."""
+    spans: dict[str, list[tuple[int, int]]] = {}
+    known = {
+        (item.document_id, item.start, item.end)
+        for item in evidence
+        if item.end is not None and item.end > item.start and item.grade > 0
+    }
+    for name, start, end in sorted(known):
+        held = spans.setdefault(name, [])
+        if held and start <= held[-1][1]:
+            held[-1] = (held[-1][0], max(end, held[-1][1]))
+        else:
+            held.append((start, end))
+    return spans
+
+
+def _cut(labelled: Sequence[tuple[int, int]], bounds: Ints) -> Ints:
+    """Labelled spans, cut wherever a passage begins or ends; shape (pieces, 2)."""
+    parts = []
+    for start, end in labelled:
+        inside = bounds[(bounds > start) & (bounds < end)]
+        marks = np.unique(np.concatenate([[start, end], inside]))
+        parts.append(np.stack([marks[:-1], marks[1:]], axis=1))
+    return np.concatenate(parts)
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

@@ -1,0 +1,134 @@
+"""Choosing on one half of the questions and reporting on the other, so that luck is not praised."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.errors import InvalidInput
+from rag.evaluation.comparison import Comparison, compare
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Question ids by what they are for, each in the order given."""
+
+    tuning: tuple[str, ...]
+    held_out: tuple[str, ...]
+
+
+def split(questions: Iterable[str], tuning_share: float = 0.5, seed: int = 0) -> Split:
+    """Splits question ids by a hash of seed and id.
+
+    A question's side depends on nothing else: adding or removing others never moves it, on any
+    machine. Shares are therefore met on average, not exactly; answerable and unanswerable questions
+    are split alike for the same reason. Raises InvalidInput for a share outside (0, 1) or when a
+    side stays empty.
+    """
+    if not 0.0 < tuning_share < 1.0:
+        raise InvalidInput(
+            f"A share of {tuning_share:g} for tuning leaves nothing on one side.",
+            "Choose a share between 0 and 1, such as 0.5.",
+        )
+    ids = list(questions)
+    tuning = tuple(each for each in ids if _place(each, seed) < tuning_share)
+    held_out = tuple(each for each in ids if _place(each, seed) >= tuning_share)
+    if not tuning or not held_out:
+        raise InvalidInput(
+            f"Too few questions to split ({len(ids)}): one side got none.",
+            "Label more questions, or compare recipes that were not chosen on these questions.",
+        )
+    return Split(tuning, held_out)
+
+
+def _place(question: str, seed: int) -> float:
+    """A point in [0, 1), evenly spread over ids."""
+    digest = hashlib.sha256(f"{seed}\0{question}".encode()).digest()
+    return int.from_bytes(digest[:8]) / 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The best recipe of the tuning questions, and what is left of its lead on the others.
+
+    ``row`` is its place among the recipes. Leads are over the baseline, in units of the metric.
+    ``comparison`` is on held-out questions only, where nothing was chosen; ``tried`` is how many
+    recipes it was chosen from.
+    """
+
+    row: int
+    tried: int
+    tuning_questions: int
+    tuning_lead: float
+    comparison: Comparison
+
+    @property
+    def held_out_lead(self) -> float:
+        """The lead on questions that the choice did not see."""
+        return self.comparison.difference
+
+    @property
+    def shrinkage(self) -> float | None:
+        """The share of the lead that was luck (above 1: it turned); None without a lead."""
+        return 1.0 - self.held_out_lead / self.tuning_lead if self.tuning_lead > 0 else None
+
+    @property
+    def sentence(self) -> str:
+        """How the winner was chosen and what became of its lead, in plain English."""
+        if self.shrinkage is None:
+            return f"none of {self.tried:,} recipes beats the baseline on the tuning questions"
+        return (
+            f"best of {self.tried:,} on {self.tuning_questions:,} tuning questions with a lead of "
+            f"{self.tuning_lead:.3f}; on {len(self.comparison.differences):,} held-out questions "
+            f"the lead is {self.held_out_lead:.3f}{_change(self.shrinkage)}"
+        )
+
+
+def choose(
+    metric: str, scores: Floats, questions: Sequence[str], baseline: int, parts: Split
+) -> Selection:
+    """Picks the recipe with the best mean on tuning questions and compares it on held-out ones.
+
+    ``scores`` has shape (recipes, questions), columns aligned with ``questions``; ``baseline`` is a
+    row. The baseline wins a tie, then the earlier row. Questions in neither part are ignored.
+    Raises InvalidInput when one part has no question here.
+    """
+    tuning, held_out = _columns(questions, parts.tuning), _columns(questions, parts.held_out)
+    if not len(tuning) or not len(held_out):
+        raise InvalidInput(
+            "The tuning or the held-out questions have no figures to choose by.",
+            "Evaluate both parts of the split.",
+        )
+    means = scores[:, tuning].mean(axis=1)
+    # Differences of rounding size are ties.
+    best = int(np.argmax(means >= means.max() - 1e-12))
+    if means[baseline] >= means[best] - 1e-12:
+        best = baseline
+    names = [questions[column] for column in held_out]
+    run, other = (dict(zip(names, scores[row, held_out], strict=True)) for row in (best, baseline))
+    return Selection(
+        row=best,
+        tried=len(scores),
+        tuning_questions=len(tuning),
+        tuning_lead=float(means[best] - means[baseline]) if best != baseline else 0.0,
+        comparison=compare(metric, run, other, kind="held-out"),
+    )
+
+
+def _columns(questions: Sequence[str], wanted: Iterable[str]) -> npt.NDArray[np.intp]:
+    among = set(wanted)
+    return np.flatnonzero([question in among for question in questions])
+
+
+def _change(shrinkage: float) -> str:
+    if shrinkage >= 1.0:
+        return ": it is gone"
+    if abs(shrinkage) < 0.005:
+        return ", the same"
+    return f" ({abs(shrinkage):.0%} {'smaller' if shrinkage > 0 else 'larger'})"

@@ -1,0 +1,23 @@
+"""Sweeps: search once, score thousands of recipes."""
+
+from rag.evaluation.sweeping.arithmetic import CONTEXT, Arithmetic
+from rag.evaluation.sweeping.by_question import Change, Closeup, Material, QuestionFigures, Total
+from rag.evaluation.sweeping.context import Cut
+from rag.evaluation.sweeping.deep import Deep, flattened
+from rag.evaluation.sweeping.grid import Grid
+from rag.evaluation.sweeping.prepared import Prepared
+
+__all__ = [
+    "CONTEXT",
+    "Arithmetic",
+    "Change",
+    "Closeup",
+    "Cut",
+    "Deep",
+    "Grid",
+    "Material",
+    "Prepared",
+    "QuestionFigures",
+    "Total",
+    "flattened",
+]

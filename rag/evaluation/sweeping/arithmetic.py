@@ -1,0 +1,161 @@
+"""Thousands of recipes from one set of candidates, with the figures of the ordinary pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.metrics import parse_metric
+from rag.evaluation.sweeping.context import Context, Cut
+from rag.evaluation.sweeping.counting import Counter
+from rag.evaluation.sweeping.layout import Layout
+from rag.evaluation.sweeping.means import Means
+from rag.evaluation.sweeping.places import Labelled, Units
+from rag.evaluation.sweeping.pool import Family, Floats, Ranks, pool
+from rag.evaluation.sweeping.prepared import Prepared
+from rag.evaluation.sweeping.pruning import Leading
+from rag.recipe import SearchRecipe
+from rag.types import Question
+
+CONTEXT = "context_tokens"
+
+Cuts = Callable[[SearchRecipe], Sequence[Cut]]
+
+_BATCH = 64  # recipes whose metrics are computed together: what fits the processor's cache
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Means of metrics over the questions of a set, for recipes of one build.
+
+    ``ideals`` has the grades of all that is relevant to each question. Metrics at k look at the
+    first k of the ranking above the threshold, however few of them the recipe would show: so
+    ``recall@10`` of a recipe tells what its ``top_k`` should be, and one sweep draws the curve
+    against k. With ``as_shown`` the ranking is cut at the recipe's ``top_k`` before, which tells
+    what users get: from ``k = top_k`` on recall stays, and precision falls.
+    """
+
+    questions: Sequence[Question]
+    ideals: Sequence[Sequence[int]]
+    metrics: Sequence[str]
+    as_shown: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the figures of a recipe. Refusals count where something is unanswerable."""
+        has = {question.answerable for question in self.questions}
+        refusals = ["correct_refusal", *(["false_refusal"] if True in has else [])]
+        return [*self.metrics, *(refusals if False in has else [])]
+
+    @property
+    def depth(self) -> int:
+        """How far down the rankings the metrics look."""
+        return max(parse_metric(name).k for name in self.metrics)
+
+    def figures(
+        self,
+        prepared: Prepared,
+        rankings: Sequence[SearchRecipe],
+        cuts: Cuts,
+        tokens: npt.NDArray[np.int64] | None = None,
+    ) -> Floats:
+        """Means, shape (rankings, cuts, names).
+
+        ``cuts`` tells how a ranking is cut: as many for every one. ``tokens``
+        (candidates,) adds, as the last figure, the mean tokens of the passages shown.
+        """
+        deepest = [cut.top_k for cut in cuts(rankings[0])]
+        width = len(self.names) + (tokens is not None)
+        result = np.empty((len(rankings), len(deepest), width))
+        limit = max(deepest) if self.as_shown else self.depth
+        matter = prepared.leading(limit, by_unit=not self.as_shown)
+        for by in dict.fromkeys(search.relevance for search in rankings):
+            means = _Means(self, prepared.layout(by), result)
+            context = None if tokens is None else Context(prepared, by, tokens, max(deepest))
+            for family, by_weight in _grouped(rankings, by).items():
+                wanted = cuts(rankings[next(iter(by_weight.values()))[0]])
+                means.add(family, matter, wanted, by_weight)
+                if context:
+                    shown = context.of(family, wanted)
+                    for weight, numbers in by_weight.items():
+                        result[numbers, :, -1] = shown.means(weight)
+            means.finish()
+        return result
+
+
+class _Means:
+    """Fills ``result`` with metrics and refusals, family by family."""
+
+    def __init__(self, of: Arithmetic, layout: Layout, result: Floats) -> None:
+        self._of = of
+        self._layout = layout
+        self._result = result
+        labelled = Labelled.of(of.ideals)
+        units = Units(labelled.number[layout.unit_rows], layout.unit_slots, layout.unit_grades)
+        self._means = Means(of.metrics, of.depth, units, labelled)
+        self._waiting: list[tuple[list[int], list[int], Ranks]] = []
+
+    def add(
+        self,
+        family: Family,
+        matter: Leading,
+        cuts: Sequence[Cut],
+        by_weight: Mapping[float, list[int]],
+    ) -> None:
+        """Ranks with every weight; ``by_weight`` has the numbers of the rankings."""
+        laid_out = pool(self._layout, family, family.kept(matter))
+        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
+        shown = list(dict.fromkeys(cut.top_k if self._of.as_shown else None for cut in cuts))
+        chosen = [
+            shown.index(cut.top_k if self._of.as_shown else None) * len(thresholds)
+            + thresholds.index(cut.threshold)
+            for cut in cuts
+        ]
+        counter = Counter(laid_out, thresholds, self._of.depth, shown)
+        refused = np.tile(self._refused(counter), (len(shown), 1))[chosen]
+        first = len(self._of.metrics)
+        for weight, numbers in by_weight.items():
+            shape = len(shown) * len(thresholds), len(self._layout.unit_rows)
+            ranks = np.full(shape, self._of.depth, np.int32)
+            ranks[:, laid_out.targets.units] = counter.ranks(weight)
+            self._result[numbers, :, first : first + refused.shape[1]] = refused
+            self._waiting.append((numbers, chosen, ranks))
+            if sum(len(waiting) for *_, waiting in self._waiting) >= _BATCH:
+                self.finish()
+
+    def finish(self) -> None:
+        """Measures the rankings that wait."""
+        if not self._waiting:
+            return
+        means = self._means.of(np.concatenate([ranks for *_, ranks in self._waiting]))
+        start = 0
+        for numbers, chosen, ranks in self._waiting:
+            own = means[start : start + len(ranks)]
+            self._result[numbers, :, : own.shape[1]] = own[chosen]
+            start += len(ranks)
+        self._waiting.clear()
+
+    def _refused(self, counter: Counter) -> Floats:
+        """Shares of questions for which nothing comes back, shape (thresholds, names)."""
+        answerable = np.array([item.answerable for item in self._of.questions], dtype=np.bool_)
+        empty = counter.above == 0
+        groups = [] if answerable.all() else [~answerable, answerable]
+        shares = [
+            np.count_nonzero(empty[:, group], axis=1) / np.count_nonzero(group)
+            for group in groups
+            if group.any()
+        ]
+        return np.stack(shares, axis=-1) if shares else np.empty((len(empty), 0))
+
+
+def _grouped(rankings: Sequence[SearchRecipe], by: str) -> dict[Family, dict[float, list[int]]]:
+    """Numbers of the rankings by family and weight: what does not differ is computed once."""
+    groups: dict[Family, dict[float, list[int]]] = {}
+    for number, search in enumerate(rankings):
+        if search.relevance == by:
+            weight = search.dense_weight if search.mode == "hybrid" else 1.0
+            groups.setdefault(Family.of(search), {}).setdefault(weight, []).append(number)
+    return groups

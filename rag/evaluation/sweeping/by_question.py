@@ -1,0 +1,294 @@
+"""Figures of recipes question by question, for those few of a sweep that are looked at closely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.comparison import Comparison, compare
+from rag.evaluation.intervals import Interval, bootstrap_intervals, mean_intervals
+from rag.evaluation.metrics import evaluate, parse_metric
+from rag.evaluation.sweeping.context import Cut
+from rag.evaluation.sweeping.counting import Counter
+from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.evaluation.sweeping.layout import Layout
+from rag.evaluation.sweeping.places import Labelled, Places, Units
+from rag.evaluation.sweeping.pool import Family, Floats, Pool, pool
+from rag.recipe import Relevance, SearchRecipe
+from rag.types import Question
+
+Flags = npt.NDArray[np.bool_]
+Total = Literal["relevant", "tokens"]
+
+
+class Change(NamedTuple):
+    """A mean difference over the same questions, with its 95 % interval."""
+
+    difference: float
+    interval: Interval
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return self.interval.low > 0.0 or self.interval.high < 0.0
+
+
+@dataclass(frozen=True)
+class QuestionFigures:
+    """What some recipes do to every question.
+
+    ``metrics`` has figures by name, shape (recipes, labelled), for the questions ``labelled``, by
+    id. The others have shape (recipes, questions): how many passages come back above the threshold
+    (``above``), how many of them are shown at top-k, how many of these are ``relevant`` and how
+    many ``tokens`` they have, where that was counted. ``answerable``: shape (questions,).
+    """
+
+    labelled: tuple[str, ...]
+    metrics: Mapping[str, Floats]
+    answerable: Flags
+    above: Floats
+    shown: Floats
+    relevant: Floats | None = None
+    tokens: Floats | None = None
+
+    def __len__(self) -> int:
+        """Number of recipes."""
+        return len(self.above)
+
+    def means(self, name: str) -> Floats | None:
+        """A figure of every recipe, shape (recipes,); None where no question has it.
+
+        Besides the metrics: ``answered`` (answerable questions for which anything comes back),
+        ``correct_refusal`` (unanswerable ones for which nothing does), ``shown_precision`` (the
+        relevant share of all passages shown; nan without any) and ``context_tokens``.
+        """
+        if name == "shown_precision":
+            if self.relevant is None:
+                return None
+            shown = self.shown.sum(axis=1)
+            found: Floats = np.full(len(shown), np.nan)
+            np.divide(self.relevant.sum(axis=1), shown, out=found, where=shown > 0)
+            return found
+        values = self.by_question(name)
+        return None if values is None else np.asarray(values.mean(axis=1))
+
+    def by_question(self, name: str) -> Floats | None:
+        """A figure by recipe and those questions that have it; None where none has."""
+        match name:
+            case "answered":
+                values = (self.above > 0)[:, self.answerable].astype(np.float64)
+            case "correct_refusal":
+                values = (self.above == 0)[:, ~self.answerable].astype(np.float64)
+            case "context_tokens":
+                return self.tokens
+            case _:
+                values = self.metrics[name]
+        return values if values.shape[1] else None
+
+    def intervals(self, names: Iterable[str]) -> dict[str, Interval]:
+        """The 95 % intervals of means of the first recipe, for figures in [0, 1] that it has."""
+        rows = {name: values[0] for name in names if (values := self.by_question(name)) is not None}
+        return _intervals(rows, mean_intervals)
+
+    def changes(self, names: Iterable[str], other: QuestionFigures) -> dict[str, Change]:
+        """From the first recipe of ``other``, of the same questions, to the first of these."""
+        rows = {}
+        for name in names:
+            ours, theirs = self.by_question(name), other.by_question(name)
+            if ours is not None and theirs is not None:
+                rows[name] = ours[0] - theirs[0]
+        ends = _intervals(rows, bootstrap_intervals)
+        return {name: Change(float(values.mean()), ends[name]) for name, values in rows.items()}
+
+    def compare(self, name: str, recipe: int, other: int) -> Comparison:
+        """Two of the recipes in one metric, question by question."""
+        ours, theirs = (
+            dict(zip(self.labelled, self.metrics[name][number].tolist(), strict=True))
+            for number in (recipe, other)
+        )
+        return compare(name, ours, theirs)
+
+
+def _intervals(
+    rows: Mapping[str, Floats], measure: Callable[[Floats], Floats]
+) -> dict[str, Interval]:
+    """Intervals of means; rows of as many questions share their draws, which take the time."""
+    found = {}
+    for size in {len(values) for values in rows.values()}:
+        names = [name for name, values in rows.items() if len(values) == size]
+        for name, ends in zip(names, measure(np.stack([rows[n] for n in names])), strict=True):
+            found[name] = Interval(float(ends[0]), float(ends[1]))
+    return found
+
+
+@dataclass(frozen=True)
+class Material:
+    """Judged questions with their candidates; ``ideals`` has the grades of all that is relevant.
+
+    ``tokens``, shape (candidates,), may be left out where they are not counted.
+    """
+
+    questions: Sequence[Question]
+    ideals: Sequence[Sequence[int]]
+    deep: Deep
+    tokens: Integers | None = None
+
+    def only(self, ids: Collection[str]) -> Material:
+        """The same for some of the questions."""
+        chosen = np.array([item.id in ids for item in self.questions], np.bool_)
+        places = np.flatnonzero(chosen).tolist()
+        return Material(
+            questions=[self.questions[place] for place in places],
+            ideals=[self.ideals[place] for place in places],
+            deep=self.deep.only(chosen),
+            tokens=None if self.tokens is None else self.tokens[chosen[self.deep.row]],
+        )
+
+
+class Closeup:
+    """Measures recipes on one material; what recipes of one family share is laid out once."""
+
+    def __init__(self, material: Material) -> None:
+        self._material = material
+        self._labelled = Labelled.of(material.ideals)
+        self._layouts: dict[Relevance, Layout] = {}
+        self._pools: dict[Family, Pool] = {}
+
+    def figures(
+        self,
+        recipes: Sequence[tuple[SearchRecipe, Cut]],
+        metrics: Sequence[str],
+        *,
+        as_shown: bool = False,
+        totals: Sequence[Total] = (),
+    ) -> QuestionFigures:
+        """Figures of recipes that share their BM25; ``totals`` tells what of the shown is counted.
+
+        Metrics look down the ranking above the threshold; ``as_shown`` cuts it at top-k before.
+        """
+        shape = len(recipes), len(self._material.questions)
+        tables = {name: np.empty((len(recipes), len(self._labelled))) for name in metrics}
+        above, sums = np.empty(shape), {name: np.empty(shape) for name in totals}
+        for (family, weight), numbers in _grouped([search for search, _ in recipes]).items():
+            cuts = [recipes[number][1] for number in numbers]
+            laid_out = self._pool(family)
+            for name, values in self._metrics(laid_out, weight, cuts, metrics, as_shown).items():
+                tables[name][numbers] = values
+            above[numbers] = laid_out.above([cut.threshold for cut in cuts])
+            for name, values in self._sums(laid_out, weight, cuts, totals).items():
+                sums[name][numbers] = values
+        limits = np.array([[cut.top_k] for _, cut in recipes], np.float64)
+        has = self._labelled.number >= 0
+        names = [item.id for item in self._material.questions]
+        return QuestionFigures(
+            labelled=tuple(names[place] for place in np.flatnonzero(has).tolist()),
+            metrics=tables,
+            answerable=np.array([item.answerable for item in self._material.questions], np.bool_),
+            above=above,
+            shown=np.minimum(above, limits),
+            relevant=sums.get("relevant"),
+            tokens=sums.get("tokens"),
+        )
+
+    def _pool(self, family: Family) -> Pool:
+        if family not in self._pools:
+            self._pools[family] = pool(self._layout(family.by), family)
+        return self._pools[family]
+
+    def _layout(self, by: Relevance) -> Layout:
+        if by not in self._layouts:
+            self._layouts[by] = Layout.of(self._material.deep, by)
+        return self._layouts[by]
+
+    def _metrics(
+        self,
+        laid_out: Pool,
+        weight: float,
+        cuts: Sequence[Cut],
+        metrics: Sequence[str],
+        as_shown: bool,
+    ) -> Mapping[str, Floats]:
+        """Figures by name, shape (cuts, labelled)."""
+        depth = max(parse_metric(name).k for name in metrics)
+        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
+        limits = list(dict.fromkeys(cut.top_k if as_shown else None for cut in cuts))
+        ranks = Counter(laid_out, thresholds, depth, limits).ranks(weight)
+        wanted = [
+            limits.index(cut.top_k if as_shown else None) * len(thresholds)
+            + thresholds.index(cut.threshold)
+            for cut in cuts
+        ]
+        layout, found = laid_out.layout, laid_out.targets.units
+        units = Units(
+            self._labelled.number[layout.unit_rows[found]],
+            layout.unit_slots[found],
+            layout.unit_grades[found],
+        )
+        return evaluate(Places(ranks[wanted], depth, units, self._labelled.best), metrics)
+
+    def _sums(
+        self, laid_out: Pool, weight: float, cuts: Sequence[Cut], totals: Sequence[Total]
+    ) -> Mapping[Total, Floats]:
+        """Totals over the passages shown, shape (cuts, questions)."""
+        if not totals:
+            return {}
+        deepest = max(cut.top_k for cut in cuts)
+        order = _ranked(laid_out, weight)
+        tables = [self._table(laid_out, total) for total in totals]
+        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
+        running = {
+            threshold: _running(order, above, tables, deepest)
+            for threshold, above in zip(thresholds, laid_out.above(thresholds), strict=True)
+        }
+        return {
+            total: np.stack([running[cut.threshold][number][:, cut.top_k] for cut in cuts])
+            for number, total in enumerate(totals)
+        }
+
+    def _table(self, laid_out: Pool, total: Total) -> Floats:
+        """What the candidates add to a total, where a pool has them: (questions, width)."""
+        held = self._material.deep.grade > 0 if total == "relevant" else self._material.tokens
+        table = np.zeros(laid_out.keys.shape)
+        if held is not None:
+            table[_inside(laid_out)] = held[laid_out.places]
+        return table
+
+
+def _ranked(laid_out: Pool, weight: float) -> Integers:
+    """Columns of a pool from the best to the last, equal scores by key: (questions, width)."""
+    scores = laid_out.scores(weight)
+    return np.lexsort((laid_out.keys, np.where(_inside(laid_out), -scores, np.inf)), axis=1)
+
+
+def _inside(laid_out: Pool) -> Flags:
+    """Which places of a pool have a candidate, shape (questions, width)."""
+    return np.asarray(np.arange(laid_out.keys.shape[1]) < laid_out.sizes[:, None])
+
+
+def _grouped(searches: Sequence[SearchRecipe]) -> dict[tuple[Family, float], list[int]]:
+    """Numbers of the recipes that rank alike."""
+    groups: dict[tuple[Family, float], list[int]] = {}
+    for number, search in enumerate(searches):
+        weight = search.dense_weight if search.mode == "hybrid" else 1.0
+        groups.setdefault((Family.of(search), weight), []).append(number)
+    return groups
+
+
+def _running(
+    order: Integers, above: Integers, values: Sequence[Floats], deepest: int
+) -> list[Floats]:
+    """Running sums of values over the first passages shown: (questions, deepest + 1) each."""
+    inside = order < above[:, None]
+    place = np.cumsum(inside, axis=1)
+    rows, ranks = np.nonzero(inside & (place <= deepest))
+    columns, slots = order[rows, ranks], place[rows, ranks]
+    found = []
+    for table in values:
+        shown = np.zeros((len(order), deepest + 1))
+        shown[rows, slots] = table[rows, columns]
+        found.append(np.cumsum(shown, axis=1))
+    return found

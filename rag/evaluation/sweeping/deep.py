@@ -1,0 +1,80 @@
+"""Candidates of all questions, fetched once and deep, as flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.judging import Judge
+from rag.retrieval.candidates import Calibrated, Candidates, Ranks
+from rag.types import Keys, Question, Scores
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Deep:
+    """Candidates of all questions, by question, then key; all arrays have shape (candidates,).
+
+    ``row`` is the place of the question. ``unit`` names what is judged: the passage itself, or its
+    document for questions that are judged by document; ``grade`` is that unit's. ``probability`` is
+    there where a calibration was given. The other columns are those of ``Candidates``.
+    """
+
+    questions: int
+    row: Integers
+    keys: Keys
+    cosine: Scores
+    bm25: Scores
+    dense_rank: Ranks
+    lexical_rank: Ranks
+    unit: Integers
+    grade: Integers
+    probability: Scores | None = None
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Deep:
+        """The candidates of some questions; ``chosen`` has shape (questions,)."""
+        inside = chosen[self.row]
+        return Deep(
+            questions=int(np.count_nonzero(chosen)),
+            row=(np.cumsum(chosen) - 1)[self.row[inside]],
+            keys=self.keys[inside],
+            cosine=self.cosine[inside],
+            bm25=self.bm25[inside],
+            dense_rank=self.dense_rank[inside],
+            lexical_rank=self.lexical_rank[inside],
+            unit=self.unit[inside],
+            grade=self.grade[inside],
+            probability=None if self.probability is None else self.probability[inside],
+        )
+
+
+def flattened(
+    questions: Sequence[Question],
+    candidates: Sequence[Candidates],
+    judge: Judge,
+    calibration: Calibrated | None = None,
+) -> Deep:
+    """The candidates of all questions (one or more) with their grades, as one table."""
+    graded = [
+        judge.graded(question, found.keys)
+        for question, found in zip(questions, candidates, strict=True)
+    ]
+    sizes = [len(found) for found in candidates]
+    return Deep(
+        questions=len(questions),
+        row=np.repeat(np.arange(len(sizes)), sizes),
+        keys=np.concatenate([found.keys for found in candidates]),
+        cosine=np.concatenate([found.cosine for found in candidates]),
+        bm25=np.concatenate([found.bm25 for found in candidates]),
+        dense_rank=np.concatenate([found.dense_rank for found in candidates]),
+        lexical_rank=np.concatenate([found.lexical_rank for found in candidates]),
+        unit=np.concatenate([units for units, _ in graded]),
+        grade=np.concatenate([grades for _, grades in graded]),
+        probability=None
+        if calibration is None
+        else np.concatenate([calibration.probabilities(found) for found in candidates]),
+    )

@@ -1,0 +1,92 @@
+"""What all families of recipes share: candidates in the order of relevance, and their units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.recipe import Relevance
+from rag.types import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Candidates prepared for being laid out in pools.
+
+    Shape (candidates,): ``relevance`` is what a threshold is compared with; ``order`` sorts by
+    question, then falling relevance; ``unit`` is the number of the relevant unit that a candidate
+    belongs to, or -1. Units are numbered by question; shape (units,): ``unit_rows`` are their
+    questions, ``unit_slots`` their numbers there, ``unit_grades`` their grades. ``earlier`` and
+    ``later`` are the pairs of candidates of one unit, relevant or not, by question.
+    """
+
+    deep: Deep
+    relevance: Scores
+    order: Integers
+    unit: Integers
+    unit_rows: Integers
+    unit_slots: Integers
+    unit_grades: Integers
+    earlier: Integers
+    later: Integers
+
+    @classmethod
+    def of(cls, deep: Deep, by: Relevance) -> Layout:
+        """Raises ValueError for probabilities where there is no calibration."""
+        relevance = _relevance(deep, by)
+        order = np.lexsort((-relevance, deep.row))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        units = np.lexsort((place, deep.unit, deep.row))
+        pairs = [np.stack(pair) for pair in siblings(deep.row, deep.unit, units)]
+        earlier, later = np.concatenate([*pairs, np.empty((2, 0), np.int64)], axis=1)
+        by_row = np.argsort(deep.row[earlier], kind="stable")
+        relevant = units[deep.grade[units] > 0]
+        is_first = _changes(deep.row[relevant]) | _changes(deep.unit[relevant])
+        unit = np.full(len(order), -1)
+        unit[relevant] = np.cumsum(is_first) - 1
+        first = relevant[is_first]
+        rows = deep.row[first]
+        sizes = np.bincount(rows, minlength=deep.questions)
+        return cls(
+            deep=deep,
+            relevance=relevance,
+            order=order,
+            unit=unit,
+            unit_rows=rows,
+            unit_slots=np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows],
+            unit_grades=deep.grade[first],
+            earlier=earlier[by_row],
+            later=later[by_row],
+        )
+
+
+def siblings(
+    rows: Integers, units: Integers, order: Integers
+) -> Iterator[tuple[Integers, Integers]]:
+    """All pairs of candidates of one unit: (earlier, later), some at a time.
+
+    ``order`` sorts by question, then unit, then what is early.
+    """
+    rows, units = rows[order], units[order]
+    for gap in range(1, len(order)):
+        same = np.flatnonzero((rows[gap:] == rows[:-gap]) & (units[gap:] == units[:-gap]))
+        if not len(same):
+            break
+        yield order[same], order[same + gap]
+
+
+def _relevance(deep: Deep, by: Relevance) -> Scores:
+    if by == "cosine":
+        return deep.cosine
+    if deep.probability is None:
+        raise ValueError("candidates without a calibration have no probability")
+    return deep.probability
+
+
+def _changes(values: Integers) -> Integers:
+    """Whether each value differs from the one before; the first does."""
+    return np.concatenate([[True], values[1:] != values[:-1]])[: len(values)]

@@ -1,0 +1,129 @@
+"""Metrics from the ranks of what is relevant, without the rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.metrics import Ranked
+from rag.evaluation.sweeping.pool import Floats, Ranks
+
+Codes = npt.NDArray[np.int32]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The questions that have something to find: their rows, and all that is relevant to them.
+
+    ``number`` (questions,) is the place among them, or -1; ``ideal`` and ``relevant`` are those of
+    ``metrics.Ranked``.
+    """
+
+    number: Integers
+    best: Ranked
+
+    @classmethod
+    def of(cls, ideals: Sequence[Sequence[int]]) -> Labelled:
+        """From the grades of all that is relevant to each question, best first."""
+        rows = [grades for grades in ideals if grades]
+        ideal = np.zeros((len(rows), max(map(len, rows), default=0)))
+        for row, grades in enumerate(rows):
+            ideal[row, : len(grades)] = grades
+        has = np.array([bool(grades) for grades in ideals], dtype=np.bool_)
+        relevant = (ideal > 0).sum(axis=1).astype(np.float64)
+        number = np.where(has, np.cumsum(has) - 1, -1)
+        return cls(number, Ranked(np.zeros((len(rows), 0)), ideal, relevant))
+
+    def __len__(self) -> int:
+        """Number of such questions."""
+        return len(self.best.relevant)
+
+
+class Units(NamedTuple):
+    """What is relevant and can be found, shape (units,): the number of its question among the
+    ``Labelled``, its own number there, and its grade.
+    """
+
+    questions: Integers
+    slots: Integers
+    grades: Integers
+
+    def chosen(self, places: Integers, questions: Integers) -> Units:
+        """Some of them, by place; questions are numbered by where they stand in ``questions``."""
+        numbers = np.searchsorted(questions, self.questions[places])
+        return Units(numbers, self.slots[places], self.grades[places])
+
+
+class Places:
+    """A ``metrics.Standing`` of many recipes: figures have shape (recipes, questions).
+
+    ``ranks`` (recipes, units) count from 0; ``depth`` stands for what was not retrieved. Sums run
+    over the relevant in the order of their ranks. What stands between them would add zeros, so they
+    are bit by bit those over whole rankings.
+    """
+
+    def __init__(self, ranks: Ranks, depth: int, units: Units, best: Ranked) -> None:
+        self._grades, kinds = np.unique(units.grades, return_inverse=True)
+        self._depth = depth
+        self._best = best
+        kinds_of = max(len(self._grades), 1)
+        shape = int(units.slots.max(initial=-1)) + 1, len(ranks), len(best.relevant)
+        codes = np.full(shape, depth * kinds_of, np.int32)
+        coded = np.minimum(ranks * kinds_of + kinds, depth * kinds_of)
+        codes[units.slots[:, None], np.arange(len(ranks)), units.questions[:, None]] = coded.T
+        self._codes: Codes = np.sort(codes, axis=0) if len(codes) > 1 else codes
+        self._kinds = kinds_of
+        self._found: dict[int, Floats] = {}
+
+    @property
+    def relevant(self) -> Floats:
+        """How many passages are relevant, shape (questions,)."""
+        return self._best.relevant
+
+    @cached_property
+    def first(self) -> Floats:
+        """Rank of the first relevant hit, infinite without one."""
+        if not len(self._codes):
+            return np.full(self._codes.shape[1:], np.inf)
+        ranks = np.append(np.repeat(np.arange(1.0, self._depth + 1), self._kinds), np.inf)
+        first: Floats = ranks[self._codes[0]]
+        return first
+
+    def found(self, k: int) -> Floats:
+        """Relevant hits among the first k."""
+        if k not in self._found:
+            inside = self._codes < k * self._kinds
+            self._found[k] = np.add.reduce(inside, axis=0, dtype=np.float64)
+        return self._found[k]
+
+    def discounted(self, k: int) -> Floats:
+        """DCG of the first k; the gain is looked up by rank and grade."""
+        discounts = np.log2(np.arange(2, self._depth + 2))
+        gains = (self._grades / discounts[:, None]).ravel()
+        return self._summed(gains[None], k)
+
+    def summed_precision(self, k: int) -> Floats:
+        """Sum of the precisions at the ranks of the relevant hits among the first k."""
+        ranks = np.repeat(np.arange(1.0, self._depth + 1), self._kinds)
+        return self._summed(np.arange(1, len(self._codes) + 1)[:, None] / ranks, k)
+
+    def ideal_discounted(self, k: int) -> Floats:
+        """The best possible DCG of k hits, shape (questions,)."""
+        return self._best.ideal_discounted(k)
+
+    def _summed(self, values: Floats, k: int) -> Floats:
+        """Sum of ``values`` (slots or 1, codes) over the relevant among the first k, in order."""
+        if not len(self._codes):
+            return np.zeros(self._codes.shape[1:])
+        table = np.zeros((len(values), self._depth * self._kinds + 1))
+        table[:, : k * self._kinds] = values[:, : k * self._kinds]
+        total: Floats = table[0][self._codes[0]]
+        for slot, codes in enumerate(self._codes[1:], start=1):
+            total += table[min(slot, len(table) - 1)][codes]
+        return total

@@ -1,0 +1,210 @@
+"""The candidates of one family of recipes, laid out for ranking them thousands of times.
+
+Nothing is sorted. The rank of a relevant passage is how many passages come before it, and which of
+those a threshold leaves is a prefix when columns descend by relevance: so one comparison per
+ranking serves all thresholds, as bits that are masked and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.evaluation.sweeping.layout import Layout
+from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading, Mask
+from rag.recipe import Relevance, SearchRecipe
+from rag.retrieval.candidates import NOT_FOUND
+from rag.retrieval.fusion import reciprocal
+
+Floats = npt.NDArray[np.float64]
+Ranks = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+
+class Family(NamedTuple):
+    """What decides a pool: recipes of one family differ in the weight and in what is cut.
+
+    ``mixed`` tells that both lists have weight, ``by`` what the threshold is compared with.
+    """
+
+    kind: Literal["dense", "lexical", "weighted", "rrf"]
+    candidates: int
+    rrf_k: int = 0
+    mixed: bool = False
+    by: Relevance = "cosine"
+
+    @classmethod
+    def of(cls, search: SearchRecipe) -> Family:
+        """The family of a recipe."""
+        if search.mode != "hybrid":
+            return cls(search.mode, search.candidates, by=search.relevance)
+        mixed = SMALLEST_WEIGHT <= search.dense_weight <= 1 - SMALLEST_WEIGHT
+        constant = search.rrf_k if search.fusion == "rrf" else 0
+        return cls(search.fusion, search.candidates, constant, mixed, search.relevance)
+
+    def kept(self, leading: Leading) -> Mask | None:
+        """The candidates that matter; None where it may be all of them."""
+        if self.mixed:
+            return leading.mixed
+        return None if self.kind == "rrf" else leading.single
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The relevant passages in a pool, by question, then unit.
+
+    Shape (targets,): ``rows`` and ``columns`` are their places; ``precedes`` (targets, width) tells
+    which columns have a smaller key. Shape (units,): ``starts`` is the first target of each unit,
+    ``units`` its number in the ``Layout``. ``later`` and ``earlier`` are flat places in (targets,
+    width): columns of one document, of which the earlier has the higher relevance.
+    """
+
+    rows: Integers
+    columns: Integers
+    precedes: Mask
+    starts: Integers
+    units: Integers
+    later: Integers
+    earlier: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """``keys``, ``first``, ``second``, ``relevance``: shape (questions, width).
+
+    Columns descend by relevance: the cosine, or its probability.
+
+    The score of a candidate is ``weight * first + (1 - weight) * second``, or ``first`` where there
+    is no second. ``sizes`` (questions,) tells how many columns are candidates; the others never
+    count. ``places`` (all candidates,) is where each is in ``Deep``, question by question.
+    """
+
+    layout: Layout
+    places: Integers
+    keys: Integers
+    first: Floats
+    second: Floats | None
+    relevance: Floats
+    sizes: Integers
+    targets: Targets
+
+    def scores(self, weight: float) -> Floats:
+        """Scores of all candidates, shape (questions, width): those of the ordinary pipeline."""
+        if self.second is None:
+            return self.first
+        return weight * self.first + (1.0 - weight) * self.second
+
+    def above(self, thresholds: Sequence[float | None]) -> Integers:
+        """How many candidates are relevant enough, shape (thresholds, questions)."""
+        counts = [
+            self.sizes if limit is None else np.count_nonzero(self.relevance >= limit, axis=1)
+            for limit in thresholds
+        ]
+        return np.stack(counts)
+
+
+def pool(layout: Layout, family: Family, kept: Mask | None = None) -> Pool:
+    """Lays out the first ``family.candidates`` of each retriever's list.
+
+    ``kept`` (candidates,) restricts them to those that matter.
+    """
+    deep = layout.deep
+    found = {
+        "dense": deep.dense_rank < family.candidates,
+        "lexical": deep.lexical_rank < family.candidates,
+    }
+    chosen = found[family.kind] if family.kind in found else found["dense"] | found["lexical"]
+    inside = chosen if kept is None else chosen & kept
+    places = layout.order[inside[layout.order]]
+    rows = deep.row[places]
+    sizes = np.bincount(rows, minlength=deep.questions)
+    columns = np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]
+    shape = (deep.questions, max(int(sizes.max(initial=0)), 1))
+
+    def table(values: Floats, padding: float = 0.0) -> Floats:
+        result = np.full(shape, padding)
+        result[rows, columns] = values
+        return result
+
+    keys = np.full(shape, np.iinfo(np.int64).max)
+    keys[rows, columns] = deep.keys[places]
+    parts = [table(part) for part in _parts(deep, family, chosen, places)]
+    return Pool(
+        layout=layout,
+        places=places,
+        keys=keys,
+        first=parts[0],
+        second=parts[1] if len(parts) > 1 else None,
+        relevance=table(layout.relevance[places], -np.inf),
+        sizes=sizes,
+        targets=_targets(layout, places, columns, keys),
+    )
+
+
+def _parts(deep: Deep, family: Family, chosen: Mask, places: Integers) -> list[Floats]:
+    """What the weight mixes, shape (places,): of one retriever, or of both."""
+    if family.kind == "dense":
+        return [deep.cosine[places]]
+    if family.kind == "lexical":
+        return [deep.bm25[places]]
+    if family.kind == "rrf":
+        ranks = (deep.dense_rank[places], deep.lexical_rank[places])
+        cut = (np.where(each < family.candidates, each, NOT_FOUND) for each in ranks)
+        return [reciprocal(each, family.rrf_k) for each in cut]
+    return [_min_max(deep, scores, chosen, places) for scores in (deep.cosine, deep.bm25)]
+
+
+def _min_max(deep: Deep, scores: Floats, chosen: Mask, places: Integers) -> Floats:
+    """``fusion.min_max`` over the ``chosen`` (candidates,) of each question, at some places."""
+    low, high = np.zeros(deep.questions), np.zeros(deep.questions)
+    rows = deep.row[chosen]
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    if len(starts):
+        values = scores[chosen]
+        low[rows[starts]] = np.minimum.reduceat(values, starts)
+        high[rows[starts]] = np.maximum.reduceat(values, starts)
+    own = deep.row[places]
+    result, spread = scores[places] - low[own], (high - low)[own]
+    return np.divide(result, spread, out=np.zeros(len(places)), where=spread > 0)
+
+
+def _targets(layout: Layout, places: Integers, columns: Integers, keys: Integers) -> Targets:
+    at = np.flatnonzero(layout.unit[places] >= 0)
+    at = at[np.argsort(layout.unit[places[at]], kind="stable")]
+    units = layout.unit[places[at]]
+    starts = np.flatnonzero(np.diff(units, prepend=-1))
+    rows = layout.deep.row[places[at]]
+    column = np.full(len(layout.unit), -1)
+    column[places] = columns
+    later, earlier = _siblings(layout, column, rows, keys.shape[1])
+    return Targets(
+        rows=rows,
+        columns=columns[at],
+        precedes=keys[rows] < layout.deep.keys[places[at]][:, None],
+        starts=starts,
+        units=units[starts],
+        later=later,
+        earlier=earlier,
+    )
+
+
+def _siblings(
+    layout: Layout, column: Integers, target_rows: Integers, width: int
+) -> tuple[Integers, Integers]:
+    """Pairs of columns of one unit, for every target: flat places in (targets, width).
+
+    ``column`` (candidates,) is -1 for those that a pool leaves out.
+    """
+    earlier, later = column[layout.earlier], column[layout.later]
+    both = (earlier >= 0) & (later >= 0)
+    earlier, later, rows = earlier[both], later[both], layout.deep.row[layout.earlier[both]]
+    begins, ends = (np.searchsorted(rows, target_rows, side) for side in ("left", "right"))
+    sizes = ends - begins
+    targets = np.repeat(np.arange(len(target_rows)), sizes)
+    picked = np.arange(len(targets)) + np.repeat(begins - (np.cumsum(sizes) - sizes), sizes)
+    return targets * width + later[picked], targets * width + earlier[picked]

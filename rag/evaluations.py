@@ -1,0 +1,258 @@
+"""Evaluating a recipe on a question set, and keeping the run."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from types import MappingProxyType
+
+import numpy as np
+
+from rag.errors import InvalidInput
+from rag.evaluation import retrieved_text
+from rag.evaluation.judging import Judge, Judged
+from rag.evaluation.metrics import MEASURES, Ranked
+from rag.evaluation.metrics import evaluate as measure
+from rag.evaluation.relevance import is_measurable
+from rag.evaluation.retrieved_text import ranked_keys, span_figures
+from rag.indexing import Index
+from rag.limits import Limit, limit
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.retrieval import best_by_words, join, nearest, select
+from rag.services import Services
+from rag.storage import passages, runs
+from rag.storage import questions as question_rows
+from rag.storage.questions import QuestionSet
+from rag.storage.runs import QuestionResult, Run
+from rag.types import Keys, Question, Scores, Vectors
+from rag.version import code_version
+
+# Packages whose arithmetic the figures go through.
+_DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
+DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
+
+Tell = Callable[[int, int], None]
+SpanFigures = Mapping[str, Mapping[str, float]]
+_NO_SPANS: SpanFigures = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A stored run with what happened to every question."""
+
+    run: Run
+    results: tuple[QuestionResult, ...]
+
+
+class Evaluator:
+    """Evaluates recipes on one knowledge base with the search that answers questions."""
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self._base_id = base_id
+
+    def evaluate(
+        self,
+        set_name: str,
+        recipe: Recipe,
+        cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
+        tell: Tell = lambda _done, _total: None,
+    ) -> Evaluation:
+        """Runs every question to the deepest cutoff, stores the run and returns it.
+
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        """
+        started = time.perf_counter()
+        found, questions = self.questions(set_name)
+        index = self._services.indexes.current(self._base_id, recipe.index)
+        queries = self.queries(questions, recipe.index)
+        results, means = self.measure(questions, queries, recipe, cutoffs, index, tell)
+        run = Run(
+            id=uuid.uuid4().hex[:12],
+            base_id=self._base_id,
+            question_set=set_name,
+            set_version=found.version,
+            recipe=recipe,
+            base_version=index.version,
+            documents=len(index.keys),
+            documents_hash=documents_hash(index.keys),
+            questions=len(questions),
+            metrics=means,
+            environment=self._environment(recipe),
+            seconds=time.perf_counter() - started,
+            created=datetime.now(UTC),
+        )
+        with self._services.database.write() as connection:
+            runs.insert_run(connection, run, results)
+        return Evaluation(run, tuple(results))
+
+    def _environment(self, recipe: Recipe) -> dict[str, str]:
+        """What else the figures may depend on."""
+        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        return _environment() | ({"calibration": asked.digest} if asked.digest else {})
+
+    def questions(self, set_name: str) -> tuple[QuestionSet, list[Question]]:
+        """A set, and those of its questions that are labelled or said to be unanswerable.
+
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        """
+        with self._services.database.read() as connection:
+            found = question_rows.named(connection, self._base_id, set_name)
+            questions = question_rows.usable(connection, self._base_id, found.id)
+        judged = [item for item in questions if is_measurable(item)]
+        labels = [item for question in judged for item in question.evidence]
+        if not any(item.grade > 0 and not item.lost for item in labels):
+            raise InvalidInput(
+                f"No question of {set_name!r} has a label in these documents.",
+                "Label passages first, or import the documents that the labels point to.",
+            )
+        return found, judged
+
+    def queries(self, questions: Sequence[Question], recipe: IndexRecipe) -> Vectors:
+        """The vectors of questions, shape (questions, dimension)."""
+        embedder = self._services.models.embedder(recipe.embedder)
+        return embedder.embed([item.text for item in questions], "query")
+
+    def measure(
+        self,
+        questions: Sequence[Question],
+        queries: Vectors,
+        recipe: Recipe,
+        cutoffs: Sequence[int],
+        index: Index,
+        tell: Tell = lambda _done, _total: None,
+    ) -> tuple[list[QuestionResult], dict[str, float]]:
+        """Results by question and their means, without keeping them as a run."""
+        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
+        search = deepened(recipe.search, max(cutoffs))
+        judge = self.judge(questions, index)
+        ranked = []
+        for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
+            tell(place, len(questions))
+            keys, scores = _rank(question.text, query, index, search, asked)
+            ranked.append(judge.judge(question, keys, scores, max(cutoffs)))
+        return measured(ranked, cutoffs, self._span_figures(ranked, cutoffs, index))
+
+    def _span_figures(
+        self, ranked: Sequence[Judged], cutoffs: Sequence[int], index: Index
+    ) -> dict[str, dict[str, float]]:
+        with self._services.database.read() as connection:
+            places = passages.places(connection, index.cut_id, ranked_keys(ranked))
+        return span_figures(ranked, places, cutoffs)
+
+    def judge(self, questions: Sequence[Question], index: Index) -> Judge:
+        """What grades rankings of a build by the labels of these questions."""
+        ids = {item.document_id for question in questions for item in question.evidence}
+        with self._services.database.read() as connection:
+            spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
+        return Judge(spans, index.keys)
+
+
+def documents_hash(ids: Iterable[str]) -> str:
+    """SHA-256 of sorted document ids: tells whether two runs searched the same documents."""
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+
+
+def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:
+    """The recipe, followed down to ``depth``: its ranking stays as it answers.
+
+    One retriever alone goes as deep as it is asked. Hybrid keeps its candidates, because more of
+    them would stretch the scores otherwise and make another ranking.
+    """
+    candidates = search.candidates
+    if search.mode != "hybrid":
+        candidates = max(depth, candidates)
+    return search.model_copy(update={"top_k": depth, "candidates": candidates})
+
+
+def _rank(
+    question: str, query: Vectors, index: Index, search: SearchRecipe, asked: Limit
+) -> tuple[Keys, Scores]:
+    """Everything above the threshold, best first: cut later, by passage or by document."""
+    near = nearest(query, index.dense, search)
+    words = best_by_words(question, index.lexical, search)
+    candidates = join(question, query, near, words, index.dense, index.lexical, search)
+    selection = select(candidates, search, asked.threshold, asked.calibration)
+    above = np.concatenate([selection.kept, selection.beyond])
+    return candidates.keys[above], selection.scores[above]
+
+
+def measured(
+    ranked: Sequence[Judged], cutoffs: Sequence[int], spans: SpanFigures = _NO_SPANS
+) -> tuple[list[QuestionResult], dict[str, float]]:
+    """Results by question, and means over all judged questions.
+
+    ``spans`` has figures by question id that some questions have besides; their means are over
+    those questions.
+    """
+    judged = [item for item in ranked if item.ideal]
+    names = [f"{name}@{k}" for name in MEASURES for k in cutoffs]
+    table = measure(_gains(judged, max(cutoffs)), names)
+    rows = {
+        item.question.id: {name: float(table[name][row]) for name in names}
+        for row, item in enumerate(judged)
+    }
+    means = {name: float(table[name].mean()) for name in names}
+    results = [
+        _result(item, {**rows.get(item.question.id, {}), **spans.get(item.question.id, {})})
+        for item in ranked
+    ]
+    return results, means | retrieved_text.means(spans) | _refusals(ranked)
+
+
+def _gains(judged: Sequence[Judged], depth: int) -> Ranked:
+    gains = np.zeros((len(judged), depth))
+    ideal = np.zeros((len(judged), max(len(item.ideal) for item in judged)))
+    for row, item in enumerate(judged):
+        gains[row, : len(item.grades)] = item.grades
+        ideal[row, : len(item.ideal)] = item.ideal
+    return Ranked(gains, ideal, (ideal > 0).sum(axis=1).astype(np.float64))
+
+
+def _refusals(ranked: Sequence[Judged]) -> dict[str, float]:
+    """How often nothing came back: rightly (nothing answers) and wrongly (something does)."""
+    empty = {True: list[bool](), False: list[bool]()}
+    for item in ranked:
+        empty[item.question.answerable].append(not item.ids)
+    names = {False: "correct_refusal", True: "false_refusal"}
+    return {
+        names[answerable]: sum(refused) / len(refused)
+        for answerable, refused in empty.items()
+        if refused and empty[False]
+    }
+
+
+def _result(item: Judged, metrics: dict[str, float]) -> QuestionResult:
+    question = item.question
+    return QuestionResult(
+        question_id=question.id,
+        text=question.text,
+        tags=question.tags,
+        answerable=question.answerable,
+        metrics=metrics,
+        ranking=tuple(zip(item.ids, item.scores, item.grades, strict=True)),
+        first_relevant=item.first_relevant,
+        found=sum(grade > 0 for grade in item.grades),
+        relevant=len(item.ideal),
+    )
+
+
+def _environment() -> dict[str, str]:
+    """The code and the machine."""
+    return {
+        "touchstone": code_version(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        **{item.name: item.version for name in _DECIDING for item in _installed(name)},
+    }
+
+
+def _installed(name: str) -> Iterable[metadata.Distribution]:
+    return metadata.distributions(name=name)

@@ -1,0 +1,243 @@
+"""Search indexes, derived from the database: loaded, brought up to date, swapped in whole.
+
+An index is a value. Whoever searches holds one and is never disturbed; a change of the documents
+makes a new one from the old one and the difference, and the next search takes that.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from rag import stores
+from rag.lexical import LexicalIndex
+from rag.recipe import IndexRecipe
+from rag.storage import Database, bases, builds, documents, passages, vectors
+from rag.storage.passages import PassageBatch
+from rag.types import Chunk, Embedder, Keys, Vectors, VectorStore
+
+log = logging.getLogger(__name__)
+
+_NO_CUT = 0  # no row has this number
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A build at one moment: ``keys`` lists the passages of every document that it holds.
+
+    ``cut_id`` is 0 where no document was ever cut that way.
+    """
+
+    version: int
+    cut_id: int
+    dense: VectorStore
+    lexical: LexicalIndex
+    keys: Mapping[str, Keys]
+
+
+class Indexes:
+    """The current index of every build in use. Safe to share between threads."""
+
+    def __init__(
+        self, database: Database, folder: Path, embedder: Callable[[str], Embedder]
+    ) -> None:
+        self._database = database
+        self._folder = folder
+        self._embedder = embedder
+        self._current: dict[tuple[int, str], Index] = {}
+        self._locks: dict[tuple[int, str], threading.Lock] = {}
+        self._guard = threading.Lock()
+
+    def current(self, base_id: int, recipe: IndexRecipe) -> Index:
+        """The index of a build, with every document that the database says it holds.
+
+        Looking registers nothing: the index of a recipe that was never built is empty. Raises
+        InvalidRecipe or ProviderError.
+        """
+        place = (base_id, recipe.hash)
+        with self._database.read() as connection:
+            version = bases.version(connection, base_id)
+        index = self._current.get(place)
+        if index is not None and index.version == version:
+            return index
+        with self._lock(place):
+            index = self._current.get(place) or self._load(place, recipe)
+            index = self._refreshed(index, base_id, recipe)
+            self._current[place] = index
+        return index
+
+    def save(self, base_id: int, recipe: IndexRecipe) -> None:
+        """Writes a snapshot, so that the next start need not read every vector from SQL.
+
+        A snapshot is a convenience: a full disk, or another process that writes one at the same
+        moment, costs time at the next start and nothing else.
+        """
+        index = self.current(base_id, recipe)
+        target = self._snapshot_folder((base_id, recipe.hash))
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".new-"))
+            try:
+                _write(index, fresh)
+                with self._lock((base_id, recipe.hash)):
+                    shutil.rmtree(target, ignore_errors=True)
+                    fresh.rename(target)
+            finally:
+                shutil.rmtree(fresh, ignore_errors=True)
+        except OSError:
+            log.warning("The index of build %s was not written.", recipe.hash, exc_info=True)
+
+    def forget(self, base_id: int, build_hash: str | None = None) -> None:
+        """Drops the index of a deleted build, or of a whole deleted base."""
+        for place in [key for key in self._current if key[0] == base_id]:
+            if build_hash in (None, place[1]):
+                self._current.pop(place, None)
+        shutil.rmtree(self._folder / str(base_id) / (build_hash or ""), ignore_errors=True)
+
+    def _lock(self, place: tuple[int, str]) -> threading.Lock:
+        with self._guard:
+            return self._locks.setdefault(place, threading.Lock())
+
+    def _snapshot_folder(self, place: tuple[int, str]) -> Path:
+        return self._folder / str(place[0]) / place[1]
+
+    def _load(self, place: tuple[int, str], recipe: IndexRecipe) -> Index:
+        folder = self._snapshot_folder(place)
+        try:
+            return _read(folder, recipe)
+        except (OSError, ValueError, KeyError, RuntimeError):
+            # No snapshot, or one that a killed process left torn: everything is in SQL.
+            dimension = self._embedder(recipe.embedder).dimension
+            return Index(
+                -1,
+                _NO_CUT,
+                stores.store(recipe.vector_index, dimension),
+                LexicalIndex.empty(recipe.analyzer),
+                {},
+            )
+
+    def _refreshed(self, index: Index, base_id: int, recipe: IndexRecipe) -> Index:
+        """The index brought to the present by what changed, without reading the rest again."""
+        with self._database.read() as connection:
+            version = bases.version(connection, base_id)
+            present = builds.documents(connection, base_id, recipe.hash)
+            cut_id = builds.cut_id(connection, base_id, recipe.cut) or _NO_CUT
+            gone = [name for name in index.keys if name not in present]
+            new = sorted(present.difference(index.keys))
+            dense, lexical = _without(index, gone)
+            keys = {name: held for name, held in index.keys.items() if name in present}
+            embedder = self._embedder(recipe.embedder)
+            found: dict[str, list[Keys]] = {}
+            for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
+                dense = dense.added(batch.keys, self._vectors(batch, embedder))
+                lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
+                _note_keys(batch, found)
+        keys.update({name: np.concatenate(parts) for name, parts in found.items()})
+        keys.update({name: np.empty(0, np.int64) for name in new if name not in found})
+        return Index(version, cut_id, dense, lexical, keys)
+
+    def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
+        """Cached vectors of a batch, (n, dimension); any that were lost are computed again."""
+        lost = [place for place, data in enumerate(batch.vectors) if data is None]
+        rows = list(batch.vectors)
+        if lost:
+            texts = [batch.texts[place] for place in lost]
+            for place, row in zip(lost, embedder.embed(texts, "document"), strict=True):
+                rows[place] = row.tobytes()
+        joined = b"".join(row for row in rows if row is not None)
+        return np.frombuffer(joined, dtype=np.float32).reshape(len(rows), embedder.dimension)
+
+
+def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorStore, LexicalIndex]:
+    if not document_ids:
+        return index.dense, index.lexical
+    keys = np.concatenate([index.keys[document_id] for document_id in document_ids])
+    return index.dense.removed(keys), index.lexical.removed(keys)
+
+
+def _note_keys(batch: PassageBatch, found: dict[str, list[Keys]]) -> None:
+    names = np.asarray(batch.documents)
+    for name in dict.fromkeys(batch.documents):
+        found.setdefault(name, []).append(batch.keys[names == name])
+
+
+def _write(index: Index, folder: Path) -> None:
+    for part in ("dense", "lexical"):
+        (folder / part).mkdir()
+    index.dense.save(str(folder / "dense"))
+    index.lexical.save(folder / "lexical")
+    sizes = [len(held) for held in index.keys.values()]
+    flat = np.concatenate([*index.keys.values(), np.empty(0, np.int64)])
+    np.save(folder / "keys.npy", flat)
+    about = {"version": index.version, "documents": list(index.keys), "sizes": sizes}
+    (folder / "index.json").write_text(json.dumps(about))
+
+
+def _read(folder: Path, recipe: IndexRecipe) -> Index:
+    about = json.loads((folder / "index.json").read_text())
+    flat = np.load(folder / "keys.npy")
+    ends = np.cumsum(about["sizes"], dtype=np.int64)
+    keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))
+    dense = stores.load(recipe.vector_index, str(folder / "dense"))
+    lexical = LexicalIndex.load(folder / "lexical")
+    # The version is not trusted: documents are compared one by one on the first use.
+    return Index(-1, _NO_CUT, dense, lexical, keys)
+
+
+def lookup(
+    database: Database, base_id: int, cut_id: int
+) -> Callable[[Sequence[int]], dict[int, tuple[Chunk, str]]]:
+    """Reads passages with the names of their documents, by key."""
+
+    def read(keys: Sequence[int]) -> dict[int, tuple[Chunk, str]]:
+        with database.read() as connection:
+            found = passages.by_key(connection, cut_id, keys)
+            ids = list({chunk.document_id for chunk in found.values()})
+            names = documents.names(connection, base_id, ids)
+        return {key: (chunk, names[chunk.document_id]) for key, chunk in found.items()}
+
+    return read
+
+
+def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:
+    """Embeds those texts whose vector is not cached yet; returns how many that were."""
+    by_hash = {vectors.text_hash(text): text for text in texts}
+    with database.read() as connection:
+        known = vectors.known(connection, embedder.id, list(by_hash))
+    new = {key: text for key, text in by_hash.items() if key not in known}
+    if new:
+        rows = embedder.embed(list(new.values()), "document")
+        data = {key: row.tobytes() for key, row in zip(new, rows, strict=True)}
+        with database.write() as connection:
+            vectors.store(connection, embedder.id, data)
+    return len(new)
+
+
+def import_vectors(database: Database, path: Path) -> None:
+    """Fills the cache from a file that ``export_vectors`` wrote."""
+    with np.load(path) as file:
+        embedder, hashes = str(file["embedder"]), file["hashes"]
+        rows = {key.tobytes(): row.tobytes() for key, row in zip(hashes, file["rows"], strict=True)}
+    with database.write() as connection:
+        vectors.store(connection, embedder, rows)
+
+
+def export_vectors(database: Database, embedder: str, path: Path) -> int:
+    """Writes the cached vectors of an embedder, as float32, by text hash; returns how many."""
+    with database.read() as connection:
+        rows = vectors.every(connection, embedder)
+    np.savez_compressed(
+        path,
+        embedder=embedder,
+        hashes=np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1),
+        rows=np.frombuffer(b"".join(rows.values()), np.float32).reshape(len(rows), -1),
+    )
+    return len(rows)

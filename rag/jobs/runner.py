@@ -1,0 +1,220 @@
+"""Durable background jobs: one worker thread per process, progress, cancel, and resume.
+
+A job lives in the database. Its worker holds a lease that it renews; when a process dies, the
+lease runs out, and the next process (or the same one, restarted) takes the job up where the items
+that are done leave off.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rag.errors import Cancelled, TouchstoneError
+from rag.storage import Database
+from rag.storage import jobs as rows
+from rag.storage.jobs import JobItem, JobRow, JobStatus
+
+log = logging.getLogger(__name__)
+
+_HEARTBEAT_SECONDS = 0.4
+_POLL_SECONDS = 2.0
+
+Handler = Callable[[JobRow, "Reporter"], str]
+"""Does a job and returns a closing message; runs again from the start when a process died."""
+
+Watch = Callable[[int, int, str], None]
+"""Hears the progress of a job: units done, units in all, and what it does now."""
+
+
+def _nobody(_done: int, _total: int, _message: str) -> None:
+    """Nobody watches."""
+
+
+class Reporter:
+    """How a handler tells its progress and learns that it should stop.
+
+    A heartbeat writes to the database, so telling progress costs the handler nothing.
+    """
+
+    def __init__(self, database: Database, job_id: int, owner: str, watch: Watch) -> None:
+        self._database = database
+        self._job_id = job_id
+        self._owner = owner
+        self._watch = watch
+        self._progress = (0, 0, "")
+        self._stop = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="job-heartbeat", daemon=True)
+
+    def __enter__(self) -> Reporter:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def tell(self, done: int, total: int, message: str) -> None:
+        """Sets the progress. Raises Cancelled when the user stopped the job."""
+        self._progress = (done, total, message)
+        if self.cancelled():
+            raise Cancelled("Stopped.")
+
+    def cancelled(self) -> bool:
+        """Whether the work should stop."""
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Makes ``cancelled`` true; the process shuts down."""
+        self._stop.set()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(_HEARTBEAT_SECONDS):
+            self._watch(*self._progress)
+            self._write()
+
+    def _write(self) -> None:
+        try:
+            with self._database.write() as connection:
+                goes_on = rows.report(connection, self._job_id, self._owner, *self._progress)
+        except TouchstoneError:
+            log.warning("The progress of job %s could not be stored.", self._job_id, exc_info=True)
+            return
+        if not goes_on:
+            self._stop.set()
+
+
+class Jobs:
+    """The jobs of all knowledge bases, and this process's worker."""
+
+    def __init__(self, database: Database, handlers: Mapping[str, Handler]) -> None:
+        self._database = database
+        self._handlers = handlers
+        self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._wake = threading.Event()
+        self._closing = False
+        self._reporter: Reporter | None = None
+        self._thread: threading.Thread | None = None
+
+    def submit(
+        self,
+        base_id: int,
+        kind: str,
+        title: str,
+        payload: Mapping[str, Any],
+        items: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    ) -> int:
+        """Stores a job; once this returns, it will be done even if the process dies."""
+        with self._database.write() as connection:
+            job_id = rows.create(connection, base_id, kind, title, payload, items)
+        self._wake.set()
+        return job_id
+
+    def get(self, job_id: int) -> JobRow:
+        """One job. Raises NotFound."""
+        with self._database.read() as connection:
+            return rows.get(connection, job_id)
+
+    def items(self, job_id: int) -> list[JobItem]:
+        """What became of each item of a job."""
+        with self._database.read() as connection:
+            return rows.items(connection, job_id)
+
+    def recent(self, base_id: int | None = None, limit: int = 20) -> list[JobRow]:
+        """Jobs, newest first."""
+        with self._database.read() as connection:
+            return rows.recent(connection, base_id, limit)
+
+    def cancel(self, job_id: int) -> None:
+        """Asks a job to stop; what it has finished stays."""
+        with self._database.write() as connection:
+            rows.cancel(connection, job_id)
+
+    def start(self) -> None:
+        """Starts the worker thread, once; it also takes up what dead processes left."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
+            self._thread.start()
+
+    def run(self, job_id: int, watch: Watch = _nobody) -> JobRow:
+        """Does one job in this thread, or waits until the process that has it is done."""
+        while (job := self.get(job_id)).active:
+            self._adopt_orphans()
+            if not self._run_next(job_id, watch):
+                watch(job.done, job.total, job.message)
+                time.sleep(_HEARTBEAT_SECONDS)
+        return job
+
+    def close(self) -> None:
+        """Stops the worker; its job goes back to the queue."""
+        self._closing = True
+        self._wake.set()
+        if self._reporter is not None:
+            self._reporter.stop()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+        with self._database.write() as connection:
+            rows.release(connection, self._owner)
+
+    def _work(self) -> None:
+        self._adopt_orphans()
+        while not self._closing:
+            self._wake.clear()
+            try:
+                if self._run_next(None):
+                    continue
+            except TouchstoneError:
+                log.exception("The worker could not reach its jobs; it tries again.")
+            self._wake.wait(_POLL_SECONDS)
+
+    def _adopt_orphans(self) -> None:
+        """Frees jobs of processes on this host that are gone, without waiting for their lease."""
+        host = socket.gethostname()
+        with self._database.write() as connection:
+            for owner in rows.owners(connection):
+                name, pid, _ = owner.rsplit(":", 2)
+                if name == host and owner != self._owner and not _alive(int(pid)):
+                    rows.release(connection, owner)
+
+    def _run_next(self, job_id: int | None, watch: Watch = _nobody) -> bool:
+        with self._database.write() as connection:
+            claimed = rows.claim(connection, self._owner, job_id)
+        if claimed is None:
+            return False
+        with Reporter(self._database, claimed, self._owner, watch) as reporter:
+            self._reporter = reporter
+            status, message = self._outcome(self.get(claimed), reporter)
+        self._reporter = None
+        if not (self._closing and status == "cancelled"):
+            with self._database.write() as connection:
+                rows.finish(connection, claimed, self._owner, status, message)
+        return True
+
+    def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
+        try:
+            return "done", self._handlers[job.kind](job, reporter)
+        except Cancelled:
+            return "cancelled", "Stopped. What was finished stays."
+        except TouchstoneError as error:
+            return "failed", f"{error.message} {error.hint}".strip()
+        except Exception:
+            identity = uuid.uuid4().hex[:8]
+            log.exception("Job %s failed unexpectedly, id %s.", job.id, identity)
+            return "failed", f"Unexpected error, id {identity}; the log has the details."
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,127 @@
+"""A knowledge base: what it holds, how it answers, and how good it is, behind one name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from rag import answering
+from rag.answering import AnswerStream
+from rag.conversations import Conversations
+from rag.errors import InvalidInput
+from rag.indexing import lookup
+from rag.jobs import Jobs
+from rag.lab import Lab
+from rag.lexical import Explanation
+from rag.library import Library
+from rag.limits import limit
+from rag.recipe import Recipe
+from rag.retrieval import Corpus, Share, retrieve, shares
+from rag.services import Services
+from rag.storage import bases
+from rag.storage.bases import Base
+from rag.types import Hit, Trace
+
+
+class KnowledgeBase:
+    """One knowledge base. Cheap to make: everything is read when it is asked for."""
+
+    def __init__(self, services: Services, jobs: Jobs, base: Base) -> None:
+        self._services = services
+        self._database = services.database
+        self.id = base.id
+        self.name = base.name
+        self.library = Library(services, jobs, base.id)
+        self.lab = Lab(services, jobs, base.id)
+        self.conversations = Conversations(services.database, base.id)
+
+    def recipe(self) -> Recipe:
+        """The saved recipe."""
+        with self._database.read() as connection:
+            return bases.by_id(connection, self.id).recipe
+
+    def save_recipe(self, recipe: Recipe) -> None:
+        """Makes a recipe the saved one; earlier ones stay in the list of versions."""
+        with self._database.write() as connection:
+            bases.save_recipe(connection, self.id, recipe)
+
+    def saved_recipes(self) -> list[tuple[datetime, Recipe]]:
+        """All versions, newest first."""
+        with self._database.read() as connection:
+            return bases.saved_recipes(connection, self.id)
+
+    def version(self) -> int:
+        """How often the documents changed; whoever caches something compares this."""
+        with self._database.read() as connection:
+            return bases.version(connection, self.id)
+
+    def search(self, question: str, recipe: Recipe) -> Trace:
+        """Finds passages. Raises InvalidInput for an empty question."""
+        if not question.strip():
+            raise InvalidInput("The question is empty.", "Type a question.")
+        index = self._services.indexes.current(self.id, recipe.index)
+        embedder = self._services.models.embedder(recipe.index.embedder)
+        asked = limit(self._services, self.id, recipe.index, recipe.search)
+        find = lookup(self._database, self.id, index.cut_id)
+        corpus = Corpus(embedder, index.dense, index.lexical, find, asked.calibration)
+        trace = retrieve(question.strip(), recipe, corpus, asked.threshold)
+        return answering.with_context(trace, recipe.answer.context_tokens, embedder.tokenizer.count)
+
+    def ask(self, question: str, recipe: Recipe) -> AnswerStream:
+        """Searches, then answers from what was found; the stream yields pieces of text."""
+        return self.answer(self.search(question, recipe), recipe)
+
+    def answer(self, trace: Trace, recipe: Recipe) -> AnswerStream:
+        """Answers from a retrieval that has been done."""
+        models = self._services.models
+        chat = models.chat(recipe.answer.provider, recipe.answer.model)
+        embedder = models.embedder(recipe.index.embedder)
+        return answering.answer(trace, recipe.answer, embedder=embedder, chat=chat)
+
+    def prompt(self, trace: Trace) -> str:
+        """The exact prompt that a language model would get for a retrieval."""
+        return answering.prompt_text(trace.question, trace.context)
+
+    def matched_words(self, hit: Hit, trace: Trace, recipe: Recipe) -> list[tuple[int, int]]:
+        """Spans of the words in a hit's text that BM25 matched with the question."""
+        return self.word_finder(trace, recipe)(hit)
+
+    def word_finder(self, trace: Trace, recipe: Recipe) -> Callable[[Hit], list[tuple[int, int]]]:
+        """``matched_words`` for many hits: the index is looked up once."""
+        words = self._services.indexes.current(self.id, recipe.index).lexical
+        search = recipe.search
+
+        def spans(hit: Hit) -> list[tuple[int, int]]:
+            return words.matched_spans(
+                trace.question, hit.chunk.text, fuzzy=search.fuzzy, prefix=search.prefix
+            )
+
+        return spans
+
+    def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:
+        """Why a passage has its BM25 score, word by word. Raises NotFound for an unknown key."""
+        index = self._services.indexes.current(self.id, recipe.index)
+        search = recipe.search
+        return index.lexical.explain(
+            trace.question,
+            key,
+            k1=search.k1,
+            b=search.b,
+            fuzzy=search.fuzzy,
+            prefix=search.prefix,
+        )
+
+    def shares(self, trace: Trace, recipe: Recipe) -> Mapping[int, Share]:
+        """What dense and lexical retrieval contributed to each score, by passage key."""
+        return shares(trace, recipe.search)
+
+    def threshold(self, recipe: Recipe) -> float | None:
+        """The least relevance that a recipe asks for: ``auto`` as a number, None for no limit.
+
+        Raises InvalidInput for a probability without a calibration.
+        """
+        return limit(self._services, self.id, recipe.index, recipe.search).threshold
+
+    def count_tokens(self, text: str, recipe: Recipe) -> int:
+        """Length of a text as budgets count it: in tokens of the recipe's embedder."""
+        return self._services.models.embedder(recipe.index.embedder).tokenizer.count(text)

@@ -1,0 +1,14 @@
+"""Search by words: BM25 with parameters at search time, explanations and cheap updates."""
+
+from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names
+from rag.lexical.explain import Explanation, TermMatch
+from rag.lexical.index import LexicalIndex
+
+__all__ = [
+    "Analyzer",
+    "Explanation",
+    "LexicalIndex",
+    "TermMatch",
+    "analyzer",
+    "analyzer_names",
+]

@@ -1,0 +1,251 @@
+"""Text to index terms: one table of analyzers, by language.
+
+A term is what two words must share to match. Words are normalised (NFKC, case folding), stemmed
+by Snowball (Porter 2001, https://snowballstem.org) and then stripped of accents that are not
+letters of their own in that language.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from rag.errors import InvalidRecipe
+from rag.lexical.stopwords import STOPWORDS
+
+Token = tuple[str, int, int]
+"""A term and the characters it stands for: ``(term, start, end)``."""
+
+CACHED_WORDS = 100_000
+LONGEST_TERM = 64
+
+# \w knows letters and digits, not the vowel signs of Indic and Southeast Asian scripts.
+_MARKS = "".join(chr(c) for c in range(0x300, 0x3100) if unicodedata.category(chr(c))[0] == "M")
+_WORD_CHARACTERS = rf"[\w{_MARKS}\u200c\u200d\u00ad]+"
+_APOSTROPHES = "'’ʼ"
+_HYPHENS = "\\-‐‑"
+_JOINERS = f"{_HYPHENS}.{_APOSTROPHES}"
+_WORD = re.compile(f"{_WORD_CHARACTERS}(?:[{_JOINERS}]{_WORD_CHARACTERS})*")
+# Thai, Lao, Myanmar, Khmer, kana, Han (with its extensions and compatibility forms).
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003134f"
+)
+_PART = re.compile(f"(?P<unspaced>[{_UNSPACED}]+)|[^{_JOINERS}_{_UNSPACED}]+")
+_INVISIBLE = re.compile("[\u200c\u200d\u00ad]")
+_CODE = re.compile(r"[\d_]")
+_CODE_JOINERS = re.compile(f"[{_HYPHENS}_]+")
+_VERSION = re.compile(r"^v(?=\d+\.)")
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """How one language is cut.
+
+    ``letters`` are accented characters that the language counts as letters of their own;
+    ``elided`` are short words that lose a vowel before an apostrophe (French ``l'eau``);
+    ``clitics`` follow one (English ``dog's``); ``capitals`` are pairs of a capital and its small
+    letter where they differ from Unicode's; ``function_words`` names the list of another
+    language; ``plain`` words are only case-folded.
+    """
+
+    stemmer: str = ""
+    letters: str = ""
+    elided: str = ""
+    clitics: str = ""
+    capitals: str = ""
+    function_words: str = ""
+    plain: bool = False
+
+
+_ROMANCE = "l d m t s n c j"
+_ITALIAN = "v gl un all dall dell nell sull coll quest quell sant tutt"
+_ENGLISH = "s t d m ll re ve"
+_ROWS = {
+    "simple": _Row(plain=True),
+    "multilingual": _Row(),
+    "arabic": _Row("arabic"),
+    "armenian": _Row("armenian"),
+    "basque": _Row("basque"),
+    "catalan": _Row("catalan", elided=_ROMANCE),
+    "czech": _Row("czech"),
+    "danish": _Row("danish", letters="æøå"),
+    "dutch": _Row("dutch"),
+    "dutch_porter": _Row("dutch_porter", function_words="dutch"),
+    "english": _Row("english", clitics=_ENGLISH),
+    "esperanto": _Row("esperanto"),
+    "estonian": _Row("estonian", letters="äöõü"),
+    "finnish": _Row("finnish", letters="äöå"),
+    "french": _Row("french", elided=f"{_ROMANCE} qu jusqu lorsqu puisqu quoiqu"),
+    "german": _Row("german"),
+    "greek": _Row("greek"),
+    "hindi": _Row("hindi"),
+    "hungarian": _Row("hungarian"),
+    "indonesian": _Row("indonesian"),
+    "irish": _Row("irish", elided="b d m"),
+    "italian": _Row("italian", elided=f"{_ROMANCE} {_ITALIAN}"),
+    "lithuanian": _Row("lithuanian"),
+    "nepali": _Row("nepali"),
+    "norwegian": _Row("norwegian", letters="æøå"),
+    "persian": _Row("persian"),
+    "polish": _Row("polish"),
+    "porter": _Row("porter", clitics=_ENGLISH, function_words="english"),
+    "portuguese": _Row("portuguese"),
+    "romanian": _Row("romanian"),
+    "russian": _Row("russian"),
+    "serbian": _Row("serbian"),
+    "sesotho": _Row("sesotho"),
+    "spanish": _Row("spanish", letters="ñ"),
+    "swedish": _Row("swedish", letters="åäö"),
+    "tamil": _Row("tamil"),
+    "turkish": _Row("turkish", letters="çğıöşü", capitals="Iıİi"),
+    "yiddish": _Row("yiddish"),
+}
+
+
+class Analyzer:
+    """Cuts text into terms. Safe to share between threads."""
+
+    def __init__(self, name: str, row: _Row) -> None:
+        self.name = name
+        self._plain = row.plain
+        self._letters = frozenset(row.letters)
+        self._elided = frozenset(row.elided.split())
+        self._clitics = frozenset(row.clitics.split())
+        self._capitals = str.maketrans(row.capitals[::2], row.capitals[1::2])
+        self._stopwords = STOPWORDS.get(row.function_words or row.stemmer, frozenset())
+        self._stemmer = _stemmer(row.stemmer)
+        self._lock = threading.Lock()
+        self._cache: dict[str, tuple[Token, ...]] = {}
+
+    def tokens(self, text: str) -> list[str]:
+        """Terms of ``text`` in order; a code such as ``TX-4410-B`` gives its parts and itself."""
+        return [token[0] for word in self.words(text) for token in self.word_tokens(word)]
+
+    def query_tokens(self, text: str) -> list[str]:
+        """Terms of a question, without function words unless it has nothing else.
+
+        Capitals make an acronym of a function word (``IT``, ``WHO``) where not all is capital.
+        """
+        cut = [(word, token) for word in self.words(text) for token in self.word_tokens(word)]
+        shouted = text.isupper()
+        telling = [
+            token[0]
+            for word, token in cut
+            if not self._is_function_word(word[token[1] : token[2]], shouted)
+        ]
+        return telling or [token[0] for _, token in cut]
+
+    def _is_function_word(self, word: str, shouted: bool) -> bool:
+        is_acronym = len(word) > 1 and word.isupper() and not shouted
+        return not is_acronym and word.casefold() in self._stopwords
+
+    def spans(self, text: str) -> Iterator[Token]:
+        """Terms of ``text`` with the characters they stand for. Spans of a code overlap."""
+        for match in _WORD.finditer(text):
+            for term, start, end in self.word_tokens(match.group()):
+                yield term, match.start() + start, match.start() + end
+
+    @staticmethod
+    def words(text: str) -> list[str]:
+        """``text`` at its joints: words, codes and runs of scripts without spaces, as written."""
+        return _WORD.findall(text)
+
+    def word_tokens(self, word: str) -> tuple[Token, ...]:
+        """Terms of one of ``words``, with spans inside of it; remembered, as words come again."""
+        tokens = self._cache.get(word)
+        if tokens is None:
+            if len(self._cache) >= CACHED_WORDS:
+                self._cache.clear()
+            tokens = self._cache[word] = tuple(token for token in self._cut(word) if token[0])
+        return tokens
+
+    def _cut(self, word: str) -> Iterator[Token]:
+        if self._plain:
+            yield self._normal(word)[:LONGEST_TERM], 0, len(word)
+            return
+        parts = list(_PART.finditer(word))
+        for part in parts:
+            if part["unspaced"]:
+                yield from self._bigrams(part)
+            elif not self._is_shortened(word, part):
+                yield self._term(part.group()), part.start(), part.end()
+        if len(parts) > 1 and _CODE.search(word):
+            start, end = parts[0].start(), parts[-1].end()
+            yield self._code(word[start:end]), start, end
+
+    def _is_shortened(self, word: str, part: re.Match[str]) -> bool:
+        """Whether an article or ending that an apostrophe ties to its neighbour."""
+        before, after = word[: part.start()][-1:], word[part.end() :][:1]
+        text = part.group().lower()
+        return (bool(after) and after in _APOSTROPHES and text in self._elided) or (
+            bool(before) and before in _APOSTROPHES and text in self._clitics
+        )
+
+    def _bigrams(self, run: re.Match[str]) -> Iterator[Token]:
+        text, width = run.group(), min(2, len(run.group()))
+        for i in range(len(text) - width + 1):
+            term = self._normal(text[i : i + width])
+            yield term, run.start() + i, run.start() + i + width
+
+    def _code(self, text: str) -> str:
+        """A code as a whole: ``TX-4410-B`` is ``TX4410B``, ``v2.3.1`` is ``2.3.1``."""
+        normal = _VERSION.sub("", self._normal(text))
+        if normal.replace(".", "").isdecimal() or not re.search(r"[^\W\d_]", normal):
+            return normal[:LONGEST_TERM]
+        return _CODE_JOINERS.sub("", normal)[:LONGEST_TERM]
+
+    def _term(self, part: str) -> str:
+        return self._folded(self._stemmed(self._normal(part)[:LONGEST_TERM]))
+
+    def _normal(self, text: str) -> str:
+        visible = _INVISIBLE.sub("", text).translate(self._capitals)
+        return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
+
+    def _stemmed(self, word: str) -> str:
+        if self._stemmer is None:
+            return word
+        with self._lock:  # PyStemmer objects keep their buffer between calls
+            return self._stemmer.stemWord(word)
+
+    def _folded(self, word: str) -> str:
+        if word.isascii():
+            return word
+        return "".join(c if c in self._letters else _without_accent(c) for c in word)
+
+
+def _without_accent(character: str) -> str:
+    """The letter below an accent, for Latin letters; elsewhere marks are part of the spelling."""
+    first = unicodedata.normalize("NFD", character)[0]
+    return first if first < "\u0250" else character
+
+
+def _stemmer(language: str) -> _Stemmer | None:
+    if not language:
+        return None
+    import Stemmer
+
+    stemmer: _Stemmer = Stemmer.Stemmer(language, 0)
+    return stemmer
+
+
+def analyzer_names() -> list[str]:
+    """Names that ``analyzer`` knows, sorted."""
+    return sorted(_ROWS)
+
+
+def analyzer(name: str) -> Analyzer:
+    """A new analyzer. Raises InvalidRecipe, naming the choices, for an unknown ``name``."""
+    if name not in _ROWS:
+        raise InvalidRecipe(
+            f"No analyzer is called {name!r}.", "Choose one of: " + ", ".join(analyzer_names())
+        )
+    return Analyzer(name, _ROWS[name])

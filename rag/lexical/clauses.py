@@ -1,0 +1,137 @@
+"""A query as BM25 clauses over some segments: what counts for each query term, and how much."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from rag.lexical.expand import (
+    FUZZY_MOST,
+    PREFIX_MOST,
+    Kind,
+    Variant,
+    misspelt,
+    prefixed,
+)
+from rag.lexical.segment import Segment
+from rag.types import Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An index term that counts for a query term.
+
+    ``passages`` is its document frequency, ``boost`` what it can add to a score at most,
+    ``places`` its position in each segment (-1: absent).
+    """
+
+    term: str
+    kind: Kind
+    weight: float
+    passages: int
+    idf: float
+    boost: float
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One distinct query term; a passage is credited with the best of ``candidates`` it holds."""
+
+    term: str
+    repeats: int
+    candidates: tuple[Candidate, ...]
+
+
+def inverse_document_frequency(passages: int, total: int) -> float:
+    """Lucene's variant of the Robertson-Sparck Jones weight, which is never negative."""
+    return math.log(1 + (total - passages + 0.5) / (passages + 0.5))
+
+
+def clauses(
+    terms: Iterable[str], segments: Sequence[Segment], *, fuzzy: bool, prefix: bool
+) -> list[Clause]:
+    """One clause per distinct term, in the order of first occurrence."""
+    total = sum(segment.size for segment in segments)
+    return [
+        Clause(term, repeats, tuple(_candidates(term, repeats, segments, total, fuzzy, prefix)))
+        for term, repeats in Counter(terms).items()
+    ]
+
+
+def _candidates(
+    term: str, repeats: int, segments: Sequence[Segment], total: int, fuzzy: bool, prefix: bool
+) -> Iterator[Candidate]:
+    """The term itself, then its variants. A rare variant is not worth more than the term."""
+    places, passages = _places(term, segments)
+    ceiling = inverse_document_frequency(passages, total)
+    if passages:
+        yield Candidate(term, "exact", 1.0, passages, ceiling, repeats * ceiling, places)
+    for variant in _variants(term, segments, fuzzy, prefix):
+        places, passages = _places(variant.term, segments)
+        idf = min(ceiling, inverse_document_frequency(passages, total))
+        boost = repeats * variant.weight * idf
+        yield Candidate(*variant, passages, idf, boost, places)
+
+
+def _variants(term: str, segments: Sequence[Segment], fuzzy: bool, prefix: bool) -> list[Variant]:
+    found = list[Variant]()
+    if prefix:
+        longer = prefixed(term, (segment.terms for segment in segments))
+        found += islice(_living(longer, segments), PREFIX_MOST)
+    if fuzzy:
+        taken = {variant.term for variant in found}
+        near = misspelt(term, (segment.spelling for segment in segments))
+        others = (variant for variant in near if variant.term not in taken)
+        found += islice(_living(others, segments), FUZZY_MOST)
+    return found
+
+
+def _living(variants: Iterable[Variant], segments: Sequence[Segment]) -> Iterator[Variant]:
+    """Variants that some passage still holds."""
+    return (variant for variant in variants if _places(variant.term, segments)[1])
+
+
+def _places(term: str, segments: Sequence[Segment]) -> tuple[tuple[int, ...], int]:
+    """Position of a term in each segment, and the number of live passages that hold it."""
+    places = tuple(segment.term(term) for segment in segments)
+    found = zip(segments, places, strict=True)
+    return places, sum(segment.frequency(place) for segment, place in found if place >= 0)
+
+
+def segment_scores(parts: Sequence[Clause], segment: Segment, at: int, damping: Scores) -> Scores:
+    """Scores of all rows of the segment numbered ``at``, shape (rows,); 0 where nothing matches.
+
+    ``damping`` is k1 * (1 - b + b * length / average length), by row.
+    """
+    if all(len(clause.candidates) <= 1 for clause in parts):
+        single = [candidate for clause in parts for candidate in clause.candidates]
+        return _summed(single, segment, at, damping)
+    scores = np.zeros(len(segment.keys))
+    for clause in parts:
+        best = np.zeros(len(segment.keys))
+        for candidate in clause.candidates:
+            found = _summed([candidate], segment, at, damping)
+            np.maximum(best, found, out=best)
+        scores += best
+    return scores
+
+
+def _summed(candidates: Sequence[Candidate], segment: Segment, at: int, damping: Scores) -> Scores:
+    """Sum of the candidates' contributions by row, added up in their order."""
+    present = [(c.places[at], c.boost) for c in candidates if c.places[at] >= 0]
+    if not present:
+        return np.zeros(len(segment.keys))
+    slices = [slice(segment.starts[term], segment.starts[term + 1]) for term, _ in present]
+    rows = np.concatenate([segment.rows[part] for part in slices])
+    counts = np.concatenate([segment.counts[part] for part in slices])
+    boosts = np.repeat([boost for _, boost in present], [s.stop - s.start for s in slices])
+    scores: Scores = np.bincount(
+        rows, boosts * (counts / (counts + damping[rows])), len(segment.keys)
+    ).astype(np.float64, copy=False)
+    return scores

@@ -1,0 +1,99 @@
+"""Evidence of a BM25 score: which words matched, and what each contributed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.lexical.clauses import Candidate, Clause
+from rag.lexical.expand import Kind
+from rag.lexical.segment import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class TermMatch:
+    """What one query term adds: ``repeats * weight * idf * tf / (tf + k1 * length factor)``.
+
+    ``matched`` is the index term that the passage holds, ``kind`` how it relates to the query's;
+    ``weight`` is 1 for an exact match; ``repeats`` says how often the query has the term;
+    ``passages`` (df) counts the passages that hold ``matched``. ``idf`` is that of ``matched``,
+    but for a prefix or fuzzy match at most that of the query's own term.
+    """
+
+    term: str
+    matched: str
+    kind: Kind
+    weight: float
+    repeats: int
+    tf: int
+    passages: int
+    idf: float
+    contribution: float
+
+    @classmethod
+    def best(
+        cls, clause: Clause, segment: Segment, at: int, row: int, damping: float
+    ) -> TermMatch | None:
+        """The match that a row of the segment numbered ``at`` is credited with, if any."""
+        found = [
+            cls._of(clause, candidate, tf, damping)
+            for candidate in clause.candidates
+            if (tf := _occurrences(candidate, segment, at, row))
+        ]
+        return max(found, key=lambda match: match.contribution, default=None)
+
+    @classmethod
+    def _of(cls, clause: Clause, candidate: Candidate, tf: int, damping: float) -> TermMatch:
+        return cls(
+            term=clause.term,
+            matched=candidate.term,
+            kind=candidate.kind,
+            weight=candidate.weight,
+            repeats=clause.repeats,
+            tf=tf,
+            passages=candidate.passages,
+            idf=candidate.idf,
+            contribution=candidate.boost * (tf / (tf + damping)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A BM25 score taken apart: the contributions of ``matches`` add up to ``score``.
+
+    ``passages`` is the size of the index (N), lengths are in terms, ``length_factor`` is
+    ``1 - b + b * length / average_length``. ``unmatched`` are query terms that the passage lacks.
+    """
+
+    key: int
+    score: float
+    k1: float
+    b: float
+    passages: int
+    length: int
+    average_length: float
+    length_factor: float
+    matches: tuple[TermMatch, ...]
+    unmatched: tuple[str, ...]
+
+
+def _occurrences(candidate: Candidate, segment: Segment, at: int, row: int) -> int:
+    place = candidate.places[at]
+    if place < 0:
+        return 0
+    part = slice(segment.starts[place], segment.starts[place + 1])
+    found = np.flatnonzero(segment.rows[part] == row)
+    return int(segment.counts[part][found[0]]) if len(found) else 0
+
+
+def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap made one."""
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if apart and start < apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return apart

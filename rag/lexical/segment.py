@@ -1,0 +1,219 @@
+"""One immutable piece of a lexical index: postings in compressed sparse rows, by term."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, groupby
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.lexical.analyzers import Analyzer
+from rag.lexical.expand import Spelling
+from rag.types import Keys
+
+Rows = npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Passages as rows. ``rows[starts[t]:starts[t + 1]]`` are those that hold ``terms[t]``.
+
+    ``keys`` and ``lengths`` have shape (rows,); ``terms`` is sorted; ``counts`` says how often the
+    term occurs in each of ``rows``; ``live`` is False for passages that were removed.
+    """
+
+    keys: Keys
+    lengths: Rows
+    live: Mask
+    terms: list[str]
+    starts: Offsets
+    rows: Rows
+    counts: Rows
+
+    @cached_property
+    def size(self) -> int:
+        """Number of live passages."""
+        return int(np.count_nonzero(self.live))
+
+    @cached_property
+    def tokens(self) -> int:
+        """Number of terms in live passages, with repetitions."""
+        return int(self.lengths[self.live].sum(dtype=np.int64))
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether nothing was removed."""
+        return self.size == len(self.keys)
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """The terms, prepared for finding misspellings."""
+        return Spelling(self.terms)
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.int64]:
+        return np.argsort(self.keys, kind="stable")
+
+    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """Live rows of ``keys``, in their order; -1 where there is none."""
+        if not len(self.keys):
+            return np.full(len(keys), -1, dtype=np.int64)
+        at = np.searchsorted(self.keys, keys, sorter=self._order)
+        rows = self._order[np.minimum(at, len(self.keys) - 1)]
+        rows[(self.keys[rows] != keys) | ~self.live[rows]] = -1
+        return rows
+
+    def term(self, text: str) -> int:
+        """Position of a term, or -1."""
+        at = bisect_left(self.terms, text)
+        return at if at < len(self.terms) and self.terms[at] == text else -1
+
+    def frequency(self, term: int) -> int:
+        """Number of live passages that hold the term at this position."""
+        rows = self.rows[self.starts[term] : self.starts[term + 1]]
+        return len(rows) if self.whole else int(np.count_nonzero(self.live[rows]))
+
+    def without(self, rows: npt.NDArray[np.int64]) -> Segment:
+        """A segment that shares everything but has ``rows`` marked as removed."""
+        live = self.live.copy()
+        live[rows] = False
+        return replace(self, live=live)
+
+    def save(self, folder: Path) -> None:
+        """Writes one ``.npy`` file per array and ``terms.txt``, a term per line."""
+        for name in _ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
+        (folder / "terms.txt").write_bytes("\n".join(self.terms).encode())
+
+    @classmethod
+    def load(cls, folder: Path) -> Segment:
+        """Reads what ``save`` wrote. Raises OSError or ValueError for missing or damaged files."""
+        try:
+            return cls._read(folder)
+        except EOFError as error:
+            raise ValueError(f"{folder} holds an empty file") from error
+
+    @classmethod
+    def _read(cls, folder: Path) -> Segment:
+        arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
+        text = (folder / "terms.txt").read_bytes().decode()
+        segment = cls(terms=text.split("\n") if text else [], **arrays)
+        if len(segment.starts) != len(segment.terms) + 1:
+            raise ValueError("vocabulary and postings are of different builds")
+        return segment
+
+
+_ARRAYS = ("keys", "lengths", "live", "starts", "rows", "counts")
+
+
+def build(analyzer: Analyzer, keys: Sequence[int], texts: Sequence[str]) -> Segment:
+    """A segment of passages, in their order. Keys must be distinct."""
+    words: dict[str, int] = _Numbers()
+    numbers, lengths = array("i"), array("i")
+    for text in texts:
+        before = len(numbers)
+        numbers.extend(map(words.__getitem__, analyzer.words(text)))
+        lengths.append(len(numbers) - before)
+    return _inverted(analyzer, np.array(keys, dtype=np.int64), words, numbers, lengths)
+
+
+class _Numbers(dict[str, int]):
+    """Counts words as they come: the n-th distinct one is n."""
+
+    def __missing__(self, word: str) -> int:
+        self[word] = number = len(self)
+        return number
+
+
+def _inverted(
+    analyzer: Analyzer, keys: Keys, words: dict[str, int], numbers: array[int], lengths: array[int]
+) -> Segment:
+    """Postings from passages given as running word numbers."""
+    terms: dict[str, int] = _Numbers()
+    cut = [[terms[token[0]] for token in analyzer.word_tokens(word)] for word in words]
+    found = np.frombuffer(numbers, dtype=np.int32) if numbers else np.empty(0, dtype=np.int32)
+    word_rows = np.repeat(np.arange(len(keys)), np.array(lengths, dtype=np.int64))
+    widths = np.array([len(tokens) for tokens in cut], dtype=np.int64)
+    flat = np.array([term for tokens in cut for term in tokens], dtype=np.int64)
+    firsts = np.concatenate(([0], np.cumsum(widths)))[:-1]
+    rows = np.repeat(word_rows, widths[found])
+    term_of = flat[ranges(firsts[found], widths[found])]
+    ordered = sorted(terms)
+    rank = np.empty(len(terms), dtype=np.int64)
+    rank[[terms[term] for term in ordered]] = np.arange(len(terms))
+    pairs, counts = np.unique(rank[term_of] * len(keys) + rows, return_counts=True)
+    return Segment(
+        keys=keys,
+        lengths=np.bincount(rows, minlength=len(keys)).astype(np.int32),
+        live=np.ones(len(keys), dtype=np.bool_),
+        terms=ordered,
+        starts=np.searchsorted(pairs, np.arange(len(terms) + 1) * len(keys)),
+        rows=(pairs % max(1, len(keys))).astype(np.int32),
+        counts=counts.astype(np.int32),
+    )
+
+
+def merged(segments: Sequence[Segment]) -> Segment:
+    """One segment of the live passages of all, in order; terms without passages are gone."""
+    everything = sorted(term for segment in segments for term in segment.terms)
+    union = [term for term, _ in groupby(everything)]
+    number = {term: i for i, term in enumerate(union)}
+    places = [np.array([number[term] for term in s.terms], dtype=np.int64) for s in segments]
+    widths = [_live_widths(segment) for segment in segments]
+    total = np.zeros(len(union), dtype=np.int64)
+    for place, width in zip(places, widths, strict=True):
+        total[place] += width
+    rows, counts = _scattered(segments, places, widths, total)
+    used = total > 0
+    return Segment(
+        keys=np.concatenate([segment.keys[segment.live] for segment in segments]),
+        lengths=np.concatenate([segment.lengths[segment.live] for segment in segments]),
+        live=np.ones(sum(segment.size for segment in segments), dtype=np.bool_),
+        terms=[union[i] for i in np.flatnonzero(used)],
+        starts=np.concatenate(([0], np.cumsum(total[used]))),
+        rows=rows,
+        counts=counts,
+    )
+
+
+def _scattered(
+    segments: Sequence[Segment],
+    places: Sequence[Offsets],
+    widths: Sequence[Offsets],
+    total: Offsets,
+) -> tuple[Rows, Rows]:
+    """Rows and counts of a merge, every posting copied straight to its place: no sort."""
+    rows = np.empty(int(total.sum()), dtype=np.int32)
+    counts = np.empty_like(rows)
+    cursor = np.concatenate(([0], np.cumsum(total)[:-1]))
+    bases = accumulate((segment.size for segment in segments), initial=0)
+    for segment, place, width, base in zip(segments, places, widths, bases, strict=False):
+        target = ranges(cursor[place], width)
+        kept = slice(None) if segment.whole else segment.live[segment.rows]
+        row_of = (np.cumsum(segment.live) - 1 + base).astype(np.int32)
+        rows[target] = row_of[segment.rows[kept]]
+        counts[target] = segment.counts[kept]
+        cursor[place] += width
+    return rows, counts
+
+
+def _live_widths(segment: Segment) -> Offsets:
+    """Number of live passages by term, shape (terms,)."""
+    if segment.whole:
+        return np.diff(segment.starts)
+    running = np.concatenate(([0], np.cumsum(segment.live[segment.rows])))
+    return np.diff(running[segment.starts])
+
+
+def ranges(starts: Offsets, widths: Offsets) -> Offsets:
+    """``starts[0], starts[0] + 1, ...`` for ``widths[0]`` numbers, then those of ``starts[1]``."""
+    shift = starts - np.concatenate(([0], np.cumsum(widths)))[:-1]
+    return np.arange(int(widths.sum())) + np.repeat(shift, widths)

@@ -1,0 +1,113 @@
+"""What a recipe's threshold is compared with: the cosine, or a probability learned from labels.
+
+Probabilities rest on the cosine and on BM25, which every candidate has however it was found: so a
+passage has the same probability in every mode, at every depth, in a search as in a sweep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rag.errors import InvalidInput
+from rag.evaluation.calibration import Calibration
+from rag.evaluation.intervals import Interval
+from rag.evaluation.reliability import Quality, ReliabilityBin
+from rag.recipe import IndexRecipe, SearchRecipe
+from rag.services import Services
+from rag.storage import calibrations
+from rag.storage.calibrations import CalibrationRow
+
+BM25_FIELDS = ("k1", "b", "fuzzy", "prefix")
+_FIT = "fit it on the Tuning page or with `python -m rag calibrate KB SET`"
+
+
+@dataclass(frozen=True, slots=True)
+class FittedCalibration:
+    """The calibration of a build. ``bm25`` has the search fields that its BM25 was computed with.
+
+    ``questions`` of ``question_set`` taught it. ``quality`` and ``bins`` are cross-validated;
+    ``threshold`` is what ``auto`` means, None for no limit.
+    """
+
+    model: Calibration
+    bm25: Mapping[str, Any]
+    question_set: str
+    set_version: int
+    questions: int
+    quality: Quality
+    bins: tuple[ReliabilityBin, ...]
+    threshold: float | None
+    created: datetime
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits over what decides probabilities and ``auto``."""
+        deciding = {**self.model.to_dict(), "bm25": dict(self.bm25), "auto": self.threshold}
+        canonical = json.dumps(deciding, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What a recipe asks of relevance; without ``calibration`` that is the cosine.
+
+    ``digest`` names the calibration, "" for the cosine.
+    """
+
+    threshold: float | None
+    calibration: Calibration | None = None
+    digest: str = ""
+
+
+def limit(services: Services, base_id: int, index: IndexRecipe, search: SearchRecipe) -> Limit:
+    """What a recipe compares with what. Raises InvalidInput for probabilities that nobody fitted,
+    or that were fitted with another BM25 than the recipe's.
+    """
+    if search.relevance == "cosine":
+        return Limit(services.models.threshold(index.embedder, search))
+    found = fitted(services, base_id, index)
+    if found is None:
+        raise InvalidInput(
+            "Probabilities of relevance need a calibration, and this index has none.",
+            f"Please {_FIT}, or set search.relevance to cosine.",
+        )
+    other = {name: value for name, value in found.bm25.items() if getattr(search, name) != value}
+    if other:
+        was = ", ".join(f"search.{name}={value}" for name, value in other.items())
+        raise InvalidInput(
+            f"The calibration was fitted with {was}, and this recipe computes BM25 differently.",
+            f"Use these values, or {_FIT} again.",
+        )
+    threshold = found.threshold if search.threshold == "auto" else search.threshold
+    return Limit(threshold, found.model, found.digest)
+
+
+def fitted(services: Services, base_id: int, index: IndexRecipe) -> FittedCalibration | None:
+    """The calibration of a build, or None."""
+    with services.database.read() as connection:
+        row = calibrations.of_build(connection, base_id, index.hash)
+    return None if row is None else as_fitted(row)
+
+
+def as_fitted(row: CalibrationRow) -> FittedCalibration:
+    """A stored calibration. Raises InvalidInput for one that is damaged."""
+    bins = (
+        ReliabilityBin(**{**each, "interval": Interval(*each["interval"])})
+        for each in row.quality["bins"]
+    )
+    return FittedCalibration(
+        model=Calibration.from_dict(row.model),
+        bm25={name: row.model["bm25"][name] for name in BM25_FIELDS},
+        question_set=row.question_set,
+        set_version=row.set_version,
+        questions=row.questions,
+        quality=Quality(**row.quality["scores"]),
+        bins=tuple(bins),
+        threshold=row.threshold,
+        created=row.created,
+    )

@@ -1,0 +1,190 @@
+"""Where a remote provider is reached, and what its failures mean to the person who asked."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from rag.errors import (
+    InvalidRecipe,
+    ProviderError,
+    ProviderMisbehaved,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from rag.providers.table import ProviderRow, Variables
+
+Result = TypeVar("Result")
+
+LONGEST_WAIT = 60.0
+"""Seconds. A server that asks for more is given up on, and the user told."""
+LONGEST_DETAIL = 300
+"""Characters of a server's own words that are passed on."""
+
+
+class Busy(ProviderUnavailable):
+    """A failure that may pass; ``retry_after`` is the server's wish in seconds, if it told."""
+
+    def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait for an answer (seconds) and how often to ask before giving up."""
+
+    timeout: float = 60.0
+    tries: int = 4
+    first_wait: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A provider's row, resolved against the settings. The key is left out of ``repr``."""
+
+    row: ProviderRow
+    base_url: str
+    key: str = field(repr=False)
+    api_version: str = ""
+    patience: Patience = Patience()
+
+    @property
+    def shown(self) -> str:
+        """Scheme, host and port: what may be shown, whatever else the address holds."""
+        parts = urlsplit(self.base_url if "://" in self.base_url else f"//{self.base_url}")
+        host = parts.netloc.rpartition("@")[2]
+        return f"{parts.scheme}://{host}" if parts.scheme else host
+
+    @property
+    def missing(self) -> str:
+        """The variable that must be set before it can be used, or ""."""
+        row = self.row
+        if row.key_variable and not row.key_optional and not self.key:
+            return row.key_variable
+        return row.base_url_variable if not self.base_url else ""
+
+    def cause(self, error: Exception) -> Exception | None:
+        """``error`` for ``raise ... from``, or None where its text would give the key away."""
+        return None if self.key and self.key in f"{error!r} {error}" else error
+
+    def unreachable(self) -> ProviderError:
+        """The error for a refused or broken connection."""
+        hint = f"Check that {self.shown} is right and can be reached from here."
+        if self.row.wire == "ollama":
+            where = self.row.base_url_variable
+            hint = f"Start it with: ollama serve. Its address is read from {where}."
+        return Busy(f"{self.row.label} does not answer at {self.shown}.", hint)
+
+    def timed_out(self) -> ProviderError:
+        """The error for an answer that did not come in time."""
+        seconds = f"{self.patience.timeout:g} s"
+        return Busy(
+            f"{self.row.label} did not answer within {seconds}.",
+            "The server may be loading a model or be overloaded. Try again.",
+        )
+
+    def broke_off(self) -> ProviderError:
+        """The error for a reply that ended in the middle."""
+        return ProviderUnavailable(
+            f"{self.row.label} broke off in the middle of its reply.", "Ask again."
+        )
+
+    def misbehaved(self, what: str) -> ProviderError:
+        """The error for an answer that is not what was asked for."""
+        return ProviderMisbehaved(
+            f"{self.row.label} answered {self._clean(what)}.",
+            f"Check that {self.shown} is the right address and the model the right kind.",
+        )
+
+    def status(
+        self, code: int, detail: str, model: str, retry_after: str | None = None
+    ) -> ProviderError:
+        """The error for an HTTP status. ``retry_after`` is that header."""
+        said = f" It said: {self._clean(detail)}" if detail.strip() else ""
+        message = f"{self.row.label} answered {code} for model {model!r}.{said}"
+        if code in (408, 409, 425, 429) and "insufficient_quota" not in detail:
+            return Busy(message, "Wait a little, or use another key.", _seconds(retry_after))
+        if code >= 500:
+            return Busy(message, "The trouble is on their side. Try again.", _seconds(retry_after))
+        return ProviderRejected(message, self._advice(code, model))
+
+    def _advice(self, code: int, model: str) -> str:
+        if code in (401, 403) and self.row.key_variable:
+            return f"Check the key in {self.row.key_variable}."
+        if code == 429:
+            return "The quota of this key is used up."
+        if code == 404 and self.row.wire == "ollama":
+            return f"Fetch the model with: ollama pull {model}"
+        return "Check the name of the model and the address."
+
+    def _clean(self, text: str) -> str:
+        text = " ".join(text.split())
+        if self.key:
+            text = text.replace(self.key, "***")
+        return text if len(text) <= LONGEST_DETAIL else text[:LONGEST_DETAIL] + "…"
+
+
+def resolve(row: ProviderRow, settings: Variables, patience: Patience) -> Endpoint:
+    """The endpoint of a row; whether its key is there is checked when it is used."""
+    configured = settings.variable(row.base_url_variable) if row.base_url_variable else None
+    return Endpoint(
+        row=row,
+        base_url=configured or row.base_url,
+        key=(settings.variable(row.key_variable) or "") if row.key_variable else "",
+        api_version=settings.variable("OPENAI_API_VERSION") or "2024-10-21",
+        patience=patience,
+    )
+
+
+def require_configured(endpoint: Endpoint) -> None:
+    """Raises ProviderRejected, naming the variable, when the key or the address is not set."""
+    if endpoint.missing:
+        raise ProviderRejected(
+            f"{endpoint.row.label} is not set up: {endpoint.missing} is not set.",
+            f"Set the environment variable {endpoint.missing} and restart.",
+        )
+
+
+def model_of(row: ProviderRow, model: str, settings: Variables) -> str:
+    """``model``, else the one that the settings name. Raises InvalidRecipe without either."""
+    configured = settings.variable(row.model_variable) if row.model_variable else None
+    if not (model or configured):
+        raise InvalidRecipe(
+            f"{row.label} needs the name of a model.",
+            f"Name it in the recipe, or set {row.model_variable}.",
+        )
+    return model or str(configured)
+
+
+def patiently(
+    call: Callable[[], Result], patience: Patience, sleep: Callable[[float], None] = time.sleep
+) -> Result:
+    """The result of ``call``, asked again after failures that may pass.
+
+    Waits double from ``first_wait`` with a random half on top ("full jitter" would sometimes not
+    wait at all), or as long as the server asks for. Raises what the last try raised.
+    """
+    for turn in range(1, patience.tries + 1):
+        try:
+            return call()
+        except Busy as error:
+            wait = patience.first_wait * 2 ** (turn - 1) * random.uniform(1.0, 1.5)
+            wait = max(wait, error.retry_after or 0.0)
+            if turn == patience.tries or wait > LONGEST_WAIT:
+                raise
+            sleep(wait)
+    raise ValueError("patience.tries must be at least 1")
+
+
+def _seconds(header: str | None) -> float | None:
+    """A ``Retry-After`` header in seconds; its other form, a date, counts as not told."""
+    try:
+        seconds = float(header) if header else None
+    except ValueError:
+        return None
+    return seconds if seconds is not None and seconds >= 0 else None

@@ -1,0 +1,67 @@
+"""From a name in a recipe to a model that can be used. Nothing is loaded or called here."""
+
+from __future__ import annotations
+
+from rag.providers.endpoint import Endpoint, Patience, model_of, require_configured, resolve
+from rag.providers.hashing import HashingEmbedder
+from rag.providers.minilm import MiniLM
+from rag.providers.ollama_wire import OllamaWire
+from rag.providers.openai_wire import OpenAIWire
+from rag.providers.remote import RemoteEmbedder
+from rag.providers.static import WordLlama
+from rag.providers.table import LOCAL_WIRES, Variables, chat_row, embedding_row, traits
+from rag.types import ChatModel, Embedder
+
+EMBEDDING_PATIENCE = Patience(timeout=60, tries=4)
+CHAT_PATIENCE = Patience(timeout=120, tries=2)
+"""Someone waits for the answer: a second try, not a fourth."""
+
+
+def embedder(name: str, settings: Variables, patience: Patience = EMBEDDING_PATIENCE) -> Embedder:
+    """The embedding model called ``NAME`` or ``PROVIDER:MODEL`` (``openai:my-model``).
+
+    Raises InvalidRecipe for an unknown name. A key that is not set is reported on first use.
+    """
+    row, default = embedding_row(name)
+    match row.wire:
+        case "onnx":
+            return MiniLM()
+        case "static":
+            return WordLlama()
+        case "hash":
+            return HashingEmbedder()
+    endpoint = resolve(row, settings, patience)
+    model = model_of(row, default, settings)
+    call = _wire(endpoint, model).embeddings
+    return RemoteEmbedder(endpoint, model, traits(row, model), call)
+
+
+def require_embedder(name: str, settings: Variables) -> None:
+    """Nothing where an embedder has all that it needs; no server is asked.
+
+    Raises InvalidRecipe for an unknown name, ProviderRejected for a key that is not set.
+    """
+    row, default = embedding_row(name)
+    if row.wire not in LOCAL_WIRES:
+        require_configured(resolve(row, settings, EMBEDDING_PATIENCE))
+        model_of(row, default, settings)
+
+
+def chat_model(
+    provider: str, model: str | None, settings: Variables, patience: Patience = CHAT_PATIENCE
+) -> ChatModel | None:
+    """The language model of a provider; ``model`` None is the provider's default.
+
+    None for ``extractive``, which answers without one. Raises InvalidRecipe for an unknown
+    provider. A key that is not set is reported on first use.
+    """
+    row = chat_row(provider)
+    if row.wire == "extractive":
+        return None
+    name = model_of(row, model or row.chat_model, settings)
+    return _wire(resolve(row, settings, patience), name)
+
+
+def _wire(endpoint: Endpoint, model: str) -> OpenAIWire | OllamaWire:
+    wire = OllamaWire if endpoint.row.wire == "ollama" else OpenAIWire
+    return wire(endpoint, model)

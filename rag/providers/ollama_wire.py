@@ -1,0 +1,115 @@
+"""The wire format of Ollama: models on one's own machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
+from itertools import chain
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rag.errors import MissingDependency
+from rag.providers.endpoint import Endpoint, patiently, require_configured
+from rag.types import Delta, Message, Usage
+
+if TYPE_CHECKING:
+    import ollama
+
+WINDOW_STEP = 2048
+CHARACTERS_PER_TOKEN = 3
+"""A cautious guess, so that the context window is rather too large than too small."""
+
+
+class OllamaWire:
+    """One model of one server. Connects on first use; safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
+        self._endpoint = endpoint
+        self._model = model
+
+    def embeddings(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """One vector for each text, in their order. Asks once. Raises ProviderError."""
+        with self._translated():
+            return self._client.embed(model=self._model, input=texts).embeddings
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        """The reply, piece by piece. Raises ProviderError, also in the middle."""
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": part.role, "content": part.content} for part in messages],
+            "options": {
+                "temperature": temperature,
+                "num_predict": max_tokens,
+                "num_ctx": _window(messages, max_tokens),
+            },
+        }
+        parts = patiently(lambda: self._open(request), self._endpoint.patience)
+        yield from self._deltas(parts)
+
+    def _open(self, request: dict[str, Any]) -> Iterator[ollama.ChatResponse]:
+        """Starts the reply. The package connects when the first part is asked for."""
+        with self._translated():
+            parts = iter(self._client.chat(stream=True, **request))
+            first = next(parts, None)
+        if first is None:
+            raise self._endpoint.broke_off()
+        return chain([first], parts)
+
+    def _deltas(self, parts: Iterator[ollama.ChatResponse]) -> Iterator[Delta]:
+        finished = False
+        with self._translated(streaming=True):
+            for part in parts:
+                if part.message.content:
+                    yield Delta(part.message.content)
+                if part.done:
+                    finished = True
+                    usage = Usage(part.prompt_eval_count or 0, part.eval_count or 0)
+                    yield Delta(usage=usage)
+        if not finished:
+            raise self._endpoint.broke_off()
+
+    @cached_property
+    def _client(self) -> ollama.Client:
+        package, endpoint = _package("ollama"), self._endpoint
+        require_configured(endpoint)
+        client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.patience.timeout)
+        return client
+
+    @contextmanager
+    def _translated(self, *, streaming: bool = False) -> Iterator[None]:
+        """Turns the package's exceptions, and those of httpx that it lets through, into ours."""
+        httpx, ollama, endpoint = _package("httpx"), _package("ollama"), self._endpoint
+        try:
+            yield
+        except ollama.ResponseError as error:
+            if error.status_code < 0:
+                raise endpoint.misbehaved(f"an error: {error.error}") from error
+            raise endpoint.status(error.status_code, error.error, self._model) from error
+        except httpx.TimeoutException as error:
+            raise endpoint.timed_out() from error
+        except (ConnectionError, httpx.TransportError) as error:
+            raise (endpoint.broke_off() if streaming else endpoint.unreachable()) from error
+        except (ValueError, TypeError, AttributeError) as error:
+            raise endpoint.misbehaved("something that is not of this wire format") from error
+
+
+def _window(messages: Sequence[Message], max_tokens: int) -> int:
+    """A context window that holds prompt and reply, in steps so that models reload rarely.
+
+    Ollama's default window is small and what does not fit is cut off without a word.
+    """
+    prompt = sum(len(part.content) for part in messages) // CHARACTERS_PER_TOKEN
+    return -(-(prompt + max_tokens) // WINDOW_STEP) * WINDOW_STEP
+
+
+def _package(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependency(
+            f"The package {name} is not installed.", "Run: pip install -r requirements.txt"
+        ) from error

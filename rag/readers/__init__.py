@@ -1,0 +1,172 @@
+"""Files, web addresses and pasted text become Documents.
+
+``read`` and ``read_text`` are the way in; ``rag.readers.web.fetch`` gets a file from an address.
+Every failure is an UnreadableDocument whose ``reason`` says which kind it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rag.errors import Cancelled, TouchstoneError, UnreadableDocument
+from rag.readers.characters import normalise
+from rag.readers.content import Content, Source
+from rag.readers.formats import SUPPORTED, Format, format_of
+from rag.readers.isolation import shared_pool
+from rag.readers.limits import Limits
+from rag.readers.markdown import headings, looks_like_markdown
+from rag.readers.sniff import DESCRIPTIONS, kind_of
+from rag.types import Document
+
+__all__ = ["SUPPORTED", "Limits", "format_of", "read", "read_text"]
+
+_BLOCK = 1 << 20
+_DEFAULT = Limits()
+
+
+def read(
+    path: Path,
+    name: str,
+    *,
+    source: str = "",
+    limits: Limits = _DEFAULT,
+    progress: Callable[[int, int], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    password: str | None = None,
+) -> Document:
+    """Reads the file at ``path`` that its user knows as ``name``; the extension decides how.
+
+    ``progress(done, total)`` is called per page (or block of rows), ``cancelled()`` is polled
+    several times a second. ``source`` is kept as where the file came from. Raises
+    UnreadableDocument, or Cancelled. Safe to call from several threads.
+    """
+    form = format_of(name)
+    _check_size(path, limits)
+    _check_kind(path, name, form)
+    tick = _ticker(limits, progress, cancelled)
+    digest = _sha256(path)
+    content = _content(form, Source(path.resolve(), limits, password, tick), cancelled)
+    if not content.text or content.text.isspace():
+        raise _empty()
+    return _document(content, digest, name, source, form.media_type)
+
+
+def read_text(text: str, title: str) -> Document:
+    """Pasted text as a Document named ``title``; Markdown if it looks like it.
+
+    Raises UnreadableDocument (``empty``) if there is nothing but whitespace.
+    """
+    clean = normalise(text)
+    if not clean or clean.isspace():
+        raise _empty()
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    markdown = looks_like_markdown(clean)
+    content = Content(clean, headings=headings(clean) if markdown else ())
+    name = " ".join(normalise(title).split()) or "Pasted text"
+    return _document(content, digest, name, "", "text/markdown" if markdown else "text/plain")
+
+
+def _content(form: Format, source: Source, cancelled: Callable[[], bool] | None) -> Content:
+    if form.isolated:
+        return shared_pool().read(form, source, cancelled)
+    try:
+        return form.read(source)
+    except (TouchstoneError, OSError, MemoryError):
+        raise
+    except Exception as error:  # parsers raise anything on hostile input; none may escape
+        raise UnreadableDocument(
+            f"The file is damaged: it cannot be read as {form.media_type}.",
+            "Open it in the program that made it, save a fresh copy, and add that.",
+            reason="damaged",
+        ) from error
+
+
+def _document(content: Content, digest: str, name: str, source: str, media_type: str) -> Document:
+    return Document(
+        id=digest,
+        name=name,
+        source=source,
+        media_type=media_type,
+        text=content.text,
+        pages=content.pages,
+        headings=content.headings,
+        metadata=content.metadata,
+    )
+
+
+def _check_size(path: Path, limits: Limits) -> None:
+    size = path.stat().st_size
+    if size == 0:
+        raise _empty()
+    if size > limits.max_bytes:
+        most = limits.max_bytes / 1e6
+        raise UnreadableDocument(
+            f"The file has {size / 1e6:,.1f} MB; at most {most:,.1f} MB are read.",
+            "Split the file into smaller ones.",
+            reason="too_large",
+        )
+
+
+def _check_kind(path: Path, name: str, form: Format) -> None:
+    kind = kind_of(path)
+    if kind in form.kinds:
+        return
+    if kind == "encrypted_office":
+        raise UnreadableDocument(
+            "The file is encrypted: Office opens it only with a password.",
+            "Remove the password in Office (File > Info > Protect) and add the file again.",
+            reason="encrypted",
+        )
+    if kind == "unknown":
+        raise UnreadableDocument(
+            f"The file does not hold what .{form.extensions[0]} files hold: it is damaged, or "
+            "something else under that name.",
+            "Open it in the program that made it, save a fresh copy, and add that.",
+            reason="damaged",
+        )
+    raise UnreadableDocument(
+        f"“{name}” is named like {form.media_type} but seems to be {DESCRIPTIONS[kind]}.",
+        "Give the file its right extension, or export it again, and add that.",
+        reason="wrong_extension",
+    )
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _ticker(
+    limits: Limits,
+    progress: Callable[[int, int], None] | None,
+    cancelled: Callable[[], bool] | None,
+) -> Callable[[int, int], None]:
+    deadline = time.monotonic() + limits.seconds
+
+    def tick(done: int, total: int) -> None:
+        if cancelled is not None and cancelled():
+            raise Cancelled("Reading was stopped.")
+        if time.monotonic() > deadline:
+            raise UnreadableDocument(
+                f"Reading took longer than {limits.seconds:g} seconds and was given up.",
+                "Split the file into smaller ones.",
+                reason="timed_out",
+            )
+        if progress is not None:
+            progress(done, total)
+
+    return tick
+
+
+def _empty() -> UnreadableDocument:
+    return UnreadableDocument(
+        "The file is empty: there is no text in it.",
+        "Check that this is the file you meant.",
+        reason="empty",
+    )

@@ -1,0 +1,98 @@
+"""What a reader is given, and what it makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rag.readers.characters import normalise
+from rag.readers.limits import Limits
+from rag.types import Heading, Page
+
+
+def _silent(done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to read. Readers call ``tick(done, total)`` per page or block of rows.
+
+    ``tick`` reports progress and raises what should end the reading: Cancelled when the user
+    stopped it, UnreadableDocument (``timed_out``) when the time is over.
+    """
+
+    path: Path
+    limits: Limits = field(default_factory=Limits)
+    password: str | None = None
+    tick: Callable[[int, int], None] = _silent
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Normalised text with its pages and headings, both sorted by offset."""
+
+    text: str
+    pages: tuple[Page, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+_BATCH = 10_000
+
+
+class Composer:
+    """Joins blocks of text into one Content and keeps count of the offsets."""
+
+    def __init__(self) -> None:
+        self._done: list[str] = []
+        self._parts: list[str] = []
+        self._length = 0
+        self._pages: list[Page] = []
+        self._page: int | None = None
+        self._headings: list[Heading] = []
+
+    def page(self, number: int) -> None:
+        """What follows is on page ``number`` (from 1, increasing)."""
+        self._page = number
+
+    def block(self, text: str, separator: str = "\n\n") -> int | None:
+        """Appends a block; returns its offset, or None if nothing but whitespace was in it."""
+        clean = normalise(text).strip()
+        if not clean:
+            return None
+        glue = separator if self._length else ""
+        start = self._length + len(glue)
+        self._parts += [glue, clean]
+        self._length = start + len(clean)
+        self._extend_page(start)
+        if len(self._parts) > _BATCH:  # millions of short strings take several times their text
+            self._done.append("".join(self._parts))
+            self._parts.clear()
+        return start
+
+    def heading(self, level: int, title: str) -> None:
+        """Appends a block that is a heading."""
+        start = self.block(title)
+        if start is not None:
+            self._headings.append(Heading(start, level, " ".join(normalise(title).split())))
+
+    def mark(self, start: int, level: int, title: str) -> None:
+        """A heading over text that stands there already."""
+        self._headings.append(Heading(start, level, title))
+
+    def content(self, **metadata: str | None) -> Content:
+        """All of it, with the metadata that is not empty."""
+        known = {key: normalise(value).strip() for key, value in metadata.items() if value}
+        headings = tuple(sorted(self._headings, key=lambda heading: heading.start))
+        filled = {key: value for key, value in known.items() if value}
+        text = "".join(self._done + self._parts)
+        return Content(text, tuple(self._pages), headings, filled)
+
+    def _extend_page(self, start: int) -> None:
+        if self._page is None:
+            return
+        if self._pages and self._pages[-1].number == self._page:
+            start = self._pages.pop().start
+        self._pages.append(Page(self._page, start, self._length))

@@ -1,0 +1,121 @@
+"""The table of formats: what extension is read by what, and where."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import cast
+
+from rag.errors import UnreadableDocument
+from rag.readers.content import Content, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A row. ``reader`` is ``module:function`` within this package, imported when first used.
+
+    ``kinds`` are the kinds of content (see sniff.py) that the reader can work with. ``isolated``
+    formats are parsed in a process of their own, because their parsers can hang, crash or eat
+    all memory on hostile input.
+    """
+
+    extensions: tuple[str, ...]
+    media_type: str
+    reader: str
+    kinds: tuple[str, ...]
+    isolated: bool
+
+    def read(self, source: Source) -> Content:
+        """Runs the reader here and now."""
+        module, function = self.reader.split(":")
+        return cast(Content, getattr(importlib.import_module(module), function)(source))
+
+
+_TEXT = ("text", "html")
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_HERE = "rag.readers"
+
+FORMATS: tuple[Format, ...] = (
+    Format(("pdf",), "application/pdf", f"{_HERE}.pdf:read_pdf", ("pdf",), True),
+    Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
+    Format(("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False),
+    Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True),
+    Format(
+        ("docx",),
+        f"{_OFFICE}.wordprocessingml.document",
+        f"{_HERE}.word:read_docx",
+        ("docx",),
+        True,
+    ),
+    Format(
+        ("pptx",),
+        f"{_OFFICE}.presentationml.presentation",
+        f"{_HERE}.slides:read_pptx",
+        ("pptx",),
+        True,
+    ),
+    Format(
+        ("xlsx", "xlsm"),
+        f"{_OFFICE}.spreadsheetml.sheet",
+        f"{_HERE}.sheets:read_xlsx",
+        ("xlsx",),
+        True,
+    ),
+    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False),
+    Format(("tsv", "tab"), "text/tab-separated-values", f"{_HERE}.tabular:read_tsv", _TEXT, False),
+    Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False),
+    Format(("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", _TEXT, False),
+)
+
+SUPPORTED: tuple[str, ...] = tuple(ext for row in FORMATS for ext in row.extensions)
+"""Extensions without the dot, as an upload widget wants them."""
+
+_CONVERT = {
+    "doc": "Save it as .docx in Word or LibreOffice and add that.",
+    "ppt": "Save it as .pptx in PowerPoint or LibreOffice and add that.",
+    "xls": "Save it as .xlsx or .csv in Excel or LibreOffice and add that.",
+    "rtf": "Save it as .docx or .txt and add that.",
+    "odt": "Save it as .docx or .pdf and add that.",
+    "odp": "Save it as .pptx or .pdf and add that.",
+    "ods": "Save it as .xlsx or .csv and add that.",
+    "epub": "Convert it to .pdf or .html and add that.",
+    "zip": "Unpack it and add the files in it.",
+}
+
+
+def extension_of(name: str) -> str:
+    """Extension in lower case without the dot; "" if there is none."""
+    stem, dot, extension = name.rpartition(".")
+    return extension.strip().lower() if dot and stem else ""
+
+
+def format_of(name: str) -> Format:
+    """The row for a file name. Raises UnreadableDocument (``unsupported_type``)."""
+    extension = extension_of(name)
+    for row in FORMATS:
+        if extension in row.extensions:
+            return row
+    what = f"Files of type .{extension}" if extension else "Files without an extension"
+    raise UnreadableDocument(
+        f"{what} are not read here.",
+        _CONVERT.get(extension, f"Supported are: {', '.join(SUPPORTED)}."),
+        reason="unsupported_type",
+    )
+
+
+def format_for_media_type(media_type: str) -> Format | None:
+    """The row for a Content-Type value, ignoring its parameters."""
+    bare = media_type.partition(";")[0].strip().lower()
+    bare = _ALIASES.get(bare, bare)
+    return next((row for row in FORMATS if row.media_type == bare), None)
+
+
+_ALIASES = {
+    "application/x-pdf": "application/pdf",
+    "application/xhtml+xml": "text/html",
+    "text/x-markdown": "text/markdown",
+    "application/csv": "text/csv",
+    "text/json": "application/json",
+    "application/x-ndjson": "application/jsonl",
+    "application/x-jsonlines": "application/jsonl",
+}

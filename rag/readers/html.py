@@ -1,0 +1,117 @@
+"""Web pages: the main text as Markdown, so that headings and tables keep their shape."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rag.errors import UnreadableDocument
+from rag.readers.characters import decode, normalise
+from rag.readers.content import Composer, Content, Source
+from rag.readers.markdown import headings
+
+_DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
+_SILENT = {"script", "style", "noscript", "template", "head", "svg", "iframe", "object"}
+_BLOCKS = {
+    *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details"),
+    *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr"),
+    *("html", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody"),
+    *("td", "tfoot", "th", "thead", "tr", "ul", "h1", "h2", "h3", "h4", "h5", "h6", "br"),
+}
+# trafilatura falls back to bare words below a few hundred characters and loses the headings.
+_SHORT = 400
+
+
+def read_html(source: Source) -> Content:
+    """Main text by trafilatura; all visible text of the body where it finds too little.
+
+    Raises UnreadableDocument (``empty``) for a page without visible text.
+    """
+    from lxml import html
+
+    data = source.path.read_bytes()
+    declared = _DECLARED.search(data[:4096])
+    markup, encoding = decode(data, declared.group(1).decode("ascii") if declared else None)
+    del data
+    if not markup or markup.isspace():
+        raise _empty_page()
+    parser = html.HTMLParser(huge_tree=True)  # without it, deeply nested text is dropped silently
+    tree = html.document_fromstring(_without_declaration(markup), parser=parser)
+    source.tick(0, 1)
+    title = " ".join((tree.findtext(".//title") or "").split())
+    text = normalise(_main_text(markup)).replace("\u00ad", "").strip()
+    source.tick(1, 1)
+    if len(text) < _SHORT:
+        return _whole_body(tree, title, encoding)
+    known = {"title": title, "encoding": encoding}
+    return Content(text, (), headings(text), {key: value for key, value in known.items() if value})
+
+
+def _main_text(markup: str) -> str:
+    import trafilatura
+
+    try:
+        main = trafilatura.extract(markup, output_format="markdown", include_comments=False)
+    except MemoryError:
+        raise
+    except Exception:  # all of the page's text is better than none
+        return ""
+    return main or ""
+
+
+def _without_declaration(markup: str) -> str:
+    """lxml refuses text that starts with an XML declaration naming an encoding."""
+    return re.sub(r"^\s*<\?xml[^>]*\?>", "", normalise(markup))
+
+
+def _whole_body(tree: Any, title: str, encoding: str) -> Content:
+    composer = Composer()
+    body = tree.find("body")
+    for level, text in _blocks(tree if body is None else body):
+        if level:
+            composer.heading(level, text)
+        else:
+            composer.block(text)
+    content = composer.content(title=title, encoding=encoding)
+    if not content.text:
+        raise _empty_page()
+    return content
+
+
+def _empty_page() -> UnreadableDocument:
+    return UnreadableDocument(
+        "The web page holds no visible text.",
+        "Pages that are built by scripts arrive empty: save the page from your browser, or print "
+        "it to PDF, and add that.",
+        reason="empty",
+    )
+
+
+def _blocks(root: Any) -> list[tuple[int, str]]:
+    """Visible text by block element, with the heading level (0 for none). Not recursive."""
+    found: list[tuple[int, str]] = []
+    words: list[str] = []
+
+    def flush(level: int = 0) -> None:
+        text = " ".join("".join(words).replace("\u00ad", "").split())
+        words.clear()
+        if text:
+            found.append((level, text))
+
+    stack: list[tuple[Any, bool]] = [(root, False)]
+    while stack:
+        node, leaving = stack.pop()
+        tag = node.tag if isinstance(node.tag, str) else ""
+        if leaving:
+            if tag in _BLOCKS:
+                flush(int(tag[1]) if re.fullmatch("h[1-6]", tag) else 0)
+            words.append(node.tail or "" if node is not root else "")
+            continue
+        stack.append((node, True))
+        if tag in _BLOCKS:
+            flush()
+        if tag and tag not in _SILENT:
+            words.append(node.text or "")
+            stack += [(child, False) for child in reversed(node)]
+    flush()
+    return found

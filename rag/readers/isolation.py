@@ -1,0 +1,225 @@
+"""Reading in a child process, so that a hang, a crash or a memory bomb takes nothing down."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rag.errors import Cancelled, UnreadableDocument
+from rag.readers import wire
+from rag.readers.content import Content, Source
+from rag.readers.formats import Format
+from rag.readers.limits import Limits
+
+_POLL_SECONDS = 0.05
+_PROCESSES = 2
+_READS_PER_PROCESS = 100
+
+
+class WorkerPool:
+    """A few reading processes, started when needed and kept warm. Threads wait for a free one."""
+
+    def __init__(self, processes: int = _PROCESSES) -> None:
+        self._free = threading.Semaphore(processes)
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
+        self._busy: list[Worker] = []
+
+    @property
+    def idle(self) -> tuple[Worker, ...]:
+        """Processes that wait for work."""
+        with self._lock:
+            return tuple(self._idle)
+
+    @property
+    def busy(self) -> tuple[Worker, ...]:
+        """Processes that are reading."""
+        with self._lock:
+            return tuple(self._busy)
+
+    def read(
+        self, form: Format, source: Source, cancelled: Callable[[], bool] | None = None
+    ) -> Content:
+        """Has ``source`` read. Raises UnreadableDocument, Cancelled, or what its tick raises."""
+        while not self._free.acquire(timeout=_POLL_SECONDS):
+            _stop_if(cancelled)
+        try:
+            _stop_if(cancelled)
+            worker = self._take()
+            try:
+                return worker.read(form.extensions[0], source, cancelled)
+            finally:
+                self._give_back(worker)
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        """Ends the idle processes."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.end()
+
+    def _take(self) -> Worker:
+        with self._lock:
+            waiting, self._idle = self._idle, []
+            alive = [worker for worker in waiting if worker.alive]
+            worker = alive.pop() if alive else Worker()
+            self._idle = alive
+            self._busy.append(worker)
+        for dead in waiting:
+            if dead is not worker and dead not in alive:
+                dead.end()
+        return worker
+
+    def _give_back(self, worker: Worker) -> None:
+        # Parsers leak a little; a fresh process now and then keeps memory flat.
+        keep = worker.clean and worker.alive and worker.reads < _READS_PER_PROCESS
+        with self._lock:
+            self._busy.remove(worker)
+            if keep:
+                self._idle.append(worker)
+        if not keep:
+            worker.end()
+
+
+@functools.cache
+def shared_pool() -> WorkerPool:
+    """The pool of this program. Its processes end with it, because their stdin closes."""
+    return WorkerPool()
+
+
+class Worker:
+    """One reading process. ``clean`` is False from a request until its final reply came."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rag.readers.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=Path(__file__).parents[2],  # where -m finds this very package
+        )
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        threading.Thread(target=self._pump, daemon=True).start()
+        self.clean = True
+        self.reads = 0
+
+    @property
+    def pid(self) -> int:
+        """The number that the system knows the process by."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
+
+    def wait(self) -> None:
+        """Returns when the process has ended."""
+        self._process.wait()
+
+    def read(self, extension: str, source: Source, cancelled: Callable[[], bool] | None) -> Content:
+        """Has one file read. Raises UnreadableDocument, Cancelled, or what ``tick`` raises."""
+        self.clean, self.reads = False, self.reads + 1
+        self._send(wire.request(extension, source))
+        patience = _Patience(source.limits)
+        while True:
+            _stop_if(cancelled)
+            patience.check()
+            message = self._receive()
+            if message is None:
+                continue
+            if "progress" in message:
+                patience.renew()
+                source.tick(*message["progress"])
+                continue
+            if "error" in message:
+                failure = wire.error_of(message)
+                # After running out of memory the process ends itself.
+                self.clean = failure.reason != "too_large"
+                raise failure
+            self.clean = True
+            return wire.content_of(message)
+
+    def end(self) -> None:
+        """Kills the process, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close() if pipe else None
+
+    def _send(self, message: wire.Message) -> None:
+        try:
+            assert self._process.stdin
+            self._process.stdin.write(wire.encode(message))
+            self._process.stdin.flush()
+        except OSError as error:
+            raise _crashed() from error
+
+    def _receive(self) -> wire.Message | None:
+        """The next message, or None if there is none for a moment."""
+        try:
+            line = self._lines.get(timeout=_POLL_SECONDS)
+        except queue.Empty:
+            return None
+        try:
+            return wire.decode(line or b"")
+        except ValueError as error:
+            raise _crashed() from error
+
+    def _pump(self) -> None:
+        """Moves lines from the pipe to the queue, where one can wait for them with a timeout."""
+        assert self._process.stdout
+        with contextlib.suppress(OSError, ValueError):
+            for line in self._process.stdout:
+                self._lines.put(line)
+        self._lines.put(None)
+
+
+class _Patience:
+    """How long to wait: for the first progress, for the next, and for all of it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._end = time.monotonic() + limits.seconds
+        self._next = time.monotonic() + limits.seconds_to_open
+
+    def renew(self) -> None:
+        self._next = time.monotonic() + self._limits.seconds_per_page
+
+    def check(self) -> None:
+        now = time.monotonic()
+        if now > self._end:
+            raise _timed_out(f"Reading took longer than {self._limits.seconds:g} seconds")
+        if now > self._next:
+            raise _timed_out("Reading got stuck on one page or block")
+
+
+def _stop_if(cancelled: Callable[[], bool] | None) -> None:
+    if cancelled is not None and cancelled():
+        raise Cancelled("Reading was stopped.")
+
+
+def _timed_out(what: str) -> UnreadableDocument:
+    return UnreadableDocument(
+        f"{what} and was given up.",
+        "Split the file into smaller ones, or save a fresh copy (print to PDF) and add that.",
+        reason="timed_out",
+    )
+
+
+def _crashed() -> UnreadableDocument:
+    return UnreadableDocument(
+        "The file is damaged: the program that reads it crashed on it.",
+        "Open it in the program that made it, save a fresh copy, and add that.",
+        reason="damaged",
+    )

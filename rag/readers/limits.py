@@ -1,0 +1,24 @@
+"""What reading one file may cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one file; whatever passes them raises UnreadableDocument instead of harm.
+
+    ``max_bytes`` bounds the file, ``max_unpacked_bytes`` what an office file unpacks to,
+    ``max_pages`` the pages of a PDF. ``seconds_to_open`` may pass until the first page (or block
+    of rows) is done, ``seconds_per_page`` between two of them, ``seconds`` altogether.
+    ``memory_mb`` (MiB) bounds the address space of the process that reads risky formats.
+    """
+
+    max_bytes: int = 200_000_000
+    max_unpacked_bytes: int = 1_000_000_000
+    max_pages: int = 5000
+    seconds_to_open: float = 60.0
+    seconds_per_page: float = 20.0
+    seconds: float = 600.0
+    memory_mb: int = 2048

@@ -1,0 +1,143 @@
+"""pdfium's view of a PDF: the text that pypdf missed, and why there is none."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Self
+
+from rag.errors import UnreadableDocument
+from rag.readers.content import Source
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
+
+_WRONG_PASSWORD, _UNKNOWN_SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY of fpdfview.h
+_TEXT_OBJECT = 1  # FPDF_PAGEOBJ_TEXT of fpdf_edit.h
+_PAGES_LOOKED_AT = 50
+
+
+class PdfiumPages:
+    """Opens the file when first asked; a context manager, because pdfium holds native memory."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._document: PdfDocument | None = None
+        self._broken = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        if self._document is not None:
+            self._document.close()
+
+    def count(self) -> int:
+        """Number of pages. Raises UnreadableDocument where pdfium cannot open the file either."""
+        from pypdfium2 import PdfiumError
+
+        try:
+            return len(self._open())
+        except PdfiumError as error:
+            raise self._explain(error.err_code) from error
+
+    def text(self, index: int) -> str:
+        """Text of one page, "" where there is none or the page does not load."""
+        from pypdfium2 import PdfiumError
+
+        if self._broken:
+            return ""
+        try:
+            page = self._open()[index]
+            return str(page.get_textpage().get_text_range())
+        except (PdfiumError, IndexError, ctypes.ArgumentError):
+            return ""
+
+    def why_silent(self, pages: int, *, broken: bool) -> UnreadableDocument:
+        """The error for a file of which no page gave text; ``broken`` if pypdf gave it up."""
+        from pypdfium2 import PdfiumError
+
+        loaded, found = 0, set[int]()
+        for index in range(min(pages, _PAGES_LOOKED_AT)):
+            try:
+                page = self._open()[index]
+            except (PdfiumError, IndexError):
+                continue
+            loaded += 1
+            found.update(item.type for item in page.get_objects(max_depth=3))
+        if found:
+            return _unmapped() if _TEXT_OBJECT in found else _scanned(pages)
+        return _blank() if loaded and not broken else damaged_pdf()
+
+    def _open(self) -> PdfDocument:
+        from pypdfium2 import PdfDocument, PdfiumError
+
+        if self._document is None:
+            try:
+                self._document = PdfDocument(self._source.path, password=self._source.password)
+            except PdfiumError:
+                self._broken = True
+                raise
+        return self._document
+
+    def _explain(self, code: int | None) -> UnreadableDocument:
+        if code == _WRONG_PASSWORD:
+            return wrong_password(self._source.password)
+        return unknown_encryption() if code == _UNKNOWN_SECURITY else damaged_pdf()
+
+
+def wrong_password(given: str | None) -> UnreadableDocument:
+    """The error for a PDF that does not open with the password at hand."""
+    if given:
+        message = "The password given does not open this PDF."
+    else:
+        message = "The PDF is encrypted and opens only with a password."
+    return UnreadableDocument(
+        message,
+        "Give its password, or save a copy without one (print to PDF) and add that.",
+        reason="needs_password",
+    )
+
+
+def unknown_encryption() -> UnreadableDocument:
+    """The error for a security handler that no library here knows."""
+    return UnreadableDocument(
+        "The PDF is encrypted in a way that is not supported (certificates or rights management).",
+        "Save a copy without encryption and add that.",
+        reason="encrypted",
+    )
+
+
+def damaged_pdf() -> UnreadableDocument:
+    """The error for a file that says it is a PDF and cannot be read as one."""
+    return UnreadableDocument(
+        "The PDF is damaged: its pages cannot be read.",
+        "Open it in a PDF viewer; if that works, save a copy (print to PDF) and add that.",
+        reason="damaged",
+    )
+
+
+def _scanned(pages: int) -> UnreadableDocument:
+    what = "page is a picture or drawing" if pages == 1 else "pages are pictures or drawings"
+    return UnreadableDocument(
+        f"The PDF holds no text: its {what}, as from a scanner.",
+        "Text in pictures is not recognised here (no OCR). Run the file through an OCR program, "
+        "which adds the text, and add the result.",
+        reason="scanned",
+    )
+
+
+def _unmapped() -> UnreadableDocument:
+    return UnreadableDocument(
+        "The PDF shows text, but its fonts do not say which characters the shapes stand for.",
+        "Text is not recognised from pictures here (no OCR). Export the PDF again from the "
+        "program that made it, or run it through an OCR program, and add the result.",
+        reason="scanned",
+    )
+
+
+def _blank() -> UnreadableDocument:
+    return UnreadableDocument(
+        "The PDF is empty: there is nothing on its pages.",
+        "Check that this is the file you meant.",
+        reason="empty",
+    )

@@ -1,0 +1,109 @@
+"""JSON and JSON Lines: a record is a paragraph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from rag.errors import UnreadableDocument
+from rag.readers.characters import lines_of
+from rag.readers.content import Composer, Content, Source
+from rag.readers.text import load
+
+_TITLES = ("title", "name", "heading")
+_BODIES = ("text", "content", "body")
+_TICK_EVERY = 1000
+
+
+def read_json(source: Source) -> Content:
+    """A list (also one under a single key) gives a paragraph per item, an object a line per value.
+
+    Raises UnreadableDocument (``damaged``) with the line of the first fault.
+    """
+    text, encoding = load(source)
+    value = _parse(text, 0) if text.strip() else []
+    if isinstance(value, dict) and len(value) == 1:
+        only = next(iter(value.values()))
+        value = only if isinstance(only, list) else value
+    records = value if isinstance(value, list) else [value]
+    return _compose(iter(records), len(records), encoding, source)
+
+
+def read_jsonl(source: Source) -> Content:
+    """One record per line. Raises UnreadableDocument (``damaged``) with the line of the fault."""
+    text, encoding = load(source)
+    rows = enumerate(lines_of(text))
+    records = (_parse(row.strip(), number) for number, row in rows if row.strip())
+    return _compose(records, text.count("\n") + 1, encoding, source)
+
+
+def _parse(text: str, lines_before: int) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UnreadableDocument(
+            f"The file is damaged: line {lines_before + error.lineno} is not JSON ({error.msg}).",
+            "Correct the line, or save the file as .txt to read it as it is.",
+            reason="damaged",
+        ) from error
+    except (RecursionError, ValueError) as error:  # too deep; a number of too many digits
+        raise UnreadableDocument(
+            f"The file cannot be read as JSON: {error}.",
+            "Save the file as .txt to read it as it is.",
+            reason="damaged",
+        ) from error
+
+
+def _compose(records: Iterator[object], total: int, encoding: str, source: Source) -> Content:
+    composer = Composer()
+    for done, record in enumerate(records):
+        if done % _TICK_EVERY == 0:
+            source.tick(done, total)
+        _add(composer, record)
+    source.tick(total, total)
+    return composer.content(encoding=encoding)
+
+
+def _add(composer: Composer, record: object) -> None:
+    """A title becomes a heading; a body stands for the whole record, else all fields do."""
+    if not isinstance(record, dict):
+        composer.block("\n".join(_flatten(record, "")))
+        return
+    title, body = _first(record, _TITLES), _first(record, _BODIES)
+    if title:
+        composer.heading(1, record[title])
+    if body:
+        composer.block(record[body], "\n" if title else "\n\n")
+    else:
+        rest = {key: value for key, value in record.items() if key != title}
+        composer.block("\n".join(_flatten(rest, "")), "\n" if title else "\n\n")
+
+
+def _first(record: dict[str, object], names: tuple[str, ...]) -> str | None:
+    """The first of ``names``, in any case, under which a text stands."""
+    known = {key.casefold(): key for key, value in record.items() if _is_text(value)}
+    return next((known[name] for name in names if name in known), None)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _flatten(value: object, path: str) -> Iterator[str]:
+    """``path.to.key: value`` per leaf; a list of plain values is one line."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flatten(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for number, item in enumerate(value, start=1):
+            yield from _flatten(item, f"{path}[{number}]")
+    else:
+        words = ", ".join(map(_plain, value)) if isinstance(value, list) else _plain(value)
+        if words:
+            yield f"{path}: {words}" if path else words
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

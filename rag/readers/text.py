@@ -1,0 +1,49 @@
+"""Plain text and Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rag.readers.characters import (
+    SAMPLE,
+    decode,
+    decoded_pieces,
+    evident_encoding,
+    is_binary,
+    normalise,
+    normalised_parts,
+)
+from rag.readers.content import Content, Source
+from rag.readers.markdown import headings
+
+
+def read_plain(source: Source) -> Content:
+    """The text as it is. Peak memory is about twice the decoded text."""
+    text, encoding = load(source)
+    return Content(text, metadata={"encoding": encoding})
+
+
+def read_markdown(source: Source) -> Content:
+    """The Markdown source as it is, with the places of its headings."""
+    text, encoding = load(source)
+    return Content(text, headings=headings(text), metadata={"encoding": encoding})
+
+
+def load(source: Source) -> tuple[str, str]:
+    """Normalised text of a file and its encoding."""
+    source.tick(0, 1)
+    text, encoding = _load(source.path)
+    source.tick(1, 1)
+    return text, encoding
+
+
+def _load(path: Path) -> tuple[str, str]:
+    with path.open("rb") as file:
+        sample = file.read(SAMPLE)
+    if evident_encoding(sample) is None and not is_binary(sample):
+        try:  # nearly every file; neither its bytes nor its text are held twice
+            return "".join(normalised_parts(decoded_pieces(path, "utf-8"))), "utf-8"
+        except UnicodeDecodeError:
+            pass
+    text, encoding = decode(path.read_bytes())
+    return normalise(text), encoding

@@ -1,0 +1,168 @@
+"""Fetches a file from a web address without becoming a way into the network it runs in."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag.errors import BlockedAddress, UnreadableDocument
+from rag.readers.page_names import name_for
+
+if TYPE_CHECKING:
+    import httpx
+
+_AGENT = "Touchstone (reads pages that its users name)"
+_CREDENTIALS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/\\?#]*@", re.IGNORECASE)
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """Bounds on one fetch. ``seconds`` is for all of it, ``timeout`` for one silent stretch."""
+
+    max_bytes: int = 50_000_000
+    seconds: float = 60.0
+    timeout: float = 15.0
+    redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What came back: ``name`` has an extension that ``read`` understands.
+
+    ``asked`` is the address that was asked for, ``url`` the one that redirects led to.
+    """
+
+    data: bytes
+    asked: str
+    url: str
+    name: str
+    content_type: str
+
+
+_DEFAULT = FetchLimits()
+
+
+def fetch(url: str, *, allow_private: bool, limits: FetchLimits = _DEFAULT) -> Fetched:
+    """Gets ``url`` over http or https, following redirects; every address on the way is checked.
+
+    Raises BlockedAddress, also for one that holds credentials, or UnreadableDocument: unreachable,
+    timed_out, too_large, unsupported_type, empty.
+    """
+    import httpx
+
+    deadline = time.monotonic() + limits.seconds
+    asked = target = _parse(url)
+    with _client(allow_private, deadline, limits) as client:
+        for _ in range(limits.redirects + 1):
+            with _translated(target), client.stream("GET", target) as response:
+                if not response.has_redirect_location:
+                    return _receive(asked, response, limits)
+                target = _parse(str(httpx.URL(target).join(response.headers["location"])))
+    raise _unreachable(f"{url} redirects more than {limits.redirects} times")
+
+
+def refuse_credentials(url: str) -> None:
+    """Raises BlockedAddress, which does not repeat it, for an address with a name or password."""
+    if _CREDENTIALS.match(url):
+        raise BlockedAddress(
+            "An address with a user name or password in it is not fetched: it would be stored "
+            "as the source of the document.",
+            "Download the file yourself and add it, or leave out what stands before the @.",
+        )
+
+
+def _parse(url: str) -> str:
+    import httpx
+
+    refuse_credentials(url)
+    try:
+        parsed = httpx.URL(url.strip())
+    except (httpx.InvalidURL, ValueError) as error:
+        raise _unreachable(f"“{url[:200]}” is not a web address") from error
+    if parsed.scheme not in ("http", "https"):
+        raise BlockedAddress(
+            f"Only http and https addresses are fetched, not “{parsed.scheme or url[:50]}”.",
+            "Give the full address, starting with https://.",
+        )
+    if not parsed.host:
+        raise _unreachable(f"“{url[:200]}” names no server")
+    return str(parsed.copy_with(fragment=None))
+
+
+@contextmanager
+def _client(allow_private: bool, deadline: float, limits: FetchLimits) -> Iterator[httpx.Client]:
+    import httpx
+
+    from rag.readers.transport import CheckedTransport
+
+    headers = {"User-Agent": _AGENT, "Accept": _ACCEPT}
+    with (
+        CheckedTransport(allow_private=allow_private, deadline=deadline) as transport,
+        httpx.Client(
+            transport=transport, headers=headers, timeout=limits.timeout, trust_env=False
+        ) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def _translated(url: str) -> Iterator[None]:
+    import httpcore
+    import httpx
+
+    try:
+        yield
+    except (httpx.TimeoutException, httpcore.TimeoutException) as error:
+        raise UnreadableDocument(
+            f"{url} did not answer in time.",
+            "Try again later, or download it yourself and add the file.",
+            reason="timed_out",
+        ) from error
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        raise _unreachable(f"{url} cannot be reached ({error or type(error).__name__})") from error
+    except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+        raise _unreachable(f"{url} cannot be reached ({error or type(error).__name__})") from error
+
+
+def _receive(asked: str, response: httpx.Response, limits: FetchLimits) -> Fetched:
+    url = str(response.url)
+    if not response.is_success:
+        raise _unreachable(f"{url} answers {response.status_code} {response.reason_phrase}")
+    content_type = response.headers.get("content-type", "")
+    name = name_for(asked, content_type, response.headers.get("content-disposition", ""), url)
+    if _declared_length(response) > limits.max_bytes:
+        raise _too_large(url, limits)
+    data = bytearray()
+    for block in response.iter_bytes(65_536):
+        data += block
+        if len(data) > limits.max_bytes:
+            raise _too_large(url, limits)
+    if not data:
+        raise UnreadableDocument(f"{url} is empty.", "Check the address.", reason="empty")
+    return Fetched(bytes(data), asked, url, name, content_type)
+
+
+def _declared_length(response: httpx.Response) -> int:
+    length = response.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
+
+
+def _too_large(url: str, limits: FetchLimits) -> UnreadableDocument:
+    return UnreadableDocument(
+        f"{url} is larger than {limits.max_bytes / 1e6:,.1f} MB.",
+        "Download it yourself, split it, and add the parts.",
+        reason="too_large",
+    )
+
+
+def _unreachable(what: str) -> UnreadableDocument:
+    return UnreadableDocument(
+        f"{what}.",
+        "Check the address in your browser. If it opens there, download it and add the file.",
+        reason="unreachable",
+    )

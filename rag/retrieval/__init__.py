@@ -1,0 +1,21 @@
+"""From a question to a trace: candidates, fusion, threshold, top-k."""
+
+from rag.retrieval.candidates import Calibrated, Candidates, best_by_words, join, nearest
+from rag.retrieval.pipeline import Corpus, embed_question, retrieve
+from rag.retrieval.selection import Selection, select
+from rag.retrieval.shares import Share, shares
+
+__all__ = [
+    "Calibrated",
+    "Candidates",
+    "Corpus",
+    "Selection",
+    "Share",
+    "best_by_words",
+    "embed_question",
+    "join",
+    "nearest",
+    "retrieve",
+    "select",
+    "shares",
+]

@@ -1,0 +1,133 @@
+"""Everything a question can find, fetched once and deep. All later steps are array arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.lexical import LexicalIndex
+from rag.recipe import SearchRecipe
+from rag.types import Keys, Scores, Vectors, VectorStore
+
+NOT_FOUND = np.iinfo(np.int32).max
+"""The rank of a candidate in the list of a retriever that did not find it."""
+
+Ranks = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The union of both retrievers' lists, sorted by key; all arrays have shape (n,).
+
+    ``cosine`` and ``bm25`` are the true figures of every candidate, whichever retriever found it.
+    Ranks count from 0. ``k1``, ``b``, ``fuzzy`` and ``prefix`` decide ``bm25``, so candidates
+    serve every recipe that agrees in these four.
+    """
+
+    keys: Keys
+    cosine: Scores
+    bm25: Scores
+    dense_rank: Ranks
+    lexical_rank: Ranks
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one retriever found, best first: keys and scores, shape (n,)."""
+
+    keys: Keys
+    scores: Scores
+
+    @classmethod
+    def nothing(cls) -> Found:
+        """The result of a retriever that the recipe's mode leaves out."""
+        return cls(np.empty(0, np.int64), np.empty(0))
+
+
+def nearest(
+    query: Vectors, dense: VectorStore, recipe: SearchRecipe, allowed: Keys | None = None
+) -> Found:
+    """The first ``recipe.candidates`` by cosine; ``query`` has shape (dimension,)."""
+    if recipe.mode == "lexical":
+        return Found.nothing()
+    return Found(*dense.search(query, recipe.candidates, allowed))
+
+
+def best_by_words(
+    question: str, lexical: LexicalIndex, recipe: SearchRecipe, allowed: Keys | None = None
+) -> Found:
+    """The first ``recipe.candidates`` by BM25."""
+    if recipe.mode == "dense":
+        return Found.nothing()
+    return Found(
+        *lexical.search(question, recipe.candidates, allowed=allowed, **bm25_options(recipe))
+    )
+
+
+def join(
+    question: str,
+    query: Vectors,
+    near: Found,
+    words: Found,
+    dense: VectorStore,
+    lexical: LexicalIndex,
+    recipe: SearchRecipe,
+) -> Candidates:
+    """The union of both lists, with both true figures of every candidate.
+
+    The cosine is computed in lexical mode too: it is what a threshold is compared with. So is
+    BM25 in dense mode, where the threshold is a probability that rests on both.
+    """
+    keys = np.union1d(near.keys, words.keys)
+    bm25 = (
+        np.zeros(len(keys))
+        if recipe.mode == "dense" and recipe.relevance == "cosine"
+        else lexical.scores(question, keys, **bm25_options(recipe))
+    )
+    return Candidates(
+        keys=keys,
+        cosine=_cosines(query, dense, keys),
+        bm25=bm25,
+        dense_rank=_ranks(keys, near.keys),
+        lexical_rank=_ranks(keys, words.keys),
+    )
+
+
+class Calibrated(Protocol):
+    """A calibration: candidates to probabilities of being relevant, shape (n,), in [0, 1]."""
+
+    def probabilities(self, found: Candidates, /) -> Scores: ...
+
+
+class Bm25Options(TypedDict):
+    """What decides a BM25 score besides the words."""
+
+    k1: float
+    b: float
+    fuzzy: bool
+    prefix: bool
+
+
+def bm25_options(recipe: SearchRecipe) -> Bm25Options:
+    """The part of a search recipe that BM25 reads."""
+    return {"k1": recipe.k1, "b": recipe.b, "fuzzy": recipe.fuzzy, "prefix": recipe.prefix}
+
+
+def _cosines(query: Vectors, dense: VectorStore, keys: Keys) -> Scores:
+    if not len(keys):
+        return np.empty(0)
+    # Row-wise in double precision: the same passage has the same figure in every index.
+    products = dense.vectors(keys).astype(np.float64) * query.astype(np.float64)
+    return np.asarray(products.sum(axis=1))
+
+
+def _ranks(keys: Keys, ranked: Keys) -> Ranks:
+    ranks = np.full(len(keys), NOT_FOUND, dtype=np.int32)
+    ranks[np.searchsorted(keys, ranked)] = np.arange(len(ranked), dtype=np.int32)
+    return ranks

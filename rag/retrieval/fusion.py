@@ -1,0 +1,64 @@
+"""From candidates to one ranked list. Pure functions of arrays, shared by search and evaluation."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.recipe import SearchRecipe
+from rag.retrieval.candidates import NOT_FOUND, Candidates, Ranks
+from rag.types import Keys, Scores
+
+Order = npt.NDArray[np.intp]
+
+
+def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
+    """The score by which each candidate is ranked, shape (n,).
+
+    ``dense``: cosine. ``lexical``: BM25. ``hybrid``: weighted min-max or reciprocal ranks.
+    """
+    if recipe.mode == "dense":
+        return candidates.cosine
+    if recipe.mode == "lexical":
+        return candidates.bm25
+    if recipe.fusion == "rrf":
+        return reciprocal_ranks(
+            candidates.dense_rank, candidates.lexical_rank, recipe.rrf_k, recipe.dense_weight
+        )
+    return weighted(candidates.cosine, candidates.bm25, recipe.dense_weight)
+
+
+def weighted(cosine: Scores, bm25: Scores, dense_weight: float) -> Scores:
+    """Convex combination of min-max normalised scores.
+
+    Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023.
+    """
+    return dense_weight * min_max(cosine) + (1.0 - dense_weight) * min_max(bm25)
+
+
+def min_max(scores: Scores) -> Scores:
+    """Scores stretched to [0, 1]; all zero when they do not differ."""
+    if not len(scores):
+        return scores
+    low, high = scores.min(), scores.max()
+    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+
+
+def reciprocal_ranks(dense: Ranks, lexical: Ranks, constant: int, dense_weight: float) -> Scores:
+    """Sum of weight / (constant + rank), ranks from 1; a list that lacks a passage adds nothing.
+
+    Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR 2009; with a weight of 0.5 the order
+    is theirs.
+    """
+    return dense_weight * reciprocal(dense, constant) + (1.0 - dense_weight) * reciprocal(
+        lexical, constant
+    )
+
+
+def reciprocal(ranks: Ranks, constant: int) -> Scores:
+    return np.where(ranks == NOT_FOUND, 0.0, 1.0 / (constant + 1.0 + ranks))
+
+
+def ranking(keys: Keys, scores: Scores) -> Order:
+    """Positions of the candidates, best first; equal scores by key, so order is never chance."""
+    return np.lexsort((keys, -scores))

@@ -1,0 +1,48 @@
+"""What each retriever contributed to the score of a passage, read from a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.recipe import SearchRecipe
+from rag.retrieval.fusion import min_max
+from rag.types import Hit, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """``dense + lexical`` is the score that the passage is ranked by."""
+
+    dense: float
+    lexical: float
+
+
+def shares(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Share]:
+    """The parts of every candidate's score, by passage key."""
+    hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
+    held = {hit.chunk.key: hit for hit in hits}
+    if recipe.mode == "dense":
+        return {key: Share(hit.score, 0.0) for key, hit in held.items()}
+    if recipe.mode == "lexical":
+        return {key: Share(0.0, hit.score) for key, hit in held.items()}
+    if recipe.fusion == "rrf":
+        return {key: _reciprocal(hit, recipe) for key, hit in held.items()}
+    dense = min_max(np.array([hit.parts["dense"] for hit in held.values()]))
+    words = min_max(np.array([hit.parts["bm25"] for hit in held.values()]))
+    weight = recipe.dense_weight
+    return {
+        key: Share(weight * float(near), (1.0 - weight) * float(word))
+        for key, near, word in zip(held, dense, words, strict=True)
+    }
+
+
+def _reciprocal(hit: Hit, recipe: SearchRecipe) -> Share:
+    def part(name: str, weight: float) -> float:
+        return weight / (recipe.rrf_k + hit.parts[name]) if name in hit.parts else 0.0
+
+    return Share(
+        part("dense_rank", recipe.dense_weight), part("bm25_rank", 1.0 - recipe.dense_weight)
+    )

@@ -1,0 +1,106 @@
+"""What everything above the pipeline shares: settings, database, files, models, indexes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag import providers
+from rag.errors import InvalidInput
+from rag.files import Files
+from rag.indexing import Indexes
+from rag.lexical import analyzer
+from rag.recipe import IndexRecipe, SearchRecipe
+from rag.settings import Settings
+from rag.storage import Database, documents, jobs
+from rag.types import ChatModel, Embedder
+
+
+class Models:
+    """Embedders and chat models by name; an embedder is loaded once and then shared."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._embedders: dict[str, Embedder] = {}
+        self._lock = threading.Lock()
+
+    def embedder(self, name: str) -> Embedder:
+        """The embedder of a recipe. Raises InvalidRecipe or ProviderError."""
+        with self._lock:
+            if name not in self._embedders:
+                self._embedders[name] = providers.embedder(name, self._settings)
+            return self._embedders[name]
+
+    def require(self, recipe: IndexRecipe) -> None:
+        """Nothing where a build can be made as far as this computer knows; no server is asked.
+
+        Raises InvalidRecipe for unknown names, ProviderRejected for a key that is not set.
+        """
+        analyzer(recipe.analyzer)
+        providers.require_embedder(recipe.embedder, self._settings)
+
+    def chat(self, provider: str, model: str | None) -> ChatModel | None:
+        """The chat model of a recipe; None for answers that need no language model."""
+        if provider == "extractive":
+            return None
+        return providers.chat_model(provider, model, self._settings)
+
+    @staticmethod
+    def threshold(embedder: str, recipe: SearchRecipe) -> float | None:
+        """The threshold that a recipe means.
+
+        ``auto`` is the default of its embedder; in lexical mode it is off, because there the words
+        decide, also where the embedder does not know the language.
+        """
+        if recipe.threshold != "auto":
+            return recipe.threshold
+        return None if recipe.mode == "lexical" else providers.default_threshold(embedder)
+
+
+def _make(home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"The folder {home} cannot be made: {error.strerror or error}.",
+            "Set TOUCHSTONE_HOME, or --home, to a folder that you may write to.",
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts that live as long as the process."""
+
+    settings: Settings
+    database: Database
+    files: Files
+    models: Models
+    indexes: Indexes
+
+    @classmethod
+    def start(cls, settings: Settings) -> Services:
+        """Opens the database (and brings its schema up to date) and the folders of a home.
+
+        Raises InvalidInput for a home that cannot be made, StorageError.
+        """
+        _make(settings.home)
+        database = Database(settings.database_url)
+        models = Models(settings)
+        return cls(
+            settings=settings,
+            database=database,
+            files=Files(settings.home / "files"),
+            models=models,
+            indexes=Indexes(database, settings.home / "indexes", models.embedder),
+        )
+
+    def discard_files(self, sha256s: Iterable[str]) -> None:
+        """Deletes stored files that no document of any base has, and no job has still to read."""
+        # Removed within the transaction: a job that is queued meanwhile waits for it.
+        with self.database.write() as connection:
+            for name in sha256s:
+                held = documents.anywhere(connection, name)
+                if not held and not jobs.awaits_file(connection, name):
+                    self.files.remove(name)

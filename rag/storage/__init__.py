@@ -1,0 +1,10 @@
+"""The database: tables, migrations, and one module of queries per kind of thing.
+
+Queries take a connection, so that a caller composes several of them into one transaction.
+"""
+
+from sqlalchemy import Connection
+
+from rag.storage.database import Database
+
+__all__ = ["Connection", "Database"]

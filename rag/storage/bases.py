@@ -1,0 +1,109 @@
+"""Knowledge bases: their names, recipes and change counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from rag.errors import AlreadyExists, NotFound
+from rag.recipe import Recipe
+from rag.storage.tables import knowledge_base, recipe_version
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A row: ``version`` counts changes of the documents, ``recipe`` is the saved one."""
+
+    id: int
+    name: str
+    recipe: Recipe
+    version: int
+
+
+def create(connection: Connection, name: str, recipe: Recipe) -> Base:
+    """A new, empty knowledge base. Raises AlreadyExists."""
+    now = datetime.now(UTC)
+    values = {"name": name, "recipe": recipe.model_dump(mode="json"), "version": 0, "created": now}
+    try:
+        base_id = connection.execute(
+            insert(knowledge_base).values(values).returning(knowledge_base.c.id)
+        ).scalar_one()
+    except IntegrityError as error:
+        raise AlreadyExists(
+            f"A knowledge base named {name!r} exists already.", "Choose another name."
+        ) from error
+    return Base(base_id, name, recipe, 0)
+
+
+def every(connection: Connection) -> list[Base]:
+    """All knowledge bases, by name."""
+    rows = connection.execute(select(knowledge_base).order_by(knowledge_base.c.name))
+    return [_base(row) for row in rows]
+
+
+def named(connection: Connection, name: str) -> Base:
+    """One knowledge base. Raises NotFound, naming those that exist."""
+    row = connection.execute(select(knowledge_base).where(knowledge_base.c.name == name)).first()
+    if row is None:
+        names = ", ".join(base.name for base in every(connection)) or "none yet"
+        raise NotFound(f"There is no knowledge base named {name!r}.", f"There are: {names}.")
+    return _base(row)
+
+
+def by_id(connection: Connection, base_id: int) -> Base:
+    """One knowledge base. Raises NotFound when someone deleted it."""
+    row = connection.execute(select(knowledge_base).where(knowledge_base.c.id == base_id)).first()
+    if row is None:
+        raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
+    return _base(row)
+
+
+def remove(connection: Connection, base_id: int) -> None:
+    """Deletes a knowledge base with all that it holds."""
+    connection.execute(delete(knowledge_base).where(knowledge_base.c.id == base_id))
+
+
+def version(connection: Connection, base_id: int) -> int:
+    """How often the documents changed."""
+    return by_id(connection, base_id).version
+
+
+def touch(connection: Connection, base_id: int) -> None:
+    """Counts a change of the documents; every index of the base is stale from here on."""
+    connection.execute(
+        update(knowledge_base)
+        .where(knowledge_base.c.id == base_id)
+        .values(version=knowledge_base.c.version + 1)
+    )
+
+
+def save_recipe(connection: Connection, base_id: int, recipe: Recipe) -> None:
+    """Makes ``recipe`` the saved one and keeps it among the versions."""
+    data = recipe.model_dump(mode="json")
+    connection.execute(
+        update(knowledge_base).where(knowledge_base.c.id == base_id).values(recipe=data)
+    )
+    mine = (recipe_version.c.base_id == base_id) & (recipe_version.c.hash == recipe.hash)
+    connection.execute(delete(recipe_version).where(mine))
+    connection.execute(
+        insert(recipe_version).values(
+            base_id=base_id, hash=recipe.hash, recipe=data, saved=datetime.now(UTC)
+        )
+    )
+
+
+def saved_recipes(connection: Connection, base_id: int) -> list[tuple[datetime, Recipe]]:
+    """Versions of the recipe, newest first."""
+    rows = connection.execute(
+        select(recipe_version.c.saved, recipe_version.c.recipe)
+        .where(recipe_version.c.base_id == base_id)
+        .order_by(recipe_version.c.saved.desc())
+    )
+    return [(row.saved, Recipe.parse(row.recipe)) for row in rows]
+
+
+def _base(row: Row[tuple[object, ...]]) -> Base:
+    return Base(row.id, row.name, Recipe.parse(row.recipe), row.version)

@@ -1,0 +1,137 @@
+"""Chat turns. A question is stored before it is answered, so that a killed process loses none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from rag.recipe import Recipe
+from rag.storage.tables import conversation, turn
+from rag.types import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCitation:
+    """``[n]`` of a stored answer; the passage is found again by document and span."""
+
+    n: int
+    chunk_id: str
+    document_id: str
+    document: str
+    start: int
+    end: int
+    page: int | None
+    relevance: float
+    text: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question with its answer; ``status`` is "asked" until the answer ended somehow."""
+
+    id: int
+    question: str
+    recipe: Recipe
+    answer: str
+    status: str
+    mode: str
+    citations: tuple[StoredCitation, ...]
+    note: str
+    passages: int
+    seconds: float
+    thumb: int
+
+
+def create(connection: Connection, base_id: int) -> int:
+    """A new, empty conversation; returns its id."""
+    new = insert(conversation).values(base_id=base_id, created=datetime.now(UTC))
+    return int(connection.execute(new.returning(conversation.c.id)).scalar_one())
+
+
+def exists(connection: Connection, base_id: int, conversation_id: int) -> bool:
+    """Whether a conversation belongs to a base."""
+    statement = select(conversation.c.id).where(
+        conversation.c.base_id == base_id, conversation.c.id == conversation_id
+    )
+    return connection.execute(statement).first() is not None
+
+
+def ask(connection: Connection, conversation_id: int, question: str, recipe: Recipe) -> int:
+    """Stores a question that is about to be answered; returns the id of the turn."""
+    new = insert(turn).values(
+        conversation_id=conversation_id,
+        question=question,
+        recipe=recipe.model_dump(mode="json"),
+        status="asked",
+        citations=[],
+        created=datetime.now(UTC),
+    )
+    return int(connection.execute(new.returning(turn.c.id)).scalar_one())
+
+
+def conclude(connection: Connection, turn_id: int, answer: Answer) -> None:
+    """Stores the answer of a turn, whole or as far as it came."""
+    connection.execute(
+        update(turn)
+        .where(turn.c.id == turn_id)
+        .values(
+            answer=answer.text,
+            status=answer.status,
+            mode=answer.mode,
+            citations=_citations(answer),
+            note=answer.note,
+            passages=answer.trace.passages,
+            seconds=answer.trace.seconds,
+        )
+    )
+
+
+def _citations(answer: Answer) -> Sequence[dict[str, Any]]:
+    return [
+        {
+            "n": citation.n,
+            "chunk_id": citation.hit.chunk.id,
+            "document_id": citation.hit.chunk.document_id,
+            "document": citation.hit.document,
+            "start": citation.hit.chunk.start,
+            "end": citation.hit.chunk.end,
+            "page": citation.hit.chunk.page,
+            "relevance": citation.hit.relevance,
+            "text": citation.hit.chunk.text,
+            "quote": citation.quote,
+        }
+        for citation in answer.citations
+    ]
+
+
+def rate(connection: Connection, turn_id: int, thumb: int) -> None:
+    """Stores a thumb: 1 up, -1 down, 0 none."""
+    connection.execute(update(turn).where(turn.c.id == turn_id).values(thumb=thumb))
+
+
+def turns(connection: Connection, conversation_id: int) -> list[Turn]:
+    """The turns of a conversation, oldest first."""
+    rows = connection.execute(
+        select(turn).where(turn.c.conversation_id == conversation_id).order_by(turn.c.id)
+    )
+    return [
+        Turn(
+            id=row.id,
+            question=row.question,
+            recipe=Recipe.parse(row.recipe),
+            answer=row.answer,
+            status=row.status,
+            mode=row.mode,
+            citations=tuple(StoredCitation(**item) for item in row.citations),
+            note=row.note,
+            passages=row.passages,
+            seconds=row.seconds,
+            thumb=row.thumb,
+        )
+        for row in rows
+    ]

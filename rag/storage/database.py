@@ -1,0 +1,110 @@
+"""Opens the database, brings its schema up to date, and hands out transactions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from rag.errors import StorageError
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+HEAD = "0001"
+
+
+class Database:
+    """Transactions over one SQL database: ``read()`` and ``write()``.
+
+    SQLite runs in WAL mode, so readers never wait for a writer. Writers take the lock when they
+    begin (BEGIN IMMEDIATE): a read that is later upgraded could fail half-way.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = create_engine(url, pool_size=16, max_overflow=48)
+        if self._engine.dialect.name == "sqlite":
+            _configure_sqlite(self._engine)
+        self._writer = self._engine.execution_options(touchstone_write=True)
+        with _translated():
+            _migrate(self._engine)
+
+    @property
+    def dialect(self) -> str:
+        """``"sqlite"`` or ``"postgresql"``."""
+        return self._engine.dialect.name
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A consistent view of the database. Raises StorageError."""
+        with _translated(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction: all of it is stored when the block ends, or none. Raises StorageError."""
+        with _translated(), self._writer.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Closes the pooled connections."""
+        self._engine.dispose()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        raise StorageError(f"The database said: {error.orig}.", _hint(str(error.orig))) from error
+    except SQLAlchemyError as error:
+        raise StorageError(f"The database failed: {error}.") from error
+
+
+def _hint(message: str) -> str:
+    if "full" in message:
+        return "The disk is full. Free some space and try again; what was stored is safe."
+    if "locked" in message:
+        return "Another process is writing. Try again in a moment."
+    if "readonly" in message or "unable to open" in message:
+        return "Check that the folder exists and may be written to (TOUCHSTONE_HOME)."
+    return ""
+
+
+def _configure_sqlite(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
+        connection.isolation_level = None  # the begin event below opens transactions
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            "busy_timeout=30000",
+            "temp_store=MEMORY",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _on_begin(connection: Connection) -> None:
+        write = connection.get_execution_options().get("touchstone_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+
+def _migrate(engine: Engine) -> None:
+    """Upgrades an older schema; a current one costs one query, as Alembic is slow to import."""
+    with engine.connect() as connection:
+        if inspect(connection).has_table("alembic_version"):
+            version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+            if version == HEAD:
+                return
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with engine.execution_options(touchstone_write=True).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")

@@ -1,0 +1,171 @@
+"""Documents as rows. A document is written in one transaction with its passages, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+
+from rag.errors import NotFound
+from rag.storage.tables import chunk, document, document_part
+from rag.types import Document, Heading, Page
+
+_IN_LIMIT = 500  # how many values one SQL statement lists
+_PART = 1 << 20  # characters of a document in one row
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """What a table of documents shows; the text stays in the database."""
+
+    id: str
+    name: str
+    source: str
+    media_type: str
+    characters: int
+    pages: int
+    added: datetime
+
+
+def insert_document(connection: Connection, base_id: int, value: Document) -> None:
+    """Stores ``value``. The caller has removed what it replaces."""
+    connection.execute(
+        insert(document).values(
+            base_id=base_id,
+            id=value.id,
+            name=value.name,
+            source=value.source,
+            media_type=value.media_type,
+            pages=[[page.number, page.start, page.end] for page in value.pages],
+            headings=[asdict(heading) for heading in value.headings],
+            metadata=dict(value.metadata),
+            characters=len(value.text),
+            added=datetime.now(UTC),
+        )
+    )
+    for position, start in enumerate(range(0, len(value.text), _PART)):
+        part = value.text[start : start + _PART]
+        values = {"base_id": base_id, "document_id": value.id, "position": position, "text": part}
+        connection.execute(insert(document_part).values(values))
+
+
+def get(connection: Connection, base_id: int, document_id: str) -> Document:
+    """One document, whole. Raises NotFound."""
+    row = connection.execute(select(document).where(_is(base_id, document_id))).first()
+    if row is None:
+        raise NotFound("That document is not here any more.", "It was deleted or replaced.")
+    return Document(
+        id=row.id,
+        name=row.name,
+        source=row.source,
+        media_type=row.media_type,
+        text=_text(connection, base_id, document_id),
+        pages=tuple(Page(*page) for page in row.pages),
+        headings=tuple(Heading(**heading) for heading in row.headings),
+        metadata=row.metadata,
+    )
+
+
+def _text(connection: Connection, base_id: int, document_id: str) -> str:
+    parts = connection.execute(
+        select(document_part.c.text)
+        .where(document_part.c.base_id == base_id, document_part.c.document_id == document_id)
+        .order_by(document_part.c.position)
+    )
+    return "".join(parts.scalars())
+
+
+def every(connection: Connection, base_id: int) -> list[DocumentRow]:
+    """All documents of a base without their text, by name."""
+    columns = document.c
+    rows = connection.execute(
+        select(
+            columns.id,
+            columns.name,
+            columns.source,
+            columns.media_type,
+            columns.characters,
+            func.json_array_length(columns.pages).label("pages"),
+            columns.added,
+        )
+        .where(columns.base_id == base_id)
+        .order_by(columns.name)
+    )
+    return [DocumentRow(**row._mapping) for row in rows]
+
+
+def count(connection: Connection, base_id: int) -> int:
+    """Number of documents."""
+    statement = select(func.count()).where(document.c.base_id == base_id)
+    return connection.execute(statement).scalar_one()
+
+
+def characters(connection: Connection, base_id: int, document_id: str) -> int:
+    """Length of a document's text; 0 for one that is not here."""
+    statement = select(document.c.characters).where(_is(base_id, document_id))
+    return connection.execute(statement).scalar() or 0
+
+
+def named(connection: Connection, base_id: int, name: str) -> str | None:
+    """The id of the document of that name, or None."""
+    statement = select(document.c.id).where(document.c.base_id == base_id, document.c.name == name)
+    return connection.execute(statement).scalar()
+
+
+def source_of(connection: Connection, base_id: int, name: str) -> str | None:
+    """Where the document of that name comes from; None when there is none."""
+    statement = select(document.c.source).where(
+        document.c.base_id == base_id, document.c.name == name
+    )
+    return connection.execute(statement).scalar()
+
+
+def ids_by_name(connection: Connection, base_id: int) -> dict[str, str]:
+    """Document ids by document name."""
+    statement = select(document.c.name, document.c.id).where(document.c.base_id == base_id)
+    return {row.name: row.id for row in connection.execute(statement)}
+
+
+def names(connection: Connection, base_id: int, ids: Sequence[str]) -> dict[str, str]:
+    """Names of some documents, by id."""
+    found: dict[str, str] = {}
+    for start in range(0, len(ids), _IN_LIMIT):
+        part = ids[start : start + _IN_LIMIT]
+        statement = select(document.c.id, document.c.name).where(
+            document.c.base_id == base_id, document.c.id.in_(part)
+        )
+        found.update({row.id: row.name for row in connection.execute(statement)})
+    return found
+
+
+def exists(connection: Connection, base_id: int, document_id: str) -> str | None:
+    """The name under which these bytes are stored already, or None."""
+    statement = select(document.c.name).where(_is(base_id, document_id))
+    return connection.execute(statement).scalar()
+
+
+def anywhere(connection: Connection, document_id: str) -> bool:
+    """Whether any knowledge base holds these bytes."""
+    statement = select(document.c.id).where(document.c.id == document_id).limit(1)
+    return connection.execute(statement).first() is not None
+
+
+def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes]:
+    """Deletes a document with its passages in every build; returns the hashes of their texts.
+
+    Their vectors stay: the caller forgets them, after what replaces the document is there.
+    """
+    hashes = connection.execute(
+        select(chunk.c.text_hash)
+        .distinct()
+        .where(chunk.c.base_id == base_id, chunk.c.document_id == document_id)
+    ).scalars()
+    found = list(hashes)
+    connection.execute(delete(document).where(_is(base_id, document_id)))
+    return found
+
+
+def _is(base_id: int, document_id: str) -> ColumnElement[bool]:
+    return (document.c.base_id == base_id) & (document.c.id == document_id)

@@ -1,0 +1,227 @@
+"""Background jobs as rows, so that a killed process can be taken over by the next one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, update
+
+from rag.errors import NotFound
+from rag.storage.tables import job, job_item, knowledge_base
+
+JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
+ItemStatus = Literal["waiting", "added", "replaced", "unchanged", "failed", "cancelled"]
+
+_LEASE_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job: ``done`` of ``total`` units (passages, pages), and a message on what it does now."""
+
+    id: int
+    base_id: int
+    base: str
+    kind: str
+    title: str
+    payload: Mapping[str, Any]
+    status: JobStatus
+    done: int
+    total: int
+    message: str
+    cancel: bool
+    created: datetime
+    finished: datetime | None
+
+    @property
+    def active(self) -> bool:
+        """Whether it waits or works."""
+        return self.status in ("queued", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class JobItem:
+    """One document (or build step) of a job and what became of it."""
+
+    job_id: int
+    position: int
+    name: str
+    payload: Mapping[str, Any]
+    status: ItemStatus
+    reason: str
+    hint: str
+    chunks: int
+
+
+def create(
+    connection: Connection,
+    base_id: int,
+    kind: str,
+    title: str,
+    payload: Mapping[str, Any],
+    items: Sequence[tuple[str, Mapping[str, Any]]] = (),
+) -> int:
+    """Queues a job; items are (name, payload). Returns its id."""
+    job_id = connection.execute(
+        insert(job)
+        .values(
+            base_id=base_id,
+            kind=kind,
+            title=title,
+            payload=dict(payload),
+            status="queued",
+            created=datetime.now(UTC),
+        )
+        .returning(job.c.id)
+    ).scalar_one()
+    rows = [
+        {
+            "job_id": job_id,
+            "position": position,
+            "name": name,
+            "payload": dict(data),
+            "status": "waiting",
+        }
+        for position, (name, data) in enumerate(items)
+    ]
+    if rows:
+        connection.execute(insert(job_item), rows)
+    return int(job_id)
+
+
+def get(connection: Connection, job_id: int) -> JobRow:
+    """One job. Raises NotFound."""
+    row = connection.execute(_jobs().where(job.c.id == job_id)).first()
+    if row is None:
+        raise NotFound("That job is not known any more.", "Its knowledge base was deleted.")
+    return _row(row)
+
+
+def recent(connection: Connection, base_id: int | None = None, limit: int = 20) -> list[JobRow]:
+    """Jobs, newest first, of one base or of all."""
+    statement = _jobs().order_by(job.c.id.desc()).limit(limit)
+    if base_id is not None:
+        statement = statement.where(job.c.base_id == base_id)
+    return [_row(row) for row in connection.execute(statement)]
+
+
+def items(connection: Connection, job_id: int) -> list[JobItem]:
+    """The items of a job in their order."""
+    rows = connection.execute(
+        select(job_item).where(job_item.c.job_id == job_id).order_by(job_item.c.position)
+    )
+    return [JobItem(**row._mapping) for row in rows]
+
+
+def _jobs() -> Any:
+    return select(job, knowledge_base.c.name.label("base")).join(
+        knowledge_base, knowledge_base.c.id == job.c.base_id
+    )
+
+
+def _row(row: Row[tuple[object, ...]]) -> JobRow:
+    values = {name: row._mapping[name] for name in JobRow.__slots__}
+    return JobRow(**values)
+
+
+def awaits_file(connection: Connection, sha256: str) -> bool:
+    """Whether a job that is not over has still to read a stored file."""
+    item = (job_item.c.status == "waiting") & (job_item.c.payload["file"].as_string() == sha256)
+    questions = job.c.payload["questions"]["file"].as_string() == sha256
+    found = (
+        select(job.c.id)
+        .outerjoin(job_item, job_item.c.job_id == job.c.id)
+        .where(job.c.status.in_(("queued", "running")), or_(item, questions))
+    )
+    return connection.execute(found.limit(1)).first() is not None
+
+
+def claim(connection: Connection, owner: str, job_id: int | None = None) -> int | None:
+    """Takes the oldest job that waits, or whose owner's lease ran out; None when there is none."""
+    free = or_(
+        job.c.status == "queued",
+        (job.c.status == "running") & (func.coalesce(job.c.lease, 0.0) < time.time()),
+    )
+    statement = select(job.c.id).where(free).order_by(job.c.id).limit(1)
+    if job_id is not None:
+        statement = statement.where(job.c.id == job_id)
+    found = connection.execute(statement.with_for_update(skip_locked=True)).scalar()
+    if found is not None:
+        _set(connection, found, status="running", owner=owner, lease=time.time() + _LEASE_SECONDS)
+    return found
+
+
+def report(
+    connection: Connection, job_id: int, owner: str, done: int, total: int, message: str
+) -> bool:
+    """Stores progress and renews the lease. False when the job was cancelled or taken away."""
+    lease = time.time() + _LEASE_SECONDS
+    values = {"done": done, "total": total, "message": message, "lease": lease}
+    mine = update(job).where(_held(job_id, owner)).values(**values)
+    cancelled = connection.execute(mine.returning(job.c.cancel)).scalar()
+    return cancelled is False
+
+
+def owners(connection: Connection) -> list[str]:
+    """Who holds jobs now."""
+    statement = (
+        select(job.c.owner).distinct().where(job.c.status == "running", job.c.owner.is_not(None))
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def release(connection: Connection, owner: str) -> None:
+    """Gives back what an owner that shuts down was working on; another process may go on."""
+    connection.execute(
+        update(job)
+        .where(job.c.owner == owner, job.c.status == "running")
+        .values(lease=0.0, owner=None)
+    )
+
+
+def finish(
+    connection: Connection, job_id: int, owner: str, status: JobStatus, message: str = ""
+) -> None:
+    """Ends a job; one that another owner has taken over meanwhile is left to that owner."""
+    values = {"status": status, "finished": datetime.now(UTC), "message": message, "lease": None}
+    connection.execute(update(job).where(_held(job_id, owner)).values(**values))
+
+
+def cancel(connection: Connection, job_id: int) -> None:
+    """Asks a job to stop; one that nobody works on ends at once."""
+    _set(connection, job_id, cancel=True)
+    connection.execute(
+        update(job)
+        .where(job.c.id == job_id, job.c.status == "queued")
+        .values(status="cancelled", finished=datetime.now(UTC))
+    )
+
+
+def set_item(
+    connection: Connection,
+    job_id: int,
+    position: int,
+    status: ItemStatus,
+    reason: str = "",
+    hint: str = "",
+    chunks: int = 0,
+) -> None:
+    """Stores what became of an item."""
+    connection.execute(
+        update(job_item)
+        .where(job_item.c.job_id == job_id, job_item.c.position == position)
+        .values(status=status, reason=reason, hint=hint, chunks=chunks)
+    )
+
+
+def _set(connection: Connection, job_id: int, **values: Any) -> None:
+    connection.execute(update(job).where(job.c.id == job_id).values(**values))
+
+
+def _held(job_id: int, owner: str) -> ColumnElement[bool]:
+    """Whether a job is still its owner's: a computer that slept may have lost it to another."""
+    return (job.c.id == job_id) & (job.c.owner == owner) & (job.c.status == "running")

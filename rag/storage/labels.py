@@ -1,0 +1,144 @@
+"""Labels: spans of documents that answer a question, or were judged not to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
+
+from rag.errors import NotFound
+from rag.storage.tables import document, evidence, question_set
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Evidence as stored. ``end`` None without a quote stands for the whole document.
+
+    A label is lost while no present document has ``document_id``, or it is None; its quote is
+    then looked for in every new document of that name. Grade 0 or less says "judged, not
+    relevant". ``id`` is 0 before the label is stored.
+    """
+
+    document_name: str
+    document_id: str | None
+    start: int
+    end: int | None
+    grade: int
+    quote: str
+    id: int = 0
+
+
+def insert_all(
+    connection: Connection, set_id: int, labels: Iterable[tuple[str, Label]]
+) -> list[int]:
+    """Stores labels by question id; returns their ids."""
+    rows = [
+        {"set_id": set_id, "question_id": question_id, **_values(label)}
+        for question_id, label in labels
+    ]
+    if not rows:
+        return []
+    statement = insert(evidence).returning(evidence.c.id, sort_by_parameter_order=True)
+    return list(connection.execute(statement, rows).scalars())
+
+
+def _values(label: Label) -> dict[str, Any]:
+    return {
+        "document_id": label.document_id,
+        "document_name": label.document_name,
+        "start": label.start,
+        "end": label.end,
+        "grade": label.grade,
+        "quote": label.quote,
+    }
+
+
+def of_set(connection: Connection, set_id: int) -> dict[str, list[Label]]:
+    """All labels of a set by question id, in the order they were made."""
+    found: dict[str, list[Label]] = {}
+    rows = connection.execute(
+        select(evidence).where(evidence.c.set_id == set_id).order_by(evidence.c.id)
+    )
+    for row in rows:
+        found.setdefault(row.question_id, []).append(_label(row))
+    return found
+
+
+def of_question(connection: Connection, set_id: int, question_id: str) -> list[Label]:
+    """The labels of one question, in the order they were made."""
+    rows = connection.execute(
+        select(evidence)
+        .where(evidence.c.set_id == set_id, evidence.c.question_id == question_id)
+        .order_by(evidence.c.id)
+    )
+    return [_label(row) for row in rows]
+
+
+def relevant(connection: Connection, set_id: int, question_id: str) -> list[int]:
+    """Ids of the labels that say where a question is answered."""
+    mine = (evidence.c.set_id == set_id) & (evidence.c.question_id == question_id)
+    statement = select(evidence.c.id).where(mine, evidence.c.grade > 0)
+    return list(connection.execute(statement).scalars())
+
+
+def set_grade(connection: Connection, set_id: int, label_id: int, grade: int) -> str:
+    """Changes a grade and returns the question's id. Raises NotFound."""
+    mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)
+    statement = update(evidence).where(mine).values(grade=grade).returning(evidence.c.question_id)
+    question_id = connection.execute(statement).scalar()
+    if question_id is None:
+        raise _gone()
+    return str(question_id)
+
+
+def remove(connection: Connection, set_id: int, label_id: int) -> None:
+    """Deletes a label. Raises NotFound."""
+    mine = (evidence.c.set_id == set_id) & (evidence.c.id == label_id)
+    if not connection.execute(delete(evidence).where(mine)).rowcount:
+        raise _gone()
+
+
+def _gone() -> NotFound:
+    return NotFound("That label is not there any more.", "Someone removed it; load the page again.")
+
+
+def adrift(
+    connection: Connection, base_id: int, name: str, replaced: str | None
+) -> list[tuple[int, Label]]:
+    """(set id, label) of lost labels on a document of that name, or on the one it ``replaced``."""
+    present = select(document.c.id).where(document.c.base_id == base_id)
+    mine = evidence.c.document_name == name
+    rows = connection.execute(
+        select(evidence)
+        .join(question_set, question_set.c.id == evidence.c.set_id)
+        .where(question_set.c.base_id == base_id)
+        .where(or_(mine, evidence.c.document_id == replaced) if replaced else mine)
+        .where(or_(evidence.c.document_id.is_(None), evidence.c.document_id.not_in(present)))
+    )
+    return [(row.set_id, _label(row)) for row in rows]
+
+
+def move(connection: Connection, label: Label) -> None:
+    """Stores where a label, named by its id, is now."""
+    connection.execute(update(evidence).where(evidence.c.id == label.id).values(**_values(label)))
+
+
+def on_documents(
+    connection: Connection, base_id: int, document_ids: Sequence[str]
+) -> Mapping[str, int]:
+    """How many labels point into each of some documents, by document id."""
+    rows = connection.execute(
+        select(evidence.c.document_id, func.count())
+        .join(question_set, question_set.c.id == evidence.c.set_id)
+        .where(question_set.c.base_id == base_id, evidence.c.document_id.in_(document_ids))
+        .group_by(evidence.c.document_id)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def _label(row: Row[tuple[object, ...]]) -> Label:
+    return Label(
+        row.document_name, row.document_id, row.start, row.end, row.grade, row.quote, row.id
+    )

@@ -1,0 +1,283 @@
+"""Question sets and their questions. Labels are read and written by ``rag.storage.labels``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, case, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from rag.errors import AlreadyExists, NotFound
+from rag.storage import labels
+from rag.storage.labels import Label
+from rag.storage.tables import document, question, question_set, run
+from rag.types import LOST, Evidence, Question
+
+State = Literal["accepted", "proposed", "rejected"]
+"""Generated questions are proposed until someone decides; only accepted ones count."""
+_COUNTING: tuple[State, ...] = ("accepted",)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """A set as a row: its accepted questions, those that documents answer, and proposals.
+
+    ``split_seed`` and ``split_share`` (of questions for tuning) decide what is held out.
+    """
+
+    id: int
+    name: str
+    version: int
+    questions: int
+    answerable: int
+    proposed: int
+    split_seed: int
+    split_share: float
+    changed: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question with its labels as stored.
+
+    ``origin`` names the generator ("" where a person wrote it), ``leak`` is its share of rare
+    words that stand in the passage it was made from.
+    """
+
+    id: str
+    text: str
+    answerable: bool
+    tags: tuple[str, ...]
+    labels: tuple[Label, ...] = ()
+    state: State = "accepted"
+    origin: str = ""
+    leak: float | None = None
+
+
+def every(connection: Connection, base_id: int) -> list[QuestionSet]:
+    """All question sets of a base, by name."""
+    accepted = question.c.state == "accepted"
+    statement = (
+        select(
+            question_set.c.id,
+            question_set.c.name,
+            question_set.c.version,
+            _count(accepted).label("questions"),
+            _count(accepted & question.c.answerable).label("answerable"),
+            _count(question.c.state == "proposed").label("proposed"),
+            question_set.c.split_seed,
+            question_set.c.split_share,
+            question_set.c.changed,
+        )
+        .outerjoin(question, question.c.set_id == question_set.c.id)
+        .where(question_set.c.base_id == base_id)
+        .group_by(question_set.c.id)
+        .order_by(question_set.c.name)
+    )
+    return [QuestionSet(**row._mapping) for row in connection.execute(statement)]
+
+
+def _count(condition: Any) -> Any:
+    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+
+def named(connection: Connection, base_id: int, name: str) -> QuestionSet:
+    """One question set. Raises NotFound, naming those that exist."""
+    sets = every(connection, base_id)
+    for found in sets:
+        if found.name == name:
+            return found
+    names = ", ".join(item.name for item in sets) or "none yet"
+    raise NotFound(f"There is no question set named {name!r}.", f"There are: {names}.")
+
+
+def create(connection: Connection, base_id: int, name: str) -> int:
+    """A new, empty set; returns its id. Raises AlreadyExists.
+
+    Versions go on after those that runs of an earlier set of this name have seen.
+    """
+    mine = (run.c.base_id == base_id) & (run.c.question_set == name)
+    seen = connection.execute(select(func.max(run.c.set_version)).where(mine)).scalar() or 0
+    values = {
+        "base_id": base_id,
+        "name": name,
+        "version": seen + 1,
+        "changed": datetime.now(UTC),
+    }
+    try:
+        new = insert(question_set).values(values).returning(question_set.c.id)
+        return int(connection.execute(new).scalar_one())
+    except IntegrityError as error:
+        raise _name_taken(name) from error
+
+
+def rename(connection: Connection, set_id: int, name: str) -> None:
+    """Gives a set another name. Raises AlreadyExists."""
+    try:
+        connection.execute(
+            update(question_set).where(question_set.c.id == set_id).values(name=name)
+        )
+    except IntegrityError as error:
+        raise _name_taken(name) from error
+
+
+def _name_taken(name: str) -> AlreadyExists:
+    return AlreadyExists(f"A question set named {name!r} exists already.", "Choose another name.")
+
+
+def count_version(connection: Connection, base_id: int, name: str) -> int:
+    """Counts a version of a set and returns its id. Raises NotFound.
+
+    The row stays locked until the transaction ends, so that edits of a set queue up.
+    """
+    set_id = connection.execute(
+        update(question_set)
+        .where(question_set.c.base_id == base_id, question_set.c.name == name)
+        .values(version=question_set.c.version + 1, changed=datetime.now(UTC))
+        .returning(question_set.c.id)
+    ).scalar()
+    return named(connection, base_id, name).id if set_id is None else int(set_id)
+
+
+def count_versions(connection: Connection, set_ids: Collection[int]) -> None:
+    """Counts a version of each of some sets."""
+    connection.execute(
+        update(question_set)
+        .where(question_set.c.id.in_(set_ids))
+        .values(version=question_set.c.version + 1, changed=datetime.now(UTC))
+    )
+
+
+def set_split(connection: Connection, set_id: int, seed: int, share: float) -> None:
+    """Stores how questions are split; no version is counted, as no figure depends on it."""
+    connection.execute(
+        update(question_set)
+        .where(question_set.c.id == set_id)
+        .values(split_seed=seed, split_share=share)
+    )
+
+
+def save(
+    connection: Connection, base_id: int, name: str, questions: Sequence[LabelledQuestion]
+) -> int:
+    """Creates a set, or replaces its accepted questions and counts a version. Returns its id.
+
+    Proposals stay, unless a new question has the id of one.
+    """
+    known = select(question_set.c.id).where(
+        question_set.c.base_id == base_id, question_set.c.name == name
+    )
+    if connection.execute(known).scalar() is None:
+        set_id = create(connection, base_id, name)
+    else:
+        set_id = count_version(connection, base_id, name)
+        mine = question.c.set_id == set_id
+        connection.execute(delete(question).where(mine, question.c.state == "accepted"))
+        others = connection.execute(select(question.c.id).where(mine)).scalars()
+        remove_questions(connection, set_id, {item.id for item in questions}.intersection(others))
+    insert_all(connection, set_id, questions)
+    return set_id
+
+
+def insert_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:
+    """Appends questions to a set, with their labels. Raises AlreadyExists for an id in use."""
+    last = connection.execute(
+        select(func.max(question.c.position)).where(question.c.set_id == set_id)
+    ).scalar()
+    rows = [
+        {
+            "set_id": set_id,
+            "id": item.id,
+            "position": position,
+            "text": item.text,
+            "answerable": item.answerable,
+            "tags": list(item.tags),
+            "state": item.state,
+            "origin": item.origin,
+            "leak": item.leak,
+        }
+        for position, item in enumerate(questions, start=0 if last is None else last + 1)
+    ]
+    if not rows:
+        return
+    try:
+        connection.execute(insert(question), rows)
+    except IntegrityError as error:
+        raise AlreadyExists(
+            "A question with that id exists already in this set.", "Choose another id."
+        ) from error
+    labels.insert_all(
+        connection, set_id, ((item.id, label) for item in questions for label in item.labels)
+    )
+
+
+def change(
+    connection: Connection, set_id: int, question_id: str, values: Mapping[str, object]
+) -> None:
+    """Changes columns of one question. Raises NotFound."""
+    mine = (question.c.set_id == set_id) & (question.c.id == question_id)
+    if not connection.execute(update(question).where(mine).values(**values)).rowcount:
+        raise NotFound(
+            f"The question {question_id!r} is not in this set any more.",
+            "Someone deleted it; load the page again.",
+        )
+
+
+def remove_questions(connection: Connection, set_id: int, ids: Collection[str]) -> None:
+    """Deletes questions with their labels; unknown ids are ignored."""
+    connection.execute(delete(question).where(question.c.set_id == set_id, question.c.id.in_(ids)))
+
+
+def remove(connection: Connection, set_id: int) -> None:
+    """Deletes a set with its labels."""
+    connection.execute(delete(question_set).where(question_set.c.id == set_id))
+
+
+def labelled(
+    connection: Connection, set_id: int, states: Collection[State] = _COUNTING
+) -> list[LabelledQuestion]:
+    """Questions of a set in their order, with all labels, also those without a document."""
+    held = labels.of_set(connection, set_id)
+    rows = connection.execute(
+        select(question)
+        .where(question.c.set_id == set_id, question.c.state.in_(states))
+        .order_by(question.c.position)
+    )
+    return [
+        LabelledQuestion(
+            id=row.id,
+            text=row.text,
+            answerable=row.answerable,
+            tags=tuple(row.tags),
+            labels=tuple(held.get(row.id, ())),
+            state=row.state,
+            origin=row.origin,
+            leak=row.leak,
+        )
+        for row in rows
+    ]
+
+
+def usable(connection: Connection, base_id: int, set_id: int) -> list[Question]:
+    """Accepted questions of a set in order; labels that no present document has are lost."""
+    present = set(
+        connection.execute(select(document.c.id).where(document.c.base_id == base_id)).scalars()
+    )
+    return [_question(item, present) for item in labelled(connection, set_id)]
+
+
+def _question(item: LabelledQuestion, present: set[str]) -> Question:
+    spans = tuple(_evidence(label, present) for label in item.labels)
+    return Question(item.id, item.text, spans, item.answerable, item.tags)
+
+
+def _evidence(label: Label, present: set[str]) -> Evidence:
+    if label.document_id is not None and label.document_id in present:
+        return Evidence(label.document_id, label.start, label.end, label.grade, label.quote)
+    # A quote that was never found has no end yet; it is a span all the same, not all of a document.
+    end = label.start + len(label.quote) if label.end is None and label.quote else label.end
+    name = f"{LOST}{label.document_name}"
+    return Evidence(name, label.start, end, label.grade, label.quote)

@@ -1,0 +1,344 @@
+"""The tables. SQL holds the truth; every search index is derived from it and may be deleted."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _base_id(primary: bool = False) -> Column[int]:
+    return Column(
+        "base_id",
+        Integer,
+        ForeignKey("knowledge_base.id", ondelete="CASCADE"),
+        primary_key=primary,
+        nullable=False,
+    )
+
+
+knowledge_base = Table(
+    "knowledge_base",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("recipe", JSON, nullable=False),
+    # Counts changes of the documents, so that a reader can tell in one cheap query whether the
+    # index it holds is current.
+    Column("version", Integer, nullable=False, default=0),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+recipe_version = Table(
+    "recipe_version",
+    metadata,
+    _base_id(primary=True),
+    Column("hash", String(12), primary_key=True),
+    Column("recipe", JSON, nullable=False),
+    Column("saved", DateTime(timezone=True), nullable=False),
+)
+
+document = Table(
+    "document",
+    metadata,
+    _base_id(primary=True),
+    Column("id", String(64), primary_key=True),
+    Column("name", String, nullable=False),
+    Column("source", String, nullable=False),
+    Column("media_type", String, nullable=False),
+    Column("pages", JSON, nullable=False),
+    Column("headings", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("characters", Integer, nullable=False),
+    Column("added", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("base_id", "name"),
+)
+
+# The text in parts: a database copies a value several times on its way in, and a text may be large.
+document_part = Table(
+    "document_part",
+    metadata,
+    Column("base_id", Integer, primary_key=True),
+    Column("document_id", String(64), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["base_id", "document_id"], ["document.base_id", "document.id"], ondelete="CASCADE"
+    ),
+)
+
+# A cut is one way to divide documents into passages; builds that differ in something else share it.
+cut = Table(
+    "cut",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _base_id(),
+    Column("name", String, nullable=False),
+    UniqueConstraint("base_id", "name"),
+)
+
+chunk = Table(
+    "chunk",
+    metadata,
+    Column("cut_id", Integer, ForeignKey("cut.id", ondelete="CASCADE"), nullable=False),
+    Column("key", BigInteger, nullable=False),
+    _base_id(),
+    Column("document_id", String(64), nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer, nullable=False),
+    Column("order", Integer, nullable=False),
+    Column("page", Integer),
+    Column("heading", String, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("text_hash", LargeBinary(16), nullable=False),
+    PrimaryKeyConstraint("cut_id", "key"),
+    ForeignKeyConstraint(
+        ["base_id", "document_id"], ["document.base_id", "document.id"], ondelete="CASCADE"
+    ),
+    Index(None, "base_id", "document_id", "cut_id"),
+    Index(None, "text_hash"),
+)
+
+# Vectors by embedder and text, so that cutting or reading again embeds only text that is new.
+vector = Table(
+    "vector",
+    metadata,
+    Column("embedder", String, primary_key=True),
+    Column("text_hash", LargeBinary(16), primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+build = Table(
+    "build",
+    metadata,
+    _base_id(primary=True),
+    Column("hash", String(12), primary_key=True),
+    Column("cut_id", Integer, ForeignKey("cut.id", ondelete="CASCADE"), nullable=False),
+    Column("recipe", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+# Which documents a build holds, whole. Written in the transaction that writes their passages.
+indexed = Table(
+    "indexed",
+    metadata,
+    Column("base_id", Integer, primary_key=True),
+    Column("build_hash", String(12), primary_key=True),
+    Column("document_id", String(64), primary_key=True),
+    ForeignKeyConstraint(
+        ["base_id", "build_hash"], ["build.base_id", "build.hash"], ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(
+        ["base_id", "document_id"], ["document.base_id", "document.id"], ondelete="CASCADE"
+    ),
+)
+
+question_set = Table(
+    "question_set",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _base_id(),
+    Column("name", String, nullable=False),
+    Column("version", Integer, nullable=False, default=1),
+    # Which questions are for choosing recipes and which for reporting: decided by seed and share.
+    Column("split_seed", Integer, nullable=False, default=0),
+    Column("split_share", Float, nullable=False, default=0.5),
+    Column("changed", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("base_id", "name"),
+)
+
+question = Table(
+    "question",
+    metadata,
+    Column("set_id", Integer, ForeignKey("question_set.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("answerable", Boolean, nullable=False),
+    Column("tags", JSON, nullable=False),
+    # "proposed" by a generator until someone accepts or rejects it; only "accepted" ones count.
+    Column("state", String, nullable=False, default="accepted"),
+    Column("origin", String, nullable=False, default=""),
+    Column("leak", Float),
+)
+
+# Labels are spans of documents, never passages: they outlive every cut. They refer to a document
+# by name too, and stay when it goes, so that a new version can be searched for the quote.
+evidence = Table(
+    "evidence",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("set_id", Integer, nullable=False),
+    Column("question_id", String, nullable=False),
+    Column("document_id", String(64)),
+    Column("document_name", String, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer),
+    Column("grade", Integer, nullable=False),
+    Column("quote", Text, nullable=False),
+    ForeignKeyConstraint(
+        ["set_id", "question_id"], ["question.set_id", "question.id"], ondelete="CASCADE"
+    ),
+    Index(None, "set_id", "question_id"),
+    Index(None, "document_id"),
+    Index(None, "document_name"),
+)
+
+run = Table(
+    "run",
+    metadata,
+    Column("id", String(12), primary_key=True),
+    _base_id(),
+    Column("question_set", String, nullable=False),
+    Column("set_version", Integer, nullable=False),
+    Column("recipe_hash", String(12), nullable=False),
+    Column("recipe", JSON, nullable=False),
+    Column("build_hash", String(12), nullable=False),
+    Column("base_version", Integer, nullable=False),
+    Column("documents", Integer, nullable=False),
+    Column("documents_hash", String(64), nullable=False),
+    Column("questions", Integer, nullable=False),
+    Column("metrics", JSON, nullable=False),
+    Column("environment", JSON, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Column("note", Text, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Index(None, "base_id", "created"),
+)
+
+# The run that others of its question set are measured against.
+baseline = Table(
+    "baseline",
+    metadata,
+    _base_id(primary=True),
+    Column("question_set", String, primary_key=True),
+    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+)
+
+run_question = Table(
+    "run_question",
+    metadata,
+    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    Column("question_id", String, primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("answerable", Boolean, nullable=False),
+    Column("metrics", JSON, nullable=False),
+    Column("ranking", JSON, nullable=False),
+    Column("first_relevant", Integer),
+    Column("found", Integer, nullable=False),
+    Column("relevant", Integer, nullable=False),
+)
+
+# How relevance reads as a probability in a build, learned from the labels of a question set.
+calibration = Table(
+    "calibration",
+    metadata,
+    Column("base_id", Integer, primary_key=True),
+    Column("build_hash", String(12), primary_key=True),
+    Column("question_set", String, nullable=False),
+    Column("set_version", Integer, nullable=False),
+    Column("questions", Integer, nullable=False),
+    Column("model", JSON, nullable=False),
+    Column("quality", JSON, nullable=False),
+    # What "auto" means with this calibration.
+    Column("threshold", Float),
+    Column("created", DateTime(timezone=True), nullable=False),
+    ForeignKeyConstraint(
+        ["base_id", "build_hash"], ["build.base_id", "build.hash"], ondelete="CASCADE"
+    ),
+)
+
+job = Table(
+    "job",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _base_id(),
+    Column("kind", String, nullable=False),
+    Column("title", String, nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("status", String, nullable=False),
+    Column("done", Integer, nullable=False, default=0),
+    Column("total", Integer, nullable=False, default=0),
+    Column("message", String, nullable=False, default=""),
+    Column("cancel", Boolean, nullable=False, default=False),
+    # Whoever works on the job renews the lease; when it runs out, another process resumes.
+    Column("owner", String),
+    Column("lease", Float),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Column("finished", DateTime(timezone=True)),
+    Index(None, "status"),
+)
+
+job_item = Table(
+    "job_item",
+    metadata,
+    Column("job_id", Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("status", String, nullable=False),
+    Column("reason", Text, nullable=False, default=""),
+    Column("hint", Text, nullable=False, default=""),
+    Column("chunks", Integer, nullable=False, default=0),
+)
+
+conversation = Table(
+    "conversation",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _base_id(),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column(
+        "conversation_id",
+        Integer,
+        ForeignKey("conversation.id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("question", Text, nullable=False),
+    Column("recipe", JSON, nullable=False),
+    Column("answer", Text, nullable=False, default=""),
+    # "asked" until the answer ends, however it ends.
+    Column("status", String, nullable=False),
+    Column("mode", String, nullable=False, default=""),
+    Column("citations", JSON, nullable=False),
+    Column("note", Text, nullable=False, default=""),
+    Column("passages", Integer, nullable=False, default=0),
+    Column("seconds", Float, nullable=False, default=0.0),
+    Column("thumb", Integer, nullable=False, default=0),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Index(None, "conversation_id"),
+)

@@ -1,0 +1,58 @@
+"""The cache of vectors, by embedder and text: only text that is new is embedded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from rag.storage.tables import chunk, vector
+
+_IN_LIMIT = 500
+
+
+def text_hash(text: str) -> bytes:
+    """The 16 bytes under which the vector of a text is cached."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def known(connection: Connection, embedder: str, hashes: Sequence[bytes]) -> set[bytes]:
+    """Those of ``hashes`` whose vector is cached."""
+    found: set[bytes] = set()
+    for start in range(0, len(hashes), _IN_LIMIT):
+        statement = select(vector.c.text_hash).where(
+            vector.c.embedder == embedder,
+            vector.c.text_hash.in_(hashes[start : start + _IN_LIMIT]),
+        )
+        found.update(connection.execute(statement).scalars())
+    return found
+
+
+def every(connection: Connection, embedder: str) -> dict[bytes, bytes]:
+    """All cached vectors of an embedder, in order of their hash."""
+    rows = connection.execute(
+        select(vector.c.text_hash, vector.c.data)
+        .where(vector.c.embedder == embedder)
+        .order_by(vector.c.text_hash)
+    )
+    return {row.text_hash: row.data for row in rows}
+
+
+def store(connection: Connection, embedder: str, vectors: Mapping[bytes, bytes]) -> None:
+    """Caches vectors (float32 bytes by text hash); one that is cached already stays."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    rows = [{"embedder": embedder, "text_hash": key, "data": data} for key, data in vectors.items()]
+    if rows:
+        connection.execute(dialect.insert(vector).on_conflict_do_nothing(), rows)
+
+
+def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:
+    """Deletes those cached vectors among ``text_hashes`` that no passage refers to."""
+    for start in range(0, len(text_hashes), _IN_LIMIT):
+        part = text_hashes[start : start + _IN_LIMIT]
+        used = select(chunk.c.text_hash).where(chunk.c.text_hash.in_(part))
+        connection.execute(
+            delete(vector).where(vector.c.text_hash.in_(part), vector.c.text_hash.not_in(used))
+        )

@@ -1,0 +1,100 @@
+"""The candidates that a sweep works on: fetched once for a build, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.calibration import Calibration
+from rag.evaluation.judging import Judge
+from rag.evaluation.sweeping import Deep, Prepared, flattened
+from rag.evaluations import Tell
+from rag.indexing import Index
+from rag.recipe import IndexRecipe, SearchRecipe
+from rag.retrieval import best_by_words, join, nearest
+from rag.services import Services
+from rag.storage import passages
+from rag.types import Question, Vectors
+
+Options = tuple[float, float, bool, bool, int]
+
+_KEPT = 8  # tables of candidates of a build, for different k1, b ...
+
+
+class Source:
+    """The candidates of one build, with what they count as."""
+
+    def __init__(
+        self,
+        services: Services,
+        questions: Sequence[Question],
+        recipe: IndexRecipe,
+        index: Index,
+        queries: Vectors,
+        judge: Judge,
+        calibration: Calibration | None,
+    ) -> None:
+        self.index = index
+        self.queries = queries
+        self.exact = recipe.vector_index == "flat"
+        self.ideals = [judge.ideal(question) for question in questions]
+        self._services = services
+        self._recipe = recipe
+        self._questions = questions
+        self._judge = judge
+        self._calibration = calibration
+        self._deep: dict[Options, tuple[int, Prepared]] = {}
+        self._tokens: dict[int, int] = {}
+
+    def deep(self, search: SearchRecipe, tell: Tell) -> Deep:
+        """Candidates for the k1, b ... of a recipe, as deep as it asks, or deeper."""
+        return self.prepared(search, tell).deep
+
+    def prepared(self, search: SearchRecipe, tell: Tell) -> Prepared:
+        """The same, ready to be swept over."""
+        options = _options(search, self.exact)
+        depth, found = self._deep.get(options, (0, None))
+        if found is None or depth < search.candidates:
+            found = Prepared(self._fetched(search.model_copy(update={"mode": "hybrid"}), tell))
+            while len(self._deep) >= _KEPT:
+                self._deep.pop(next(iter(self._deep)))
+            self._deep[options] = search.candidates, found
+        return found
+
+    def _fetched(self, search: SearchRecipe, tell: Tell) -> Deep:
+        found = []
+        for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
+            tell(place, len(self._questions))
+            near = nearest(query, self.index.dense, search)
+            words = best_by_words(question.text, self.index.lexical, search)
+            found.append(
+                join(
+                    question.text, query, near, words, self.index.dense, self.index.lexical, search
+                )
+            )
+        return flattened(self._questions, found, self._judge, self._calibration)
+
+    def tokens(self, deep: Deep) -> npt.NDArray[np.int64]:
+        """Length of every candidate in tokens of the embedder, shape (candidates,)."""
+        new = sorted(set(deep.keys.tolist()).difference(self._tokens))
+        with self._services.database.read() as connection:
+            chunks = passages.by_key(connection, self.index.cut_id, new)
+        count = self._services.models.embedder(self._recipe.embedder).tokenizer.count
+        self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
+        return np.array([self._tokens.get(key, 0) for key in deep.keys.tolist()], np.int64)
+
+
+def _options(search: SearchRecipe, exact: bool) -> Options:
+    """What candidates depend on; of an approximate index also how many were asked for."""
+    asked = 0 if exact else search.candidates
+    return search.k1, search.b, search.fuzzy, search.prefix, asked
+
+
+def alike(searches: Sequence[SearchRecipe], exact: bool) -> dict[Options, list[int]]:
+    """Numbers of the recipes that share their candidates."""
+    groups: dict[Options, list[int]] = {}
+    for number, search in enumerate(searches):
+        groups.setdefault(_options(search, exact), []).append(number)
+    return groups

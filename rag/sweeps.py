@@ -1,0 +1,264 @@
+"""Sweeping recipes over a question set: candidates are fetched once, the rest is arithmetic."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.errors import InvalidInput
+from rag.evaluation.metrics import MEASURES
+from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Grid
+from rag.evaluations import Evaluator, Tell, deepened
+from rag.limits import fitted, limit
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.services import Services
+from rag.sweep_candidates import Source, alike
+from rag.types import Question
+
+Floats = npt.NDArray[np.float64]
+Changes = Mapping[str, Any]
+
+SWEEP_CUTOFFS = (1, 3, 5, 10, 20)
+"""Not as deep as an evaluation: candidates are never fewer than the deepest cutoff."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The figures of every recipe of a grid. ``figures``: shape (recipes, names).
+
+    ``base`` has those of the recipe that the grid was laid around. ``fetch_seconds`` went into
+    finding candidates and sorting them by relevance, ``seconds`` into the arithmetic after that.
+    """
+
+    set_name: str
+    grid: Grid
+    cutoffs: tuple[int, ...]
+    as_shown: bool
+    questions: int
+    names: tuple[str, ...]
+    figures: Floats
+    base: Mapping[str, float]
+    seconds: float
+    fetch_seconds: float
+
+    @property
+    def recipes_per_second(self) -> float:
+        """Recipes by second of arithmetic."""
+        return len(self.grid) / max(self.seconds, 1e-9)
+
+    def metrics(self, number: int) -> dict[str, float]:
+        """The figures of one recipe, by name."""
+        return dict(zip(self.names, self.figures[number].tolist(), strict=True))
+
+    def best(self, name: str, count: int) -> list[int]:
+        """Numbers of the recipes with the highest figure, best first; ties in grid order."""
+        values = self.figures[:, self.names.index(name)]
+        return [int(number) for number in np.argsort(-values, kind="stable")[:count]]
+
+    def place(self, name: str) -> int:
+        """Where the base recipe would stand among the grid's, from 1."""
+        values = self.figures[:, self.names.index(name)]
+        return int(np.count_nonzero(values > self.base[name])) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A figure that the ordinary pipeline does not confirm."""
+
+    recipe: Recipe
+    name: str
+    swept: float
+    evaluated: float
+
+
+class Sweeper:
+    """Sweeps one question set as it is now; candidates that were fetched serve later sweeps too.
+
+    Not to be shared between threads.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        base_id: int,
+        set_name: str,
+        only: Collection[str] | None = None,
+    ) -> None:
+        """``only`` restricts the sweep to questions by id.
+
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        """
+        self._services = services
+        self._base_id = base_id
+        self._set_name = set_name
+        self._evaluator = Evaluator(services, base_id)
+        _, judged = self._evaluator.questions(set_name)
+        self._questions = [item for item in judged if only is None or item.id in only]
+        self._sources: dict[str, Source] = {}
+
+    def sweep(
+        self,
+        grid: Grid,
+        cutoffs: Sequence[int] = SWEEP_CUTOFFS,
+        *,
+        as_shown: bool = False,
+        with_context: bool = False,
+        tell: Tell = lambda _done, _total: None,
+    ) -> Sweep:
+        """Measures every recipe of a grid, whose builds must be there.
+
+        The metrics are those of ``MEASURES`` and the refusals; figures of retrieved text
+        (``span_recall`` ...) need an evaluation.
+
+        ``as_shown`` cuts each ranking at the recipe's top-k before it is measured;
+        ``with_context`` adds the mean tokens of the passages that a recipe shows. ``tell`` hears
+        of questions whose candidates are fetched.
+        """
+        names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
+        extra = [CONTEXT] if with_context else []
+        alone = Grid.parse({}, grid.base)
+        base, _ = self._figures(alone, names, as_shown, with_context, tell)
+        figures, seconds = self._figures(grid, names, as_shown, with_context, tell)
+        every = (*Arithmetic(self._questions, (), names).names, *extra)
+        return Sweep(
+            set_name=self._set_name,
+            grid=grid,
+            cutoffs=tuple(sorted(set(cutoffs))),
+            as_shown=as_shown,
+            questions=len(self._questions),
+            names=every,
+            figures=figures,
+            base=dict(zip(every, base[0].tolist(), strict=True)),
+            seconds=seconds.arithmetic,
+            fetch_seconds=seconds.fetching,
+        )
+
+    def verify(
+        self,
+        sweep: Sweep,
+        count: int,
+        seed: int = 0,
+        tell: Tell = lambda _done, _total: None,
+    ) -> list[Mismatch]:
+        """Evaluates some recipes of a sweep one by one; returns the figures that differ at all.
+
+        The recipes are drawn with ``seed``. Raises InvalidInput for a sweep ``as_shown``, which
+        an evaluation, made to the deepest cutoff, cannot confirm.
+        """
+        if sweep.as_shown:
+            raise InvalidInput(
+                "Only a sweep of whole rankings can be verified.", "Leave out --as-shown."
+            )
+        chosen = random.Random(seed).sample(range(len(sweep.grid)), min(count, len(sweep.grid)))
+        mismatches = []
+        for done, number in enumerate(chosen):
+            tell(done, len(chosen))
+            recipe, swept = sweep.grid.recipe(number), sweep.metrics(number)
+            source = self.source(recipe.index)
+            _, evaluated = self._evaluator.measure(
+                self._questions, source.queries, recipe, sweep.cutoffs, source.index
+            )
+            swept.pop(CONTEXT, None)  # evaluations do not count tokens
+            mismatches += [
+                Mismatch(recipe, name, value, evaluated[name])
+                for name, value in swept.items()
+                if value != evaluated[name]
+            ]
+        return mismatches
+
+    def _figures(
+        self, grid: Grid, names: Sequence[str], as_shown: bool, with_context: bool, tell: Tell
+    ) -> tuple[Floats, _Seconds]:
+        """Shape (recipes, names)."""
+        seconds, results = _Seconds(), []
+        for build in grid.builds:
+            recipe = grid.base.with_fields(build)
+            started = time.perf_counter()
+            source = self.source(recipe.index)
+            seconds.fetching += time.perf_counter() - started
+            arithmetic = Arithmetic(self._questions, source.ideals, names, as_shown)
+            searches = _searches(recipe.search, grid.rankings, arithmetic.depth)
+            parts: dict[int, Floats] = {}
+            for numbers in alike(searches, source.exact).values():
+                started = time.perf_counter()
+                chosen = [searches[number] for number in numbers]
+                deepest = max(chosen, key=lambda search: search.candidates)
+                prepared = source.prepared(deepest, tell)
+                for by in {search.relevance for search in chosen}:
+                    prepared.layout(by)
+                tokens = source.tokens(prepared.deep) if with_context else None
+                fetched = time.perf_counter()
+                cuts = _Cuts(self._services, self._base_id, recipe.index, grid.selections)
+                found = arithmetic.figures(prepared, chosen, cuts, tokens)
+                parts.update(zip(numbers, found, strict=True))
+                seconds.fetching += fetched - started
+                seconds.arithmetic += time.perf_counter() - fetched
+            results += [parts[number] for number in range(len(searches))]
+        return np.concatenate(results), seconds
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """The questions that count: labelled, or said to be unanswerable."""
+        return self._questions
+
+    def source(self, recipe: IndexRecipe) -> Source:
+        """The candidates of a build."""
+        if recipe.hash not in self._sources:
+            index = self._services.indexes.current(self._base_id, recipe)
+            queries = self._evaluator.queries(self._questions, recipe)
+            judge = self._evaluator.judge(self._questions, index)
+            self._sources[recipe.hash] = Source(
+                self._services,
+                self._questions,
+                recipe,
+                index,
+                queries,
+                judge,
+                found.model if (found := fitted(self._services, self._base_id, recipe)) else None,
+            )
+        return self._sources[recipe.hash]
+
+
+@dataclass
+class _Seconds:
+    fetching: float = 0.0
+    arithmetic: float = 0.0
+
+
+class _Cuts:
+    """What the selections of a grid cut from a ranking; ``auto`` depends on mode and relevance."""
+
+    def __init__(
+        self, services: Services, base_id: int, recipe: IndexRecipe, selections: Sequence[Changes]
+    ) -> None:
+        self._services, self._base_id, self._recipe = services, base_id, recipe
+        self._selections = selections
+        self._known: dict[tuple[str, str], list[Cut]] = {}
+
+    def __call__(self, search: SearchRecipe) -> Sequence[Cut]:
+        kind = search.mode, search.relevance
+        if kind not in self._known:
+            usual = search.model_copy(update={"threshold": "auto"})
+            auto = limit(self._services, self._base_id, self._recipe, usual).threshold
+            changed = (search.model_copy(update=_plain(changes)) for changes in self._selections)
+            self._known[kind] = [
+                Cut(auto if each.threshold == "auto" else each.threshold, each.top_k)
+                for each in changed
+            ]
+        return self._known[kind]
+
+
+def _searches(base: SearchRecipe, rankings: Sequence[Changes], depth: int) -> list[SearchRecipe]:
+    """The search recipes of a grid's rankings, as an evaluation runs them."""
+    return [deepened(base.model_copy(update=_plain(changes)), depth) for changes in rankings]
+
+
+def _plain(changes: Changes) -> dict[str, Any]:
+    """Values, checked already, by field name without the part's."""
+    return {name.removeprefix("search."): value for name, value in changes.items()}

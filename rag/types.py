@@ -1,0 +1,350 @@
+"""The values that flow through the pipeline, and the protocols of its interchangeable parts.
+
+Everything here is frozen. All offsets are character offsets (Python ``str`` indices) into
+``Document.text``, half open: ``[start, end)``.
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Keys = npt.NDArray[np.int64]
+"""Passage keys, shape (n,). A key is derived from content, so it is the same on every machine."""
+Vectors = npt.NDArray[np.float32]
+"""Embeddings, shape (n, dimension), every row of Euclidean length 1."""
+Scores = npt.NDArray[np.float64]
+"""Scores aligned with some ``Keys``, shape (n,). Higher is better, always."""
+
+InputType = Literal["query", "document"]
+
+LOST = "lost:"
+"""What the document id of lost evidence begins with; a SHA-256 never does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page (or slide, or sheet) of a document: ``text[start:end]``; numbers count from 1."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading that is in force from ``start`` on; ``level`` 1 is the topmost."""
+
+    start: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A source file as normalised text. ``id`` is the SHA-256 (hex) of the source bytes.
+
+    ``pages`` and ``headings`` are sorted by ``start``. Text without pages has an empty ``pages``.
+    """
+
+    id: str
+    name: str
+    source: str
+    media_type: str
+    text: str
+    pages: tuple[Page, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _page_starts(self) -> list[int]:
+        return [page.start for page in self.pages]
+
+    @cached_property
+    def _heading_paths(self) -> tuple[list[int], list[str]]:
+        starts, paths, stack = [], [], list[Heading]()
+        for heading in self.headings:
+            while stack and stack[-1].level >= heading.level:
+                stack.pop()
+            stack.append(heading)
+            starts.append(heading.start)
+            paths.append(" > ".join(part.title for part in stack))
+        return starts, paths
+
+    def page_at(self, offset: int) -> int | None:
+        """Number of the page that holds ``offset``, or None for text without pages."""
+        index = bisect.bisect_right(self._page_starts, offset) - 1
+        return self.pages[index].number if index >= 0 else None
+
+    def heading_at(self, offset: int) -> str:
+        """Headings in force at ``offset`` as ``"Chapter > Section"``; "" before the first."""
+        starts, paths = self._heading_paths
+        index = bisect.bisect_right(starts, offset) - 1
+        return paths[index] if index >= 0 else ""
+
+
+def chunk_key(document_id: str, start: int, end: int) -> int:
+    """A 63-bit key of a span, the same wherever and whenever it is computed.
+
+    One number names the passage in SQL, FAISS and BM25, and ties break alike on every machine.
+    Among a million passages the chance that any two collide is about 5e-8.
+    """
+    digest = hashlib.sha256(f"{document_id}:{start}:{end}".encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage: ``document.text[start:end] == text``. ``order`` counts from 0 in its document."""
+
+    key: int
+    document_id: str
+    start: int
+    end: int
+    text: str
+    order: int
+    heading: str = ""
+    page: int | None = None
+
+    @property
+    def id(self) -> str:
+        """The key as 16 hexadecimal digits; sorts like the key."""
+        return f"{self.key:016x}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A retrieved passage. ``rank`` counts from 1; ``score`` orders the list.
+
+    ``relevance`` is the cosine of question and passage (or the calibrated probability): the one
+    figure that a threshold is compared with. ``parts`` holds every raw figure by name: ``dense``
+    (cosine), ``bm25``, ``fused`` ..., and ``dense_rank`` and ``bm25_rank`` (from 1) where that
+    retriever found the passage.
+    """
+
+    chunk: Chunk
+    document: str
+    rank: int
+    score: float
+    relevance: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A passage that a stage took out, and why (``"relevance 0.18 below 0.25"``)."""
+
+    hit: Hit
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of a retrieval: passages in, passages out, what it dropped, seconds it took."""
+
+    name: str
+    taken: int
+    given: int
+    dropped: tuple[Dropped, ...] = ()
+    seconds: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Evidence of one retrieval. ``hits`` are the results, in order; ``stages`` tell how they came.
+
+    ``recipe`` is the hash of the recipe, ``passages`` the size of the corpus searched,
+    ``threshold`` the relevance that was asked for (None: no threshold). ``relevance`` names what
+    that is.
+    """
+
+    question: str
+    recipe: str
+    passages: int
+    threshold: float | None
+    stages: tuple[Stage, ...]
+    hits: tuple[Hit, ...]
+    seconds: float
+    relevance: Literal["cosine", "probability"] = "cosine"
+
+    def stage(self, name: str) -> Stage | None:
+        """The stage of that name, if this retrieval had one."""
+        return next((stage for stage in self.stages if stage.name == name), None)
+
+    @property
+    def context(self) -> tuple[Hit, ...]:
+        """The results that fit into the prompt: ``hits`` without what the context stage dropped."""
+        stage = self.stage("context")
+        out = {drop.hit.chunk.key for drop in stage.dropped} if stage else set()
+        return tuple(hit for hit in self.hits if hit.chunk.key not in out)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """``[n]`` in an answer: the passage behind it and, where known, the words it rests on."""
+
+    n: int
+    hit: Hit
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a chat provider reports; zero where it reports none."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+AnswerStatus = Literal["complete", "interrupted", "refused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text of an answer with its evidence.
+
+    ``mode`` says how it was made (``"quotes"``: sentences of the passages, no language model;
+    ``"grounded"``: a language model restricted to the passages). ``unsupported`` lists the
+    citation numbers in the text that no passage has. ``note`` is for the reader (why refused, why
+    interrupted).
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    trace: Trace
+    mode: str
+    status: AnswerStatus
+    usage: Usage = Usage()
+    prompt: str = ""
+    unsupported: tuple[int, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a question is answered: a span of a document, by grade (1 relevant, 2 highly, ...).
+
+    ``end`` None stands for the whole document: the label says which document answers, not where.
+    ``quote`` is the text of the span, kept to find it again in a new version. Evidence that no
+    present document has is ``lost``: it counts as relevant and is never found.
+    """
+
+    document_id: str
+    start: int
+    end: int | None
+    grade: int = 1
+    quote: str = ""
+
+    @property
+    def lost(self) -> bool:
+        """Whether its document is gone, or never came; ``document_id`` then names it by name."""
+        return self.document_id.startswith(LOST)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A labelled question; ``answerable`` False says that the documents do not answer it."""
+
+    id: str
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+    answerable: bool = True
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to a chat model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a streamed reply; ``usage`` comes with the last one, where the provider tells."""
+
+    text: str = ""
+    usage: Usage | None = None
+
+
+class Tokenizer(Protocol):
+    """Cuts text into the tokens that an embedder counts."""
+
+    def count(self, text: str) -> int:
+        """Number of tokens, without the special ones that a model adds around a text."""
+        ...
+
+    def offsets(self, text: str) -> npt.NDArray[np.int64]:
+        """Character spans of the tokens, shape (tokens, 2), increasing and within ``text``."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Stateless to its callers and safe to share between threads."""
+
+    @property
+    def id(self) -> str:
+        """Names the vector space in the cache: two embedders share an id only if vectors agree."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector. A remote embedder may ask its server once to learn it."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What chunk sizes in tokens are counted with."""
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """Unit vectors, shape (len(texts), dimension), float32, in the order of ``texts``.
+
+        Raises ProviderError when a remote model fails or answers another dimension.
+        """
+        ...
+
+
+class ChatModel(Protocol):
+    """A language model behind some wire format."""
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        """The reply, piece by piece. Raises ProviderError, also in the middle of a reply."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Vectors by passage key. A value: ``added`` and ``removed`` leave the receiver as it was.
+
+    Searches of a snapshot that is in use therefore never see a half-applied change.
+    """
+
+    def __len__(self) -> int:
+        """Number of vectors that can be found."""
+
+    def added(self, keys: Keys, vectors: Vectors) -> VectorStore:
+        """A store that also holds ``vectors``; a key that is present already is replaced."""
+
+    def removed(self, keys: Keys) -> VectorStore:
+        """A store without ``keys``; unknown ones are ignored. A removed vector is never found."""
+
+    def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
+        """The k nearest to one ``query`` (shape (dimension,)) by cosine, best first.
+
+        Ties break by key. ``allowed`` restricts the search; the result is then still exact
+        where the index is.
+        """
+
+    def vectors(self, keys: Keys) -> Vectors:
+        """Stored vectors of ``keys``, in their order. Raises KeyError for an unknown key."""
+
+    def save(self, folder: str) -> None:
+        """Writes the store into an existing, empty folder."""

@@ -1,0 +1,166 @@
+"""The composition root: what the dashboard, the command line and the API start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag import providers
+from rag.bundles import Packer, Reproduction, Restorer, opened
+from rag.errors import InvalidInput, NotFound
+from rag.indexing import import_vectors
+from rag.jobs import Jobs, handlers
+from rag.knowledge_base import KnowledgeBase
+from rag.library import Upload
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.settings import PROJECT, Settings
+from rag.storage import bases, builds, documents, runs
+
+SAMPLE = "sample"
+SAMPLE_FOLDER = PROJECT / "data" / "sample"
+SAMPLE_QUESTIONS = "questions.jsonl"
+SAMPLE_VECTORS = PROJECT / "data" / "sample-vectors.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class BaseInfo:
+    """A knowledge base as a picker shows it."""
+
+    name: str
+    documents: int
+    passages: int
+
+
+class Workspace:
+    """All knowledge bases of one home, and the jobs that work on them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._services = Services.start(settings)
+        self.jobs = Jobs(self._services.database, handlers(self._services))
+
+    @classmethod
+    def from_env(cls) -> Workspace:
+        """The workspace that the environment names. Raises InvalidInput or StorageError."""
+        return cls(Settings.from_env())
+
+    def bases(self) -> list[BaseInfo]:
+        """All knowledge bases by name, with the size of their saved recipe's build."""
+        with self._services.database.read() as connection:
+            return [
+                BaseInfo(
+                    base.name,
+                    documents.count(connection, base.id),
+                    builds.passages_of(connection, base.id, base.recipe.index.cut),
+                )
+                for base in bases.every(connection)
+            ]
+
+    def base(self, name: str) -> KnowledgeBase:
+        """A knowledge base by name. Raises NotFound."""
+        with self._services.database.read() as connection:
+            return KnowledgeBase(self._services, self.jobs, bases.named(connection, name))
+
+    def base_of_run(self, run_id: str) -> KnowledgeBase:
+        """The knowledge base that a run belongs to. Raises NotFound."""
+        with self._services.database.read() as connection:
+            base = bases.by_id(connection, runs.owner(connection, run_id))
+        return KnowledgeBase(self._services, self.jobs, base)
+
+    def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
+        """A new knowledge base. Raises InvalidInput, AlreadyExists, or ProviderRejected without the
+        key that the embedder of its recipe needs."""
+        name = name.strip()
+        if not name or len(name) > 80 or not name.isprintable():
+            raise InvalidInput("A knowledge base needs a name of 1 to 80 characters.")
+        recipe = recipe or Recipe()
+        self._services.models.require(recipe.index)
+        with self._services.database.write() as connection:
+            base = bases.create(connection, name, recipe)
+            builds.ensure(connection, base.id, recipe.index)
+        return KnowledgeBase(self._services, self.jobs, base)
+
+    def open_or_create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
+        """The knowledge base of that name, made if there is none."""
+        try:
+            return self.base(name)
+        except NotFound:
+            return self.create(name, recipe)
+
+    def delete(self, name: str) -> None:
+        """Deletes a knowledge base with documents, labels, runs and conversations."""
+        base = self.base(name)
+        held = base.library.documents(base.recipe().index)
+        base.library.delete_documents([info.id for info in held])
+        with self._services.database.write() as connection:
+            bases.remove(connection, base.id)
+        self._services.discard_files([info.id for info in held])  # its own jobs wait no more
+        self._services.indexes.forget(base.id)
+
+    def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:
+        """Writes a run with its recipe, questions and results as a zip that can be repeated.
+
+        Raises NotFound, InvalidInput where documents or questions changed since the run.
+        """
+        base = self.base_of_run(run_id)
+        Packer(self._services, base.id).pack(run_id, target, with_documents=with_documents)
+
+    def import_bundle(
+        self,
+        path: Path,
+        name: str | None = None,
+        documents: Path | None = None,
+        tell: Callable[[int, int, str], None] = lambda _done, _total, _message: None,
+    ) -> Reproduction:
+        """Makes a knowledge base from a bundle, measures again, and compares every figure.
+
+        ``documents`` is a folder to look for documents that the bundle does not hold. When it
+        fails, no knowledge base is left behind. Raises InvalidFile, InvalidInput, AlreadyExists,
+        UnreadableDocument, ProviderError.
+        """
+        with opened(path) as bundle:
+            base = self.create(name or bundle.results.knowledge_base, bundle.recipe)
+            try:
+                return Restorer(self._services, base, tell).restore(bundle, documents)
+            except BaseException:
+                self.delete(base.name)
+                raise
+
+    def start_demo(self) -> tuple[KnowledgeBase, int]:
+        """Queues the sample knowledge base with its questions; returns it and the job.
+
+        What is there already stays: the same file again is unchanged.
+        """
+        base = self.open_or_create(SAMPLE)
+        if SAMPLE_VECTORS.exists():
+            # Texts that are embedded already are not embedded again, so the sample answers soon.
+            import_vectors(self._services.database, SAMPLE_VECTORS)
+        with ExitStack() as stack:
+            uploads = [
+                Upload(path.name, stack.enter_context(path.open("rb")))
+                for path in sorted(SAMPLE_FOLDER.iterdir())
+                if path.is_file() and path.name != SAMPLE_QUESTIONS
+            ]
+            questions = stack.enter_context((SAMPLE_FOLDER / SAMPLE_QUESTIONS).open("rb"))
+            return base, base.library.add_files(uploads, (SAMPLE, SAMPLE_QUESTIONS, questions))
+
+    def welcome(self) -> None:
+        """Queues the sample at the first start, so that there is something to ask at once."""
+        if not self.bases():
+            self.start_demo()
+
+    def statuses(self) -> list[providers.ProviderStatus]:
+        """Providers with what they offer, and which keys were found."""
+        return providers.statuses(self.settings)
+
+    def check_provider(self, name: str) -> str:
+        """Makes a tiny real call; returns what was seen. Raises ProviderError."""
+        return providers.check(name, self.settings)
+
+    def close(self) -> None:
+        """Stops the worker; its job resumes at the next start."""
+        self.jobs.close()
+        self._services.database.close()

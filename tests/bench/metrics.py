@@ -1,0 +1,101 @@
+"""Metrics of 1,000 questions with 100 hits each, beside pytrec_eval and ranx, from dictionaries.
+
+``python -m rag bench --only metrics`` runs it. P, R, nDCG and MRR at four cut-offs; pytrec_eval
+knows the reciprocal rank without a cut-off only, which is asked of it once. Measured with the start
+of a fresh process, where ranx also compiles, and without, in this process and after a warm-up.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+CUTOFFS = (1, 5, 10, 100)
+ROUNDS, STARTS = 7, 5
+ROOT = Path(__file__).resolve().parents[2]
+
+# Made on the spot, in a few milliseconds: reading a file would be most of what is measured.
+DATA = """
+passages = [f"d{number}" for number in range(400)]
+qrels, run = {}, {}
+for number in range(1000):
+    hits = passages[number * 37 % 300:][:100]
+    relevant = [passages[(number * 53 + place * 29) % 400] for place in range(1 + number % 8)]
+    run[f"q{number}"] = {name: (100 - place) / (100 + number) for place, name in enumerate(hits)}
+    qrels[f"q{number}"] = {name: 1 + place % 2 for place, name in enumerate(relevant)}
+"""
+OURS = f"""
+from rag.evaluation.metrics import evaluate_run
+names = [f"{{name}}@{{k}}" for name in ("precision", "recall", "mrr", "ndcg") for k in {CUTOFFS}]
+def work(qrels, run):
+    return {{name: sum(each) / len(each) for name, each in evaluate_run(qrels, run, names).items()}}
+"""
+PYTREC = f"""
+import pytrec_eval
+ks = ",".join(map(str, {CUTOFFS}))
+names = {{f"P.{{ks}}", f"recall.{{ks}}", f"ndcg_cut.{{ks}}", "recip_rank"}}
+def work(qrels, run):
+    rows = list(pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run).values())
+    return {{name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}}
+"""
+RANX = f"""
+import ranx
+names = [f"{{name}}@{{k}}" for name in ("precision", "recall", "mrr", "ndcg") for k in {CUTOFFS}]
+def work(qrels, run):
+    return dict(ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names))
+"""
+LIBRARIES = {"ours": OURS, "pytrec_eval": PYTREC, "ranx": RANX}
+
+
+def measure(_folder: Path) -> dict[str, float]:
+    """Milliseconds (medians of interleaved rounds), and how many times faster than the faster."""
+    inside = _medians({name: _ready(source) for name, source in LIBRARIES.items()}, ROUNDS)
+    with tempfile.TemporaryDirectory() as folder:
+        starts = {name: _process(source, folder) for name, source in LIBRARIES.items()}
+        whole = _medians({"ranx": starts.pop("ranx")}, 1)
+        _medians(starts, 1)  # from here on all of them are compiled to bytecode
+        whole |= _medians(starts, STARTS)
+    return {
+        **{f"{name}_ms": value for name, value in inside.items()},
+        "times_faster_than_the_faster": _faster(inside),
+        **{f"{name}_with_process_start_ms": value for name, value in whole.items()},
+        "times_faster_with_process_start": _faster(whole),
+    }
+
+
+def _ready(source: str) -> Callable[[], object]:
+    """The work in this process, warmed up."""
+    names: dict[str, object] = {}
+    exec(source + DATA + "work(qrels, run)", names)
+    code = compile("work(qrels, run)", "work", "eval")
+    return lambda: eval(code, names)
+
+
+def _process(source: str, folder: str) -> Callable[[], object]:
+    command = [sys.executable, "-c", source + DATA + "work(qrels, run)"]
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
+    return lambda: subprocess.run(
+        command, cwd=ROOT, env=environment, check=True, capture_output=True
+    )
+
+
+def _medians(works: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Milliseconds of each, in turns, so that all meet the same disturbances."""
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(rounds):
+        for name, work in works.items():
+            started = time.perf_counter()
+            work()
+            seconds[name].append(time.perf_counter() - started)
+    return {name: 1000 * statistics.median(each) for name, each in seconds.items()}
+
+
+def _faster(milliseconds: Mapping[str, float]) -> float:
+    peers = [value for name, value in milliseconds.items() if name != "ours"]
+    return min(peers) / milliseconds["ours"]

@@ -1,0 +1,176 @@
+"""The real server with a home of its own, and a real browser in front of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.workspaces import add, workspace_at
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+WIDTHS = {1440: 900, 420: 900}
+SECONDS_TO_START = 60
+SECONDS_TO_END = 10
+
+DOCUMENTS = {
+    "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June of the next year. "
+    "It lapses after that day.\n\n# Illness\n\nA certificate is needed from the fourth day.",
+    "travel.md": "# Travel\n\nTrains are booked in second class. A hotel may cost $120 a night.",
+    "pump.md": "# Pump\n\nThe pump makes a grinding noise when its bearing is dry. Grease it.",
+}
+LABELLED = "\n".join(
+    json.dumps({"id": name, "text": text, "evidence": [{"document": name, "quote": quote}]})
+    for name, text, quote in (
+        ("leave.md", "How long may unused leave be carried over?", "until 30 June"),
+        ("travel.md", "What may a hotel cost?", "A hotel may cost $120 a night."),
+        ("pump.md", "Why does the pump make a noise?", "when its bearing is dry"),
+    )
+)
+
+Serve = Callable[..., AbstractContextManager[str]]
+Shoot = Callable[["Page", str], None]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
+    """Starts a fresh server with an empty home, or the one given; ends it afterwards."""
+    return lambda home=None: _serving(home or tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="session")
+def address(serve: Serve) -> Iterator[str]:
+    """The address of one server for all tests that do not need a fresh one."""
+    with serve() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def warm_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the knowledge base "handbook": the default recipe, documents, a question set."""
+    home = tmp_path_factory.mktemp("warm")
+    workspace = workspace_at(home)
+    base = workspace.create("handbook")
+    assert set(add(workspace, base, DOCUMENTS)) == {"added"}
+    base.lab.import_questions("checks", "checks.jsonl", LABELLED)
+    workspace.close()
+    return home
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    executable = CHROMIUM if CHROMIUM.exists() else shutil.which("chromium")
+    if not executable:
+        pytest.skip("needs chromium")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A tab without history, cookies or storage."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def shoot(request: pytest.FixtureRequest) -> Shoot:
+    """Takes pictures of a page, wide and narrow, light and dark, where ``--screenshots`` says."""
+    folder = request.config.getoption("screenshots")
+    return lambda page, name: _take_pictures(page, name, Path(folder)) if folder else None
+
+
+def _take_pictures(page: Page, name: str, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for width, height in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_timeout(700)
+            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+
+@contextlib.contextmanager
+def _serving(home: Path) -> Iterator[str]:
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}"
+    log = home.with_suffix(".log")
+    with log.open("wb") as sink, _started(home, port, sink.fileno()) as process:
+        try:
+            _await_health(url, process, log)
+            yield url
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """A server waits for its visitors before it ends, and a tab may still be open."""
+    process.terminate()
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _started(home: Path, port: int, sink: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    options = ["--server.port", str(port), "--server.headless", "true"]
+    environment = {**os.environ, "TOUCHSTONE_HOME": str(home)}
+    return subprocess.Popen(
+        command + options, cwd=ROOT, env=environment, stdout=sink, stderr=subprocess.STDOUT
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _await_health(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(urllib.error.URLError, ConnectionError):
+            urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
+            return
+        time.sleep(0.2)
+    pytest.fail(f"The server did not start:\n{log.read_text(errors='replace')}")

@@ -1,0 +1,66 @@
+"""Every page has an address that works in a fresh browser, on a fresh server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from playwright.sync_api import Page
+
+NAVIGATION = {
+    "upload": "Documents",
+    "chat": "Chat",
+    "inspector": "Inspector",
+    "metrics": "Metrics",
+    "tuning": "Tuning",
+    "runs": "Runs",
+    "settings": "Settings",
+}
+
+
+@pytest.mark.parametrize("path", NAVIGATION)
+def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
+    path: str,
+    serve: Callable[[], AbstractContextManager[str]],
+    page: Page,
+    shoot: Callable[[Page, str], None],
+) -> None:
+    with serve() as address:
+        page.goto(f"{address}/{path}")
+        page.get_by_role("heading", level=1, name=NAVIGATION[path]).wait_for()
+        assert _navigation(page) == list(NAVIGATION.values())
+        assert _current(page) == NAVIGATION[path]
+        assert page.get_by_role("dialog").count() == 0
+        assert page.locator("[data-testid=stException]").count() == 0
+        shoot(page, path)
+
+
+def test_the_root_leads_to_chat_and_keeps_the_query_string(address: str, page: Page) -> None:
+    page.goto(f"{address}/?a=1&b=two&b=three")
+    page.get_by_role("heading", level=1, name="Chat").wait_for()
+    page.wait_for_url(f"{address}/chat?a=1&b=two&b=three")
+
+
+def test_nothing_is_fetched_from_another_host(address: str, page: Page) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{address}/chat")
+    page.get_by_role("heading", level=1, name="Chat").wait_for()
+    page.wait_for_load_state("networkidle")
+    local = (address, "data:", "blob:")
+    assert [url for url in asked if not url.startswith(local)] == []
+
+
+def _navigation(page: Page) -> list[str]:
+    links = page.get_by_test_id("stSidebarNavLink").all_inner_texts()
+    return [link.splitlines()[-1] for link in links]
+
+
+def _current(page: Page) -> str:
+    selected = page.locator("[data-testid=stSidebarNavLink][aria-current=page]")
+    return selected.inner_text().splitlines()[-1]

@@ -1,0 +1,79 @@
+"""Two runs are compared, a lost question shows both rankings, and the report opens by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.workspaces import workspace_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+
+def _evaluated(home: Path) -> str:
+    """Two runs, the better one pinned; returns the id of the other."""
+    workspace = workspace_at(home)
+    base = workspace.base("handbook")
+    good = base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": None})).run
+    bad = base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99})).run
+    base.lab.set_note(good.id, "As shipped")
+    base.lab.set_note(bad.id, "Too strict")
+    base.lab.pin_baseline(good.id)
+    workspace.close()
+    return bad.id
+
+
+def test_compare_and_take_the_report_away(
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
+    page: Page,
+    shoot: Callable[[Page, str], None],
+    tmp_path: Path,
+) -> None:
+    page.set_default_timeout(30_000)
+    run = _evaluated(warm_home)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/runs?kb=handbook")
+        table = page.locator("[data-testid=stDataFrame]").first
+        table.locator(".dvn-scroller").click(position={"x": 120, "y": 35 + 35 + 17})
+        page.get_by_text("Better on 0 questions, worse on 3").wait_for()
+        page.wait_for_url(f"**/runs?*runs={run}*")
+
+        questions = page.locator("[data-testid=stDataFrame]").nth(1)
+        questions.locator(".dvn-scroller").click(position={"x": 120, "y": 35 + 17})
+        page.get_by_text("Nothing came back.").wait_for()
+        page.wait_for_url("**question=*")
+        shoot(page, "runs")
+
+        page.reload()
+        page.get_by_text("Better on 0 questions, worse on 3").wait_for()
+        page.get_by_text("Nothing came back.").wait_for()
+
+        _inspect_and_return(page)
+        _inspect_and_return(page)
+
+        page.get_by_test_id("stMain").get_by_test_id("stPopoverButton").click()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Report (HTML)").click()
+        report = tmp_path / "report.html"
+        download.value.save_as(report)
+    # The server is gone: the file stands by itself.
+    page.goto(report.as_uri())
+    assert "Too strict" in page.content() or run in page.content()
+    assert page.locator("svg").count() > 0
+
+
+def _inspect_and_return(page: Page) -> None:
+    """Opens a question with a run's recipe in the inspector, and comes back to the runs."""
+    questions = page.locator("[data-testid=stDataFrame]").nth(1)
+    if not page.get_by_text("Nothing came back.").is_visible():
+        questions.locator(".dvn-scroller").click(position={"x": 120, "y": 35 + 17})
+    page.get_by_test_id("stMain").get_by_role("button", name="Inspect").first.click()
+    page.get_by_role("heading", level=1, name="Inspector").wait_for()
+    page.wait_for_url("**/inspector?*q=How*")
+    page.get_by_role("link", name="Runs").click()
+    page.get_by_text("Better on 0 questions, worse on 3").wait_for()

@@ -1,0 +1,57 @@
+"""A slider moves and the figures follow; the best of a grid is searched, applied and saved."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+LONG = 60_000  # milliseconds; a busy machine is slow
+
+
+def test_tune_by_hand_then_by_search(
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
+    page: Page,
+    shoot: Callable[[Page, str], None],
+) -> None:
+    page.set_default_timeout(LONG)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/tuning?kb=handbook")
+        page.get_by_text("This is the saved recipe").wait_for()
+        before = _first_figure(page)
+        assert re.fullmatch(r"[01]\.\d{3}", before)
+
+        page.get_by_role("radio", name="Set", exact=True).click()
+        page.wait_for_url("**/tuning?*cut=Set*")
+        threshold = page.get_by_role("slider", name="Threshold")
+        threshold.press("End")
+        page.wait_for_url("**/tuning?*threshold=1*")
+        page.get_by_text("similarity ≥ 1.00: answers 0%").wait_for()
+        assert _first_figure(page) == "0.000"
+        page.get_by_text("modified").first.wait_for()
+
+        page.reload()  # the URL says it all
+        page.get_by_text("similarity ≥ 1.00: answers 0%").wait_for()
+        page.get_by_role("radio", name="Weight", exact=True).click()
+        page.get_by_text("at its best where it is").wait_for()
+        shoot(page, "tuning")
+
+        page.get_by_role("radio", name="Off", exact=True).click()
+        page.get_by_text("no threshold: answers 100%").wait_for()
+        assert float(_first_figure(page)) >= float(before)
+        page.get_by_role("button", name="Search all").click()
+        page.get_by_text("tuning question").last.wait_for()
+        page.get_by_text("Best 10 on the tuning questions").wait_for()
+        shoot(page, "tuning-searched")
+
+
+def _first_figure(page: Page) -> str:
+    page.get_by_test_id("stMetricValue").nth(4).wait_for()  # cards are loaded when first needed
+    return page.get_by_test_id("stMetricValue").first.inner_text()

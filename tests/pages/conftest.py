@@ -1,0 +1,113 @@
+"""Homes for page tests: quick to fill, opened by the page under test, closed after it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components import session
+from rag import IndexRecipe, KnowledgeBase, Recipe, Upload, Workspace
+
+FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
+RECIPE = Recipe(index=IndexRecipe(embedder="fake", chunk_size=24))
+
+DOCUMENTS = {
+    "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June.\n\n"
+    "Everybody has 29 days of annual leave in a calendar year.\n\n"
+    "Sick leave is reported before ten in the morning by telephone.",
+    "pump.txt": "The Hollin pump makes a grinding noise when its bearing is dry.\n\n"
+    "Grease the bearing every 500 hours with lithium grease.",
+    "travel.txt": "Train journeys are second class.\n\nHotels may cost 140 euros a night.",
+}
+QUESTIONS = [
+    ("q1", "How long may unused leave be carried over?", "leave.md", "carried over until 30 June"),
+    ("q2", "Why does the pump make a grinding noise?", "pump.txt", "when its bearing is dry"),
+    ("q3", "What may a hotel cost?", "travel.txt", "Hotels may cost 140 euros a night."),
+]
+UNANSWERABLE = ("q4", "Who won the world cup in 1954?")
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture(autouse=True)
+def _closed_workspaces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every test opens a workspace of its own, and its worker ends with the test."""
+    opened: list[Workspace] = []
+    from_env = Workspace.from_env
+
+    def recorded() -> Workspace:
+        opened.append(from_env())
+        return opened[-1]
+
+    monkeypatch.setattr(Workspace, "from_env", staticmethod(recorded))
+    _forget()
+    yield
+    for workspace in opened:
+        workspace.close()
+    _forget()
+
+
+def _forget() -> None:
+    session.workspace.clear()
+    st.cache_data.clear()
+
+
+def questions_file() -> str:
+    """The labelled questions as JSONL."""
+    rows = [
+        {
+            "id": key,
+            "text": text,
+            "tags": [document],
+            "evidence": [{"document": document, "quote": q}],
+        }
+        for key, text, document, q in QUESTIONS
+    ]
+    last = {"id": UNANSWERABLE[0], "text": UNANSWERABLE[1], "tags": ["none"], "answerable": False}
+    return "\n".join(json.dumps(row) for row in [*rows, last])
+
+
+def fill(base: KnowledgeBase, documents: dict[str, str]) -> int:
+    """Queues texts as files; returns the job."""
+    uploads = [Upload(name, io.BytesIO(text.encode())) for name, text in documents.items()]
+    return base.library.add_files(uploads)
+
+
+@pytest.fixture
+def filled(home: Path) -> Workspace:
+    """A home with the knowledge base "notes": three small documents, hashed words, no questions.
+
+    The page under test opens the home a second time, as another process would.
+    """
+    workspace = Workspace.from_env()
+    base = workspace.create("notes", RECIPE)
+    assert workspace.jobs.run(fill(base, DOCUMENTS)).status == "done"
+    return workspace
+
+
+@pytest.fixture
+def labelled(filled: Workspace) -> Workspace:
+    """``filled`` with the question set "checks": three answerable questions and one that is not."""
+    filled.base("notes").lab.import_questions("checks", "checks.jsonl", questions_file())
+    return filled
+
+
+@pytest.fixture
+def open_page() -> OpenPage:
+    """Opens a page in its frame, with query parameters."""
+
+    def opened(file: str, **parameters: str) -> AppTest:
+        app = AppTest.from_file(str(FRAME), default_timeout=60)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        app.run().switch_page(file).run()
+        assert not app.exception
+        return app
+
+    return opened

@@ -1,0 +1,116 @@
+"""The chat page: what is asked is kept, what is answered cites, what fails can be retried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag import KnowledgeBase
+from tests.handbook import LEAVE, make, texts, visit
+from tests.servers import Reply, scripted
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def ask(app: AppTest, question: str) -> AppTest:
+    app.chat_input[0].set_value(question).run()
+    assert not app.exception
+    return app
+
+
+def test_the_tagged_question_is_suggested_and_asked_by_a_click(base: KnowledgeBase) -> None:
+    app = visit("chat.py")
+    suggestions = app.get("pills")[0]
+    assert len(suggestions.options) == 1
+    suggestions.set_value(LEAVE).run()
+    assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
+
+
+def test_an_answer_is_shown_with_its_citation_and_stored(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    assert "carried over until 30 June of the next year" in texts(app)
+    assert "quotes, no language model" in texts(app)
+    [turn] = base.conversations.turns(1)
+    assert (turn.status, turn.citations[0].document) == ("complete", "leave.md")
+    assert app.get("pills")[0].options == [r"**1** leave\.md :primary[▰▰▰]:gray[▱▱]"]
+
+
+def test_the_address_brings_the_conversation_back(base: KnowledgeBase) -> None:
+    ask(visit("chat.py"), LEAVE)
+    again = visit("chat.py", talk="1")
+    assert "carried over until 30 June of the next year" in texts(again)
+    assert "looked at 6 passages, 1 used" in texts(again)
+    again.button(key="chat_new").click().run()
+    assert "30 June" not in texts(again)
+
+
+def test_a_citation_opens_in_its_document_beside_the_answer(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.get("pills")[0].set_value(1).run()
+    assert app.query_params["source"] == "1.1"
+    assert "passage 1 of 2" in texts(app)
+    assert ":yellow-background[Unused leave may be carried over until 30 June" in texts(app)
+    app.button(key="source_Next passage").click().run()
+    assert "passage 2 of 2" in texts(app)
+    assert app.query_params["walk"] == "1"
+
+
+def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(
+    base: KnowledgeBase,
+) -> None:
+    app = ask(visit("chat.py", threshold="0.9"), LEAVE)
+    assert "No passage reaches the threshold of 0.90" in texts(app)
+    [turn] = base.conversations.turns(1)
+    assert turn.status == "refused"
+    app.button(key="chat_lower_1").click().run()
+    assert app.slider(key="threshold").value < 0.2
+    assert [turn.status for turn in base.conversations.turns(1)] == ["refused", "complete"]
+
+
+def test_a_failing_provider_leaves_the_question_and_a_way_to_retry(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(Reply(status=401, body='{"error": {"message": "wrong key"}}')) as server:
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
+        app = ask(visit("chat.py", provider="compatible"), LEAVE)
+        [turn] = base.conversations.turns(1)
+        assert (turn.question, turn.status, turn.answer) == (LEAVE, "failed", "")
+        assert len(app.error) == 1
+        assert "Traceback" not in texts(app)
+        app.button(key="chat_retry_1").click().run()
+        assert [turn.status for turn in base.conversations.turns(1)] == ["failed", "failed"]
+
+
+def test_a_thumb_is_stored(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.get("feedback")[0].set_value(1).run()
+    assert base.conversations.turns(1)[0].thumb == 1
+    app.get("feedback")[0].set_value(0).run()
+    assert base.conversations.turns(1)[0].thumb == -1
+
+
+def test_inspecting_an_answer_opens_its_question_and_passage(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.button(key="chat_inspect_1").click().run()
+    assert app.title[0].value == "Inspector"
+    assert app.text_input(key="q").value == LEAVE
+    assert app.query_params["passage"] == base.conversations.turns(1)[0].citations[0].chunk_id
+
+
+def test_text_of_documents_is_shown_as_it_is(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), "When does the rotor stop, and must I wear goggles always?")
+    said = "\n".join(each.value for each in app.markdown)
+    assert r"\:red\[90\]" in said or r"\*\*goggles\*\* \<b\>always\<\/b\>" in said
+    assert not any(each.allow_html for each in app.markdown)

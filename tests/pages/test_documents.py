@@ -1,0 +1,155 @@
+"""The Documents page: what is in, adding, cutting, building, deleting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from pages.components.passages import segments, windows
+from rag import Chunk, Workspace
+
+OpenPage = Callable[..., AppTest]
+
+
+def _first(app: AppTest, kind: str, words: str) -> str:
+    return next(one.value for one in app.get(kind) if words in one.value)
+
+
+def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py")
+    table = app.dataframe[0].value
+    base = filled.base("notes")
+    infos = base.library.documents(base.recipe().index)
+    assert list(table["Name"]) == ["leave.md", "pump.txt", "travel.txt"]
+    assert list(table["Type"]) == ["Markdown", "Text", "Text"]
+    assert list(table["Passages"]) == [info.passages for info in infos]
+    assert set(table["Status"]) == {"ready"}
+    assert "3 documents" in [header.value for header in app.subheader]
+
+
+def test_the_sidebar_names_the_base_and_its_size(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py")
+    (info,) = filled.bases()
+    assert app.sidebar.selectbox(key="kb").value == "notes"
+    assert app.sidebar.caption[0].value == f"3 documents · {info.passages} passages"
+
+
+def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    info = base.library.documents(base.recipe().index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    assert "leave\\.md" in [header.value for header in app.subheader]
+    drawn = _first(app, "markdown", "Unused leave")
+    assert drawn.startswith(":gray-badge[1] ")
+    assert ":blue-background[" in drawn
+    assert ":gray-background[" in drawn
+    passages = len(base.library.chunks(info.id, base.recipe().index))
+    assert f"**{passages} passages**" in _first(app, "markdown", "mean")
+
+
+def test_another_size_redraws_the_preview_and_stores_nothing(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    info = base.library.documents(base.recipe().index)[0]
+    stored = len(base.library.chunks(info.id, base.recipe().index))
+    app = open_page("upload.py", doc=info.id[:12])
+    app.slider(key="documents_size").set_value(100).run()
+    wanted = base.recipe().index.model_copy(update={"chunk_size": 100})
+    cut = len(list(base.library.preview(base.library.document(info.id), wanted)))
+    takeaway = _first(app, "markdown", "mean")
+    assert cut < stored
+    assert takeaway.startswith(f"**{cut} passage")
+    assert f"stored: {stored} passages" in takeaway
+    assert [build.recipe for build in base.library.builds()] == [base.recipe().index]
+
+
+def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    info = base.library.documents(base.recipe().index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    app.slider(key="documents_size").set_value(100).run()
+    app.button(key="documents_build_cut").click().run()
+    (job,) = [job for job in filled.jobs.recent(base.id) if job.kind == "build"]
+    assert filled.jobs.run(job.id).status == "done"
+    table = open_page("upload.py").dataframe[1].value
+    assert list(table["State"]) == ["answers now", "ready"]
+    assert list(table["Cut"]) == ["recursive, 24 tokens", "recursive, 100 tokens"]
+    assert list(table["Documents"]) == [3, 3]
+
+
+def test_a_file_is_read_and_handed_over_once(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py")
+    app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums at night.")
+    app.run()
+    jobs = [job for job in filled.jobs.recent() if job.title == "Reading boiler.txt"]
+    assert len(jobs) == 1
+    assert filled.jobs.run(jobs[0].id).status == "done"
+    app.run()
+    assert "**1 file\\: 1 added \\(1 passage\\)\\.**" in _first(app, "markdown", "1 added")
+    assert "boiler.txt" in list(app.dataframe[0].value["Name"])
+    assert len([job for job in filled.jobs.recent() if job.title == "Reading boiler.txt"]) == 1
+
+
+def test_a_file_that_fails_says_why_and_what_to_do(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py")
+    app.file_uploader(key="documents_files_0").upload("empty.txt", b"   ")
+    app.run()
+    job = filled.jobs.recent(limit=1)[0]
+    filled.jobs.run(job.id)
+    app.run()
+    (item,) = filled.jobs.items(job.id)
+    assert (item.status, bool(item.hint)) == ("failed", True)
+    assert "1 failed" in _first(app, "markdown", "1 file")
+    assert _first(app, "markdown", "empty\\.txt").startswith("- empty\\.txt: ")
+
+
+def test_a_pasted_text_needs_a_title(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py")
+    app.text_area(key="documents_pasted").set_value("Some words.")
+    next(b for b in app.button if b.label == "Add text").click()
+    app.run()
+    assert "A text needs a title" in app.error[0].value
+
+
+def test_deleting_asks_and_counts_the_labels(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    info = base.library.documents(base.recipe().index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    app.button(key="documents_delete").click().run()
+    assert "1 label of your question sets" in app.warning[0].value
+    assert len(base.library.documents(base.recipe().index)) == 3
+    app.button(key="documents_delete_really").click().run()
+    names = [left.name for left in base.library.documents(base.recipe().index)]
+    assert names == ["pump.txt", "travel.txt"]
+
+
+def test_an_empty_base_teaches(filled: Workspace, open_page: OpenPage) -> None:
+    filled.create("blank")
+    app = open_page("upload.py", kb="blank")
+    assert "Nothing is in here yet" in app.markdown[0].value
+    assert app.button(key="documents_sample").label == "Load the sample"
+
+
+def _chunk(order: int, start: int, end: int) -> Chunk:
+    return Chunk(order, "d", start, end, "x" * (end - start), order)
+
+
+def test_shared_text_is_a_segment_of_its_own() -> None:
+    assert segments([_chunk(0, 0, 10), _chunk(1, 8, 20)]) == [
+        (0, 8, [0]),
+        (8, 10, [0, 1]),
+        (10, 20, [1]),
+    ]
+
+
+def test_a_long_document_is_drawn_in_windows() -> None:
+    chunks = [_chunk(order, order * 10, order * 10 + 10) for order in range(30)]
+    assert [[c.order for c in window] for window in windows(chunks)] == [
+        list(range(12)),
+        list(range(12, 24)),
+        list(range(24, 30)),
+    ]
+    huge = [_chunk(0, 0, 11_000), _chunk(1, 11_000, 22_000)]
+    assert [len(window) for window in windows(huge)] == [1, 1]

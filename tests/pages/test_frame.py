@@ -1,0 +1,40 @@
+"""The frame, without a browser."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+TITLES = {
+    "upload.py": "Documents",
+    "chat.py": "Chat",
+    "inspector.py": "Inspector",
+    "metrics.py": "Metrics",
+    "tuning.py": "Tuning",
+    "runs.py": "Runs",
+    "settings.py": "Settings",
+}
+
+
+@pytest.fixture
+def frame(home: Path) -> AppTest:
+    return AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=30)
+
+
+def test_it_opens_on_chat(frame: AppTest) -> None:
+    frame.run()
+    assert [title.value for title in frame.title] == ["Chat"]
+    assert not frame.exception
+
+
+@pytest.mark.parametrize("file", TITLES)
+def test_every_page_runs_on_an_empty_home(frame: AppTest, file: str) -> None:
+    frame.run().switch_page(file).run()
+    assert [title.value for title in frame.title] == [TITLES[file]]
+    assert not frame.exception
+
+
+def test_every_page_file_is_in_the_navigation() -> None:
+    files = {path.name for path in (ROOT / "pages").glob("*.py")}
+    assert files - {"__init__.py", "frame.py"} == set(TITLES)

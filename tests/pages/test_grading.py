@@ -1,0 +1,159 @@
+"""Labelling in the inspector: grades, exact words, questions without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components.candidate_chart import figure
+from pages.components.candidates import candidates
+from pages.components.evidence_dialog import chosen, sentences
+from pages.components.palette import LIGHT
+from rag import Chunk, InvalidInput, KnowledgeBase, Label, LabelledQuestion
+from tests.handbook import LEAVE, make, texts, visit
+
+SET = "questions"
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+def _chunks(base: KnowledgeBase) -> list[Chunk]:
+    """The best two candidates: the passage on leave, and one of travel.md."""
+    trace = base.search(LEAVE, base.recipe().with_fields({"search.threshold": None}))
+    return [hit.chunk for hit in trace.hits]
+
+
+def _asked(base: KnowledgeBase, text: str = LEAVE, set_name: str = SET) -> LabelledQuestion:
+    return next(each for each in base.lab.labelled_questions(set_name) if each.text == text)
+
+
+def _labels(base: KnowledgeBase) -> list[Label]:
+    return list(_asked(base).labels)
+
+
+def _grade(app: AppTest, chunk: Chunk, grade: str | None) -> AppTest:
+    return app.get_by_key(f"inspector_grade_{chunk.id}").set_value(grade).run()
+
+
+def test_a_grade_is_stored_shown_and_taken_back(base: KnowledgeBase) -> None:
+    leave, _ = _chunks(base)
+    app = visit("inspector.py", q=LEAVE)
+    assert ":gray-badge[:material/label: no label yet]" in texts(app)
+    _grade(app, leave, "2")
+    (label,) = _labels(base)
+    assert (label.document_name, label.start, label.end, label.grade) == (
+        "leave.md",
+        leave.start,
+        leave.start + len(leave.text.strip()),
+        2,
+    )
+    assert app.get_by_key(f"inspector_grade_{leave.id}").value == "2"
+    assert ":green-badge[:material/label: 1 label]" in texts(app)
+    assert "Filled: 1 labelled relevant." in texts(app)
+    _grade(app, leave, None)
+    assert _labels(base) == []
+    assert ":gray-badge[:material/label: no label yet]" in texts(app)
+
+
+def test_not_relevant_is_a_label_too(base: KnowledgeBase) -> None:
+    _, other = _chunks(base)
+    app = visit("inspector.py", q=LEAVE)
+    _grade(app, other, "0")
+    assert [label.grade for label in _labels(base)] == [0]
+    assert app.get_by_key(f"inspector_grade_{other.id}").value == "0"
+    assert "Filled: 0 labelled relevant." in texts(app)
+
+
+def test_grading_a_new_question_adds_it(base: KnowledgeBase) -> None:
+    text = "When does carried leave lapse?"
+    app = visit("inspector.py", q=text)
+    assert ":gray-badge[not in this set yet]" in texts(app)
+    chunk = base.search(text, base.recipe().with_fields({"search.threshold": None})).hits[0].chunk
+    _grade(app, chunk, "3")
+    assert [label.grade for label in _asked(base, text).labels] == [3]
+
+
+def test_a_question_is_added_without_a_grade(base: KnowledgeBase) -> None:
+    text = "When does carried leave lapse?"
+    app = visit("inspector.py", q=text)
+    app.button(key="inspector_collect").click().run()
+    assert _asked(base, text).labels == ()
+    assert not [b for b in app.button if b.key == "inspector_collect"]
+
+
+def test_the_set_that_has_the_question_is_chosen(base: KnowledgeBase) -> None:
+    base.lab.edits.create_set("another set")
+    app = visit("inspector.py", q=LEAVE)
+    assert app.selectbox(key="set").value == SET
+    assert visit("inspector.py", q=LEAVE, set="another set").selectbox(key="set").value == (
+        "another set"
+    )
+
+
+def test_no_answer_asks_only_when_labels_go(base: KnowledgeBase) -> None:
+    leave, _ = _chunks(base)
+    app = visit("inspector.py", q=LEAVE)
+    app.button(key="inspector_unanswerable").click().run()
+    assert not _asked(base).answerable
+    assert ":orange-badge[:material/block: no answer in the documents]" in texts(app)
+    app.button(key="inspector_answerable").click().run()
+    assert _asked(base).answerable
+    _grade(app, leave, "1")
+    app.button(key="inspector_unanswerable").click().run()
+    assert _asked(base).answerable
+    assert "The question has 1 label that say where" in texts(app)
+    app.button(key="inspector_unanswerable_really").click().run()
+    assert (_asked(base).answerable, _labels(base)) == (False, [])
+
+
+def test_the_exact_words_become_the_label(base: KnowledgeBase) -> None:
+    leave, _ = _chunks(base)
+    app = visit("inspector.py", q=LEAVE)
+    app.button(key="inspector_evidence").click().run()
+    app.text_input(key=f"inspector_evidence_words_{leave.id}").set_value("until 30  June")
+    app.button(key="inspector_evidence_store").click().run()
+    assert [(label.quote, label.grade) for label in _labels(base)] == [("until 30 June", 2)]
+    assert app.get_by_key(f"inspector_grade_{leave.id}").value == "2"
+
+
+def test_the_picture_fills_what_is_relevant(base: KnowledgeBase) -> None:
+    trace = base.search(LEAVE, base.recipe())
+    shown = candidates(trace)
+    first, second = (each.hit.chunk for each in shown[:2])
+    chart = figure(trace, shown, None, LIGHT, {first.key: 2, second.key: 0})
+    symbols = {
+        data[0]: symbol
+        for points in chart.data
+        for data, symbol in zip(points.customdata, points.marker.symbol, strict=True)
+    }
+    assert not symbols[first.id].endswith("-open")
+    assert symbols[second.id].endswith("-x-open")
+    assert {name.endswith("-open") for key, name in symbols.items() if key != first.id} == {True}
+
+
+def test_sentences_and_pasted_words() -> None:
+    text = "One is here.  Two: 3.5 mm!\n\nA heading\n\nThe last"
+    pieces = sentences(text)
+    assert [text[start:end] for start, end in pieces] == [
+        "One is here.",
+        "Two: 3.5 mm!",
+        "A heading",
+        "The last",
+    ]
+    assert text[slice(*chosen(text, pieces[1:3], ""))] == "Two: 3.5 mm!\n\nA heading"
+    assert text[slice(*chosen(text, pieces, "mm! A heading"))] == "mm!\n\nA heading"
+    with pytest.raises(InvalidInput, match="do not stand in the passage"):
+        chosen(text, pieces, "mm? A heading")

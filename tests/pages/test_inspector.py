@@ -1,0 +1,124 @@
+"""The inspector: the numbers, the cards and the cuts agree, and the URL brings them back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag import KnowledgeBase
+from tests.handbook import LEAVE, make, texts, visit
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def cards(app: AppTest) -> list[str]:
+    return [each.label for each in app.button if (each.key or "").startswith("inspector_card_")]
+
+
+def step(app: AppTest, name: str) -> str:
+    return app.button(key=f"inspector_step_{name}").label.partition("  \n")[0]
+
+
+def test_the_funnel_counts_what_the_stages_gave(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    names = ["passages", "dense", "lexical", "fusion", "threshold", "top_k", "context"]
+    assert [step(app, name) for name in names] == [
+        "**6** passages",
+        "**6** dense",
+        "**1** words",
+        "**6** fused",
+        "**1** above threshold",
+        "**1** top-k",
+        "**1** in the prompt",
+    ]
+
+
+def test_cards_under_the_threshold_are_grey_and_say_why(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    assert cards(app)[:2] == [r"**1 · leave\.md**", r":gray[2 · travel\.md]"]
+    assert r"relevance 0\.158 is below 0\.200" in texts(app)
+    assert "5 dropped below this line" in texts(app)
+
+
+def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    app.slider(key="threshold").set_value(0.1).run()
+    assert step(app, "threshold") == "**3** above threshold"
+    assert "similarity ≥ 0.10: 3 of 6 pass" in texts(app)
+    assert r"place 3 of those above the threshold\, top\-k is 2" in texts(app)
+    app.get_by_key("cut").set_value("Off").run()
+    assert step(app, "threshold") == "**6** above threshold"
+    app.button(key="frame_recipe_reset").click().run()
+    assert app.slider(key="threshold").value == 0.2
+    assert step(app, "threshold") == "**1** above threshold"
+
+
+def test_a_number_of_the_funnel_filters_the_cards(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    app.button(key="inspector_step_threshold").click().run()
+    assert app.query_params["step"] == "threshold"
+    assert len(cards(app)) == 5
+    assert cards(app)[0] == r":gray[2 · travel\.md]"
+    app.button(key="inspector_step_lexical").click().run()
+    assert cards(app) == [r"**1 · leave\.md**"]
+
+
+def test_a_card_opens_its_passage_in_the_document(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    chosen = next(each for each in app.button if each.label == r":gray[2 · travel\.md]")
+    chosen.click().run()
+    assert app.query_params["passage"] == (chosen.key or "").rpartition("_")[2]
+    assert r"**travel\.md**" in texts(app)
+    assert r":blue-background[Trains are booked in second class\. A hotel may cost \$120" in texts(
+        app
+    )
+
+
+def test_the_words_of_the_selected_passage_add_up_to_its_score(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, view="Terms")
+    table = app.dataframe[0].value
+    hit = base.search(LEAVE, base.recipe()).hits[0]
+    assert table["contribution"].sum() == pytest.approx(hit.parts["bm25"])
+    assert {"unus", "leav", "carri"} <= set(table["word"])
+
+
+def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, view="Prompt")
+    trace = base.search(LEAVE, base.recipe())
+    assert base.prompt(trace) in [code.value for code in app.main.code]
+    assert f"{base.count_tokens(base.prompt(trace), base.recipe()):,} tokens" in texts(app)
+
+
+def test_the_address_carries_the_recipe(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, mode="Dense", k="4", threshold="0.05")
+    assert app.slider(key="k").value == 4
+    assert step(app, "threshold") == "**3** above threshold"
+    with pytest.raises(KeyError):
+        app.button(key="inspector_step_lexical")
+
+
+def test_nonsense_in_the_address_is_left_out(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, mode="psychic", k="-3", passage="zz", step="none")
+    assert app.slider(key="k").value == 2
+    assert step(app, "fusion") == "**6** fused"
+
+
+def test_without_documents_it_says_what_to_do(home: Path) -> None:
+    st.cache_resource.clear()
+    workspace, base = make(home)
+    base.library.delete_documents([each.id for each in base.library.documents(base.recipe().index)])
+    workspace.close()
+    app = visit("inspector.py")
+    assert "There is nothing to search yet." in texts(app)
+    st.cache_resource.clear()

@@ -1,0 +1,90 @@
+"""Judging what decides most: the queue of a run, and of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.judging import where
+from rag import KnowledgeBase, Unjudged, Workspace
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def base(labelled: Workspace) -> KnowledgeBase:
+    return labelled.base("notes")
+
+
+def _run(base: KnowledgeBase, **fields: object) -> str:
+    changes = {f"search.{name}": value for name, value in fields.items()}
+    return base.lab.evaluate("checks", base.recipe().with_fields(changes)).run.id
+
+
+def _labels(base: KnowledgeBase) -> int:
+    return sum(len(each.labels) for each in base.lab.labelled_questions("checks"))
+
+
+def _said(app: AppTest) -> str:
+    return "\n".join(each.value for each in [*app.markdown, *app.caption])
+
+
+def test_a_grade_is_stored_and_the_next_passage_follows(
+    base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    run = _run(base, threshold=None)
+    queue = base.lab.judge_next(run)
+    before = _labels(base)
+    app = open_page("metrics.py")
+    app.button(key=f"judging_{run}").click().run()
+    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    assert "rank" in _said(app)
+    app.button(key="judging_grade_2").click().run()
+    assert _labels(base) == before + 1
+    question = next(
+        each for each in base.lab.labelled_questions("checks") if each.id == queue[0].question_id
+    )
+    last = question.labels[-1]
+    assert (last.document_id, last.start, last.grade) == (queue[0].document_id, queue[0].start, 2)
+    rest = base.lab.judge_next(run)
+    assert (queue[0].question_id, queue[0].start) not in {
+        (each.question_id, each.start) for each in rest if each.document_id == queue[0].document_id
+    }
+
+
+def test_skipping_stores_nothing(base: KnowledgeBase, open_page: OpenPage) -> None:
+    run = _run(base, threshold=None)
+    before = _labels(base)
+    app = open_page("metrics.py")
+    app.button(key=f"judging_{run}").click().run()
+    app.button(key="judging_skip").click().run()
+    assert _labels(base) == before
+
+
+def test_nothing_left_says_so(base: KnowledgeBase, open_page: OpenPage) -> None:
+    run = _run(base, threshold=1.0)
+    assert base.lab.judge_next(run) == []
+    app = open_page("metrics.py")
+    app.button(key=f"judging_{run}").click().run()
+    assert "Every passage among the first ten is judged" in _said(app)
+
+
+def test_two_runs_are_judged_where_they_differ(base: KnowledgeBase, open_page: OpenPage) -> None:
+    good, words = _run(base, threshold=None), _run(base, threshold=None, mode="lexical")
+    base.lab.pin_baseline(good)
+    queue = base.lab.judge_next(words, good)
+    app = open_page("runs.py", runs=words)
+    app.button(key=f"judging_{words}").click().run()
+    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    assert where(queue[0]) in _said(app)
+
+
+def test_ranks_in_words() -> None:
+    def hit(first: int | None, second: int | None) -> Unjudged:
+        return Unjudged("q", "Q?", "d", "d.md", 0, 9, "text", (first, second), 0.5)
+
+    assert where(hit(2, None)) == "rank 2"
+    assert where(hit(None, 7)) == "rank 7"
+    assert where(hit(1, 4)) == "rank 1 and rank 4"

@@ -1,0 +1,162 @@
+"""The Metrics page: evaluating, figures, changes, failures, question sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from pages.components.failures_table import score, worst_first
+from pages.components.metric_charts import rank_counts, rank_takeaway
+from rag import QuestionResult, Workspace
+
+OpenPage = Callable[..., AppTest]
+
+
+def _evaluated(workspace: Workspace) -> dict[str, float]:
+    base = workspace.base("notes")
+    return dict(base.lab.evaluate("checks", base.recipe()).run.metrics)
+
+
+def _cards(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def test_evaluate_shows_the_figures_of_the_stored_run(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("metrics.py")
+    assert not app.metric
+    app.button(key="metrics_evaluate").click().run()
+    (run,) = labelled.base("notes").lab.runs()
+    assert _cards(app) == {
+        "nDCG@10": f"{run.metrics['ndcg@10']:.3f}",
+        "MRR@10": f"{run.metrics['mrr@10']:.3f}",
+        "Recall@10": f"{run.metrics['recall@10']:.3f}",
+        "Precision@5": f"{run.metrics['precision@5']:.3f}",
+        "Correct refusals": f"{run.metrics['correct_refusal']:.0%}",
+    }
+    assert [metric.delta for metric in app.metric] == [""] * 5
+
+
+def test_a_reload_keeps_the_figures(labelled: Workspace, open_page: OpenPage) -> None:
+    figures = _evaluated(labelled)
+    assert _cards(open_page("metrics.py"))["MRR@10"] == f"{figures['mrr@10']:.3f}"
+
+
+def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: OpenPage) -> None:
+    figures = _evaluated(labelled)
+    table = open_page("metrics.py").dataframe[0].value.set_index("Measure")
+    assert list(table.columns) == ["@1", "@3", "@5", "@10", "@20", "@100"]
+    assert table.loc["Recall", "@3"] == figures["recall@3"]
+    assert table.loc["MAP", "@100"] == figures["map@100"]
+
+
+def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    before = _evaluated(labelled)
+    strict = base.recipe().with_fields({"search.threshold": 1.0})
+    base.save_recipe(strict)
+    after = _evaluated(labelled)
+    app = open_page("metrics.py")
+    change = after["recall@10"] - before["recall@10"]
+    assert change < 0
+    assert app.metric[2].delta == f"{change:+.3f}"
+    said = next(one.value for one in app.caption if "Change against" in one.value)
+    assert "search\\.threshold auto → 1\\.0" in said
+
+
+def test_figures_of_another_recipe_say_so(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    _evaluated(labelled)
+    base.save_recipe(base.recipe().with_fields({"search.mode": "dense"}))
+    app = open_page("metrics.py")
+    assert "the recipe changed" in app.warning[0].value
+
+
+def test_questions_are_listed_failures_first(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    base.save_recipe(base.recipe().with_fields({"search.threshold": None}))
+    _evaluated(labelled)
+    app = open_page("metrics.py")
+    table = app.dataframe[1].value
+    assert table["Question"][0] == "Who won the world cup in 1954?"
+    assert table["First relevant"][0] == "answered, wrongly"
+    assert list(table["nDCG@10"]) == sorted(table["nDCG@10"])
+    filtered = open_page("metrics.py", tag="pump.txt").dataframe[1].value
+    assert list(filtered["Question"]) == ["Why does the pump make a grinding noise?"]
+
+
+def test_without_questions_there_are_three_ways(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("metrics.py")
+    assert app.button(key="documents_sample").label == "Load the sample"
+    assert app.button(key="metrics_import").label == "Import questions"
+    assert [link.value for link in app.get("page_link")] == ["Open the inspector"]
+
+
+def test_questions_are_imported_from_a_file(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("metrics.py")
+    app.button(key="metrics_import").click().run()
+    assert [b.label for b in app.get("download_button")] == ["Example JSONL", "Example CSV"]
+
+
+def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    gone = [d.id for d in base.library.documents(base.recipe().index) if d.name == "pump.txt"]
+    base.library.delete_documents(gone)
+    lost = open_page("metrics.py").dataframe[0].value
+    assert lost.to_dict("records") == [
+        {"Question": "q2", "Document": "pump.txt", "Words": "when its bearing is dry"}
+    ]
+
+
+def _result(
+    key: str, ndcg: float, first: int | None, *, answerable: bool = True, ranked: bool = True
+) -> QuestionResult:
+    return QuestionResult(
+        question_id=key,
+        text=key,
+        tags=(),
+        answerable=answerable,
+        metrics={"ndcg@10": ndcg} if answerable else {},
+        ranking=(("p", 0.5, 0),) if ranked else (),
+        first_relevant=first,
+        found=0,
+        relevant=int(answerable),
+    )
+
+
+def test_the_worst_question_stands_first() -> None:
+    results = [
+        _result("good", 0.9, 1),
+        _result("deep", 0.0, 30),
+        _result("lost", 0.0, None),
+        _result("refused", 0.0, None, answerable=False, ranked=False),
+        _result("fooled", 0.0, None, answerable=False),
+    ]
+    assert [one.text for one in worst_first(results)] == [
+        "lost",
+        "fooled",
+        "deep",
+        "good",
+        "refused",
+    ]
+    assert score(results[3]) == 1.0
+
+
+def test_first_ranks_are_counted_in_bands() -> None:
+    firsts = [1, 1, 3, 5, 10, 21, None]
+    results = [_result("q", 0.5, first) for first in firsts]
+    results.append(_result("unanswerable", 0.0, None, answerable=False))
+    counts = rank_counts(results)
+    assert counts == {
+        "1": 2,
+        "2": 0,
+        "3": 1,
+        "4–5": 1,
+        "6–10": 1,
+        "11–20": 0,
+        "21+": 1,
+        "not found": 1,
+    }
+    assert rank_takeaway(counts).startswith("2 of 7 questions have a relevant passage at rank 1; 1")

@@ -1,0 +1,50 @@
+"""Pages say "probability" where the threshold is one, and what to do while there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from rag import KnowledgeBase
+from rag.evaluation.calibration import Calibration
+from rag.storage import calibrations
+from rag.storage.calibrations import CalibrationRow
+from tests.handbook import LEAVE, make, texts, visit
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def _learn(base: KnowledgeBase) -> None:
+    """A calibration by hand: a fit needs more labels than the handbook has."""
+    bm25 = {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
+    model = Calibration({"cosine": 20.0, "bm25": 0.0}, -3.0).to_dict() | {"bm25": bm25}
+    scores = dict.fromkeys(("brier", "base_brier", "log_loss", "base_log_loss", "base_rate"), 0.1)
+    quality = {"scores": scores, "bins": []}
+    with base._database.write() as connection:
+        row = CalibrationRow("q", 1, 30, model, quality, 0.6, datetime.now(UTC))
+        calibrations.replace(connection, base.id, base.recipe().index.hash, row)
+
+
+def test_the_inspector_speaks_of_probabilities(base: KnowledgeBase) -> None:
+    _learn(base)
+    app = visit("inspector.py", q=LEAVE, by="Probability")
+    assert "probability ≥ " in texts(app)
+    assert "similarity" not in texts(app)
+    assert r"probability 0\." in texts(app)
+
+
+def test_without_a_calibration_the_page_says_what_to_do(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, by="Probability")
+    assert not app.exception
+    assert "need a calibration" in texts(app)

@@ -1,0 +1,275 @@
+"""The Runs page: leaderboard, baseline, comparison, passages side by side, what is done to runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import unquote
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.interval_picture import interval_picture, scale
+from pages.components.palette import LIGHT
+from pages.components.runs_chart import figure, sorted_by_gain, takeaway
+from pages.components.runs_traces import card, moved_from, moved_to
+from pages.components.text import plain
+from rag import KnowledgeBase, Ranked, RunComparison, Workspace
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def base(labelled: Workspace) -> KnowledgeBase:
+    return labelled.base("notes")
+
+
+def _run(base: KnowledgeBase, **fields: object) -> str:
+    changes = {f"search.{name}": value for name, value in fields.items()}
+    return base.lab.evaluate("checks", base.recipe().with_fields(changes)).run.id
+
+
+@pytest.fixture
+def pair(base: KnowledgeBase) -> tuple[str, str]:
+    """A pinned run that finds everything, and one whose threshold lets nothing through."""
+    good, bad = _run(base, threshold=None), _run(base, threshold=1.0)
+    base.lab.set_note(good, "As shipped")
+    base.lab.pin_baseline(good)
+    return good, bad
+
+
+def _said(app: AppTest) -> str:
+    return "\n".join(each.value for each in [*app.main.markdown, *app.main.caption])
+
+
+def test_without_runs_it_leads_to_metrics(base: KnowledgeBase, open_page: OpenPage) -> None:
+    links = [link.value for link in open_page("runs.py").main.get("page_link")]
+    assert links == ["Evaluate a recipe"]
+
+
+def test_without_questions_it_says_so(filled: Workspace, open_page: OpenPage) -> None:
+    links = [link.value for link in open_page("runs.py").main.get("page_link")]
+    assert links == ["Get questions, then evaluate"]
+
+
+def test_the_baseline_stands_on_top_of_better_runs(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    base.lab.pin_baseline(bad)
+    table = open_page("runs.py").dataframe[0].value
+    assert list(table["Place"]) == ["baseline", "1"]
+    assert list(table["nDCG@10"]) == [base.lab.run(run).metrics["ndcg@10"] for run in (bad, good)]
+    assert list(table["Note"].fillna("")) == ["", "As shipped"]
+    assert list(table["Recipe changes"][1]) == ["threshold 1.0 → off"]
+
+
+def test_another_metric_ranks_by_that_metric(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    app = open_page("runs.py", metric="Recall@5")
+    values = [base.lab.run(run).metrics["recall@5"] for run in pair]
+    assert list(app.dataframe[0].value["Recall@5"]) == values
+
+
+def test_runs_on_other_documents_say_so(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    gone = [d.id for d in base.library.documents(base.recipe().index) if d.name == "travel.txt"]
+    base.library.delete_documents(gone)
+    _run(base, threshold=None)
+    app = open_page("runs.py")
+    assert "other data" in list(app.dataframe[0].value["Place"])
+    assert "1 run was measured on other documents or labels" in _said(app)
+
+
+def test_a_run_is_pinned_and_unpinned(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    _, bad = pair
+    app = open_page("runs.py", runs=bad)
+    app.button(key="runs_pin").click().run()
+    baseline = base.lab.baseline("checks")
+    assert baseline
+    assert baseline.id == bad
+    assert app.button(key="runs_pin").label == "Unpin"
+    app.button(key="runs_pin").click().run()
+    assert base.lab.baseline("checks") is None
+
+
+def test_a_note_and_tags_are_edited(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    _, bad = pair
+    app = open_page("runs.py", runs=bad)
+    app.button(key="runs_note").click().run()
+    app.text_area[0].set_value("Too strict")
+    app.get_by_key("runs_note_tags").set_value(["strict"])
+    next(b for b in app.button if b.label == "Save" and b.form_id == "runs_annotate").click().run()
+    kept = base.lab.run(bad)
+    assert (kept.note, kept.tags) == ("Too strict", ("strict",))
+
+
+def test_using_a_recipe_makes_it_the_working_one(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    _, bad = pair
+    app = open_page("runs.py", runs=bad)
+    app.button(key=f"runs_use_{bad}").click().run()
+    assert "search\\.threshold: auto → **1\\.0**" in "".join(m.value for m in app.sidebar.markdown)
+    assert base.recipe().search.threshold == "auto"
+
+
+def test_two_runs_are_compared_in_a_sentence_to_quote(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    app = open_page("runs.py", runs=f"{good},{bad}")
+    (found,) = base.lab.compare([bad], good)
+    figures = found.figures
+    assert (figures.won, figures.lost + figures.tied) == (0, 3)
+    said = _said(app)
+    assert plain(figures.sentence[1:]) in said
+    assert f"worse on {figures.lost}, the same on {figures.tied}" in said
+    assert "threshold off → 1\\.0** against **As shipped" in said
+    assert list(app.dataframe[1].value["Question"]) == [row.text for row in found.regressions]
+
+
+def test_the_reference_is_chosen(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    app = open_page("runs.py", runs=f"{good},{bad}", against=bad, outcome="Won")
+    (found,) = base.lab.compare([good], bad)
+    assert found.figures.won > 0
+    assert f"Better on {found.figures.won} question" in _said(app)
+    won = [row.text for row in found.rows if row.outcome == "won"]
+    assert list(app.dataframe[1].value["Question"]) == won
+
+
+def test_a_run_is_not_compared_with_itself(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    app = open_page("runs.py", runs=bad, against=bad)
+    assert app.selectbox(key="runs_against").value == good
+    assert "Tick another run to compare the two." in _said(open_page("runs.py", runs=good))
+
+
+def test_without_a_baseline_the_older_run_is_the_reference(
+    base: KnowledgeBase, open_page: OpenPage
+) -> None:
+    first, second = _run(base, threshold=None), _run(base, threshold=1.0)
+    app = open_page("runs.py", runs=f"{first},{second}")
+    assert app.selectbox(key="runs_against").value == first
+
+
+def test_held_out_questions_can_be_reported_alone(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    app = open_page("runs.py", runs=f"{good},{bad}", on="Held-out only")
+    ids = base.lab.split("checks").held_out
+    (found,) = base.lab.compare([bad], good, held_out=ids)
+    assert found.figures.kind == "held-out"
+    assert plain(found.figures.sentence[1:]) in _said(app)
+
+
+def test_three_runs_have_a_table_with_corrected_p(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    words = _run(base, threshold=None, mode="lexical")
+    app = open_page("runs.py", runs=f"{good},{bad},{words}")
+    table = app.dataframe[1].value
+    order = [row.run.id for row in base.lab.leaderboard("checks") if row.run.id != good]
+    found = base.lab.compare(order, good)
+    assert list(table["p"]) == [each.figures.p for each in found]
+    assert list(table["p alone"]) == [each.figures.raw_p for each in found]
+    assert list(table["Lost"]) == [each.figures.lost for each in found]
+
+
+def test_a_question_in_the_address_shows_both_rankings(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    app = open_page("runs.py", runs=bad, question="q3")
+    sides = base.lab.side_by_side(bad, good, "q3")
+    said = _said(app)
+    assert "#### What may a hotel cost\\?" in said
+    assert "**1** · travel\\.txt" in said
+    assert said.count(":orange-badge[gone]") == len(sides.before) - len(sides.after)
+    assert [each.value for each in app.info] == ([] if sides.after else ["Nothing came back."])
+
+
+def test_deleting_asks_and_names_the_baseline(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, bad = pair
+    app = open_page("runs.py", runs=f"{good},{bad}")
+    app.button(key="runs_delete").click().run()
+    assert {run.id for run in base.lab.runs()} == {good, bad}
+    assert "The baseline is among them" in app.warning[0].value
+    app.button(key="runs_delete_really").click().run()
+    assert base.lab.runs() == []
+
+
+def test_a_run_that_cannot_be_repeated_has_no_bundle(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    bundle = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
+    assert list(bundle) == ["Report (HTML)", "Recipe (JSON)", "Experiment (ZIP)"]
+    assert not bundle["Experiment (ZIP)"].disabled
+    base.lab.edits.add_question("checks", "And what about this?")
+    changed = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
+    assert changed["Experiment (ZIP)"].disabled
+    assert not changed["Report (HTML)"].disabled
+
+
+@pytest.fixture
+def found(base: KnowledgeBase, pair: tuple[str, str]) -> RunComparison:
+    return base.lab.compare([pair[1]], pair[0])[0]
+
+
+def test_bars_go_from_gain_to_loss(found: RunComparison) -> None:
+    rows = sorted_by_gain(found.rows)
+    assert [row.difference for row in rows] == sorted(
+        (row.difference for row in found.rows), reverse=True
+    )
+    chart = figure(found, LIGHT)
+    assert sum(len(each.y) for each in chart.data) == len(found.rows)
+    assert chart.data[0].marker.color == LIGHT.lexical
+    assert takeaway(found).startswith("Better on 0 questions")
+
+
+def test_moves_are_marked() -> None:
+    up, down, new, same = (Ranked(3, 0.5, 0, "a.md", None, other) for other in (5, 1, None, 3))
+    assert [moved_to(each) for each in (up, down, new, same)] == [
+        ":green[▲ 2]",
+        ":orange[▼ 2]",
+        ":blue-badge[new]",
+        "",
+    ]
+    assert [moved_from(each) for each in (up, down, new, same)] == [
+        ":gray[→ 5]",
+        ":gray[→ 1]",
+        ":orange-badge[gone]",
+        "",
+    ]
+
+
+def test_a_card_of_a_gone_document_says_so() -> None:
+    said = card(Ranked(1, 0.5, 2, "", None, None), is_after=True)
+    assert (
+        said == "**1** · :gray[a document that is gone] :blue-badge[new] :green-badge[relevant 2]"
+    )
+
+
+def test_intervals_share_one_scale(base: KnowledgeBase, pair: tuple[str, str]) -> None:
+    rows = base.lab.leaderboard("checks")
+    low, high = scale([row.interval for row in rows])
+    intervals = [row.interval for row in rows if row.interval]
+    assert (low, high) == (min(i.low for i in intervals), max(i.high for i in intervals))
+    picture = interval_picture(rows[0], (low, high), rows[0].value, LIGHT)
+    assert picture
+    assert unquote(picture).startswith("data:image/svg+xml;utf8,<svg")
+    assert LIGHT.threshold in unquote(picture)

@@ -1,0 +1,75 @@
+"""The Settings page: providers, places, deleting a knowledge base; never a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.places import shown_database
+from rag import Workspace
+
+OpenPage = Callable[..., AppTest]
+
+
+def _words(app: AppTest) -> str:
+    kinds = ("markdown", "caption", "success", "error")
+    return "\n".join(one.value for kind in kinds for one in app.get(kind))
+
+
+def test_a_key_is_found_but_never_shown(
+    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "very-secret-figures")
+    app = open_page("settings.py")
+    rows = {one.value.split("**")[1]: one.value for one in app.markdown if "badge" in one.value}
+    assert "key found" in rows["Mistral"]
+    assert "needs GROQ\\_API\\_KEY" in rows["Groq"]
+    assert app.button(key="settings_test_groq").disabled
+    assert not app.button(key="settings_test_mistral").disabled
+    assert "very-secret" not in _words(app).replace("\\", "")
+
+
+def test_a_provider_is_really_called(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("settings.py")
+    app.button(key="settings_test_fake").click().run()
+    assert app.success[0].value.startswith("fake embeds into 64 dimensions")
+
+
+def test_a_provider_that_does_not_answer_says_what_to_do(
+    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    app = open_page("settings.py")
+    app.button(key="settings_test_ollama").click().run()
+    message, _, hint = app.error[0].value.partition("  \n")
+    assert message.startswith("**")
+    assert hint
+
+
+def test_it_says_where_the_data_is(filled: Workspace, home: Path, open_page: OpenPage) -> None:
+    words = _words(open_page("settings.py")).replace("\\", "")
+    assert f"**{home}**" in words
+    assert f"**{home / 'touchstone.db'}**" in words
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite:////data/touchstone.db", "/data/touchstone.db"),
+        ("sqlite:///touchstone.db", "touchstone.db"),
+        ("postgresql+psycopg://me:secret@db:5433/touch", "postgresql on db:5433/touch"),
+        ("postgresql:///touch", "postgresql on this machine/touch"),
+    ],
+)
+def test_a_database_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert shown_database(url) == shown
+
+
+def test_deleting_a_base_asks_for_its_name(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("settings.py")
+    app.button(key="settings_delete").click().run()
+    assert app.button(key="settings_delete_really").disabled
+    assert [info.name for info in filled.bases()] == ["notes"]

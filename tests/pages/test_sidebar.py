@@ -1,0 +1,109 @@
+"""The sidebar: the knowledge base, jobs that run, the recipe chip."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components import jobs_view
+from rag import JobItem, JobRow, Workspace
+
+OpenPage = Callable[..., AppTest]
+
+
+def test_an_address_chooses_the_base(filled: Workspace, open_page: OpenPage) -> None:
+    filled.create("archive")
+    app = open_page("settings.py", kb="notes")
+    assert app.sidebar.selectbox(key="kb").value == "notes"
+    assert app.sidebar.selectbox(key="kb").options == ["archive", "notes"]
+
+
+def test_another_base_keeps_the_page(filled: Workspace, open_page: OpenPage) -> None:
+    filled.create("archive")
+    app = open_page("upload.py", kb="notes")
+    app.sidebar.selectbox(key="kb").select("archive").run()
+    assert app.title[0].value == "Documents"
+    assert app.sidebar.caption[0].value == "0 documents · 0 passages"
+
+
+def test_an_address_of_a_deleted_base_opens_another(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", kb="gone")
+    assert app.sidebar.selectbox(key="kb").value == "notes"
+    assert not app.error
+
+
+def test_the_chip_shows_what_changed(filled: Workspace, open_page: OpenPage) -> None:
+    saved = filled.base("notes").recipe()
+    app = open_page("upload.py", k="9", mode="Dense")
+    changes = next(one.value for one in app.sidebar.markdown if one.value.startswith("- "))
+    assert changes.splitlines() == [
+        "- search\\.mode: hybrid → **dense**",
+        "- search\\.top\\_k: 5 → **9**",
+    ]
+    assert json.loads(app.sidebar.code[0].value) == saved.with_fields(
+        {"search.top_k": 9, "search.mode": "dense"}
+    ).model_dump(mode="json")
+
+
+def test_the_chip_saves_and_resets(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", k="9")
+    app.sidebar.button(key="frame_recipe_save").click().run()
+    assert filled.base("notes").recipe().search.top_k == 9
+    assert app.sidebar.button(key="frame_recipe_save").disabled
+
+
+def test_a_running_job_is_shown_with_its_progress(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    filled.jobs.submit(base.id, "unheard-of", "Counting sheep", {})
+    app = open_page("settings.py")
+    shown = [bar.text for bar in app.sidebar.get("progress")]
+    assert shown in ([], ["**Counting sheep**"])  # the worker may have ended it already
+
+
+def _job(status: str, done: int, message: str) -> JobRow:
+    return JobRow(
+        id=1,
+        base_id=1,
+        base="notes",
+        kind="ingest",
+        title="Reading 3 files",
+        payload={},
+        status=status,
+        done=done,
+        total=3000,
+        message=message,
+        cancel=False,
+        created=datetime.now(UTC),
+        finished=None,
+    )
+
+
+def _item(position: int, status: str, chunks: int = 0, reason: str = "") -> JobItem:
+    return JobItem(1, position, f"{position}.pdf", {}, status, reason, "", chunks)
+
+
+def test_every_file_has_its_stage() -> None:
+    items = [_item(0, "added", 12), _item(1, "waiting"), _item(2, "waiting")]
+    job = _job("running", 1400, "1.pdf: embedding 20 of 80")
+    rows = jobs_view.file_rows(job, items)
+    assert [(row["Stage"], row["Passages"]) for row in rows] == [
+        ("done", 12),
+        ("embedding 20 of 80", None),
+        ("waiting", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("done", "3 files: 1 added, 1 unchanged, 1 failed (12 passages)."),
+        ("cancelled", "Stopped. 3 files: 1 added, 1 unchanged, 1 failed (12 passages)."),
+    ],
+)
+def test_an_upload_is_summed_up(status: str, said: str) -> None:
+    items = [_item(0, "added", 12), _item(1, "unchanged"), _item(2, "failed", reason="damaged")]
+    assert jobs_view.summary(_job(status, 3000, ""), items) == said

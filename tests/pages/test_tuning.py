@@ -1,0 +1,231 @@
+"""The Tuning page: figures that follow the sliders, curves, the best recipe, the threshold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.tuning_front import Point, best_of
+from pages.components.tuning_search import read_values
+from pages.components.tuning_words import (
+    depth_takeaway,
+    front_takeaway,
+    heat_takeaway,
+    peak_takeaway,
+    threshold_takeaway,
+)
+from rag import Comparison, Interval, Recipe, Workspace
+from tests.pages.conftest import DOCUMENTS, fill
+
+OpenPage = Callable[..., AppTest]
+NAMES = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
+LABELS = ("nDCG@10", "MRR@10", "Recall@10", "Precision@5", "Refusals")
+
+
+def _cards(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def _evaluated(workspace: Workspace, recipe: Recipe) -> dict[str, str]:
+    metrics = workspace.base("notes").lab.evaluate("checks", recipe).run.metrics
+    shown = [f"{metrics[name]:.3f}" for name in NAMES[:-1]]
+    return dict(zip(LABELS, [*shown, f"{metrics[NAMES[-1]]:.0%}"], strict=True))
+
+
+def _said(app: AppTest, words: str) -> str:
+    return next(one.value for one in [*app.caption, *app.markdown] if words in one.value)
+
+
+def test_the_cards_are_those_of_an_evaluation(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py")
+    assert _cards(app) == _evaluated(labelled, labelled.base("notes").recipe())
+    assert "This is the saved recipe" in _said(app, "saved recipe")
+    assert [metric.delta for metric in app.metric] == [""] * 5
+
+
+def test_a_slider_changes_the_figures_and_shows_the_change(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    saved = labelled.base("notes").recipe()
+    app = open_page("tuning.py")
+    app.slider(key="threshold").set_value(1.0).run()
+    app.segmented_control(key="cut").set_value("Set").run()
+    strict = saved.with_fields({"search.threshold": 1.0})
+    assert _cards(app) == _evaluated(labelled, strict)
+    before = float(_evaluated(labelled, saved)["nDCG@10"])
+    assert app.metric[0].delta == f"{-before:+.3f}"
+    assert app.metric[4].value == "100%"
+    assert "similarity ≥ 1.00: answers 0%, rightly refuses 100%" in _said(app, "similarity ≥")
+
+
+def test_the_url_says_what_is_shown(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py", curve="Weight", w="0.3", measured="Tuning half")
+    recipe = labelled.base("notes").recipe().with_fields({"search.dense_weight": 0.3})
+    tuner = labelled.base("notes").lab.tuner("checks")
+    means = tuner.figures([recipe], ["ndcg@10"], "tuning").means("ndcg@10")
+    assert means is not None
+    assert _cards(app)["nDCG@10"] == f"{means[0]:.3f}"
+    assert "weight" in _said(app, "nDCG@10 ")
+
+
+@pytest.mark.parametrize(
+    ("curve", "words"),
+    [
+        ("Threshold", "Refusing 100% of what the documents do not answer takes"),
+        ("Weight", "nDCG@10"),
+        ("Top-k", "The first 5 hold"),
+        ("Map", "Score: nDCG@10 of a question"),
+        ("Cost", "Click a point to try its recipe."),
+    ],
+)
+def test_every_curve_has_a_sentence(
+    labelled: Workspace, open_page: OpenPage, curve: str, words: str
+) -> None:
+    app = open_page("tuning.py", curve=curve)
+    assert _said(app, words)
+    assert not app.error
+
+
+def test_the_weight_counts_in_hybrid_mode_only(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py", curve="Weight", mode="Dense")
+    assert app.info[0].value == "The weight counts in hybrid mode only."
+
+
+def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("tuning.py", threshold="0.9", cut="Set")
+    app.button(key="tuning_search").click().run()
+    split = labelled.base("notes").lab.split("checks")
+    assert f"{len(split.held_out)} held out" in _said(app, "held out")
+    verdict = next(
+        one.value
+        for one in app.markdown
+        if "Best of 504" in one.value or "None of 504" in one.value
+    )
+    assert "tuning questions" in verdict
+    assert not any(button.key == "tuning_save" for button in app.button)
+
+
+def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
+    app = open_page("tuning.py", cut="Off")
+    app.button(key="tuning_search").click().run()
+    found = json.dumps(app.session_state["tuning_best"][1].recipe.model_dump(mode="json"))
+    app.button(key="tuning_apply").click().run()
+    best = Recipe.parse(json.loads(found))
+    assert best.search.threshold is None
+    assert _cards(app) == _evaluated(labelled, best)
+
+
+def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py", threshold="0.2", cut="Set")
+    base = labelled.base("notes")
+    recipe = base.recipe().with_fields({"search.threshold": 0.2})
+    promise = base.lab.floors("checks", recipe).at(0.2).sentence
+    said = _said(app, "Now, 0.20").replace("\\", "")
+    assert said == f"**Now, 0.20:** {promise}."
+
+
+def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py")
+    app.button(key="tuning_fit").click().run()
+    assert app.info[-1].value.startswith("Too few labels to learn probabilities from")
+    assert labelled.base("notes").lab.calibration(labelled.base("notes").recipe().index) is None
+
+
+def test_without_questions_there_is_a_way(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py")
+    assert [link.value for link in app.get("page_link")] == ["Get questions"]
+
+
+def test_new_labels_and_documents_are_seen(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py")
+    before = _cards(app)
+    base = labelled.base("notes")
+    extra = {f"hotel {n}.txt": "What may a hotel cost? Nobody knows." for n in range(12)}
+    assert labelled.jobs.run(fill(base, {**DOCUMENTS, **extra})).status == "done"
+    app.run()
+    assert _cards(app) == _evaluated(labelled, base.recipe()) != before
+
+
+def test_values_of_the_grid_are_read_as_people_write_them() -> None:
+    assert read_values("0.4, 0.6,1") == [0.4, 0.6, 1]
+    assert read_values(" weighted , rrf,") == ["weighted", "rrf"]
+    assert read_values("null, auto, true") == [None, "auto", True]
+
+
+def _comparison(difference: float, p: float, low: float) -> Comparison:
+    return Comparison(
+        metric="ndcg@10",
+        differences={"a": difference, "b": difference},
+        mean=0.5 + difference,
+        baseline=0.5,
+        interval=Interval(low, 2 * difference),
+        raw_p=p,
+        p=p,
+    )
+
+
+def test_a_peak_within_noise_says_so() -> None:
+    assert peak_takeaway("weight", 0.45, 0.6, _comparison(0.012, 0.3, -0.01)) == (
+        "nDCG@10 peaks at weight 0.45: +0.012; within noise of the present 0.60."
+    )
+    decided = peak_takeaway("weight", 0.45, 0.6, _comparison(0.05, 0.001, 0.02))
+    assert "more than noise against the present 0.60, on the questions it was picked on" in decided
+    assert peak_takeaway("weight", 0.6, 0.6, _comparison(0.0, 1.0, 0.0)) == (
+        "nDCG@10 is at its best where it is, at weight 0.60."
+    )
+
+
+def test_the_cost_of_refusing_is_told() -> None:
+    lines = {"Questions answered": [1.0, 0.8, 0.2], "Rightly refused": [0.0, 0.9, 1.0]}
+    assert threshold_takeaway([0.0, 0.4, 0.8], lines, 0.2) == (
+        "Refusing 90% of what the documents do not answer takes 0.40, which still answers 80% of "
+        "what they do; now it is 0.20."
+    )
+    answerable = {"Recall@5": [0.8, 0.795, 0.4], "Questions answered": [1.0, 1.0, 0.5]}
+    assert threshold_takeaway([0.0, 0.4, 0.8], answerable, None) == (
+        "Recall stays within a point of its best up to 0.40; now it is off."
+    )
+
+
+def test_more_depth_is_weighed_against_the_budget() -> None:
+    lines = {"Recall": [0.4, 0.6, 0.7, 0.8], "tokens": [100.0, 200.0, 300.0, 400.0]}
+    said = depth_takeaway((1, 2, 3, 4), lines, 2, 350)
+    assert said == (
+        "The first 2 hold 60% of what is relevant in 200 tokens; 4 would hold 80% in 400. "
+        "That is over the context budget."
+    )
+
+
+def test_the_map_is_read_at_its_brightest() -> None:
+    scores = [[0.1, 0.2], [0.3, 0.25]]
+    assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2) == (
+        "The brightest place is weight 1.00 and threshold 0.20: +0.100 against the present one, "
+        "marked."
+    )
+    assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.3).startswith("No place on the map")
+
+
+def test_the_front_has_what_no_other_beats() -> None:
+    points = [
+        Point(tokens, quality, {"top_k": 1, "threshold": None})
+        for tokens, quality in [(100, 0.5), (200, 0.4), (200, 0.6), (300, 0.6), (400, 0.7)]
+    ]
+    assert [(each.tokens, each.quality) for each in best_of(points)] == [
+        (100, 0.5),
+        (200, 0.6),
+        (400, 0.7),
+    ]
+    assert front_takeaway((400, 0.6), (200, 0.6), "top-1, no threshold") == (
+        "As good for 50% less context: top-1, no threshold (200 tokens instead of 400, nDCG@10 "
+        "0.600 instead of 0.600)."
+    )
+    assert front_takeaway((200, 0.6), (200, 0.6), "") == (
+        "Nothing here is as good as the present recipe and cheaper."
+    )

@@ -1,0 +1,38 @@
+"""Providers that point at a scripted server."""
+
+from rag import providers
+from rag.providers import Patience
+from rag.settings import Settings
+from rag.types import ChatModel, Delta, Embedder, Message
+from tests.servers import Script
+
+KEY = "sk-secret-0123456789"
+SWIFT = Patience(timeout=5, tries=3, first_wait=0.001)
+HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
+
+
+def settings(script: Script | None = None) -> Settings:
+    url = script.url if script else "http://127.0.0.1:9"
+    return Settings.from_env(
+        {
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "AZURE_OPENAI_API_KEY": KEY,
+            "AZURE_OPENAI_ENDPOINT": url,
+            "OLLAMA_HOST": url,
+        }
+    )
+
+
+def embedder(script: Script | None, name: str = "openai:m", patience: Patience = SWIFT) -> Embedder:
+    return providers.embedder(name, settings(script), patience)
+
+
+def chat(script: Script | None, provider: str = "openai", patience: Patience = SWIFT) -> ChatModel:
+    model = providers.chat_model(provider, "m", settings(script), patience)
+    assert model is not None
+    return model
+
+
+def say(model: ChatModel) -> list[Delta]:
+    return list(model.stream(HELLO, temperature=0.0, max_tokens=9))

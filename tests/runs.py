@@ -1,0 +1,49 @@
+"""A small evaluated knowledge base for tests of runs, reports and bundles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from rag import KnowledgeBase, Workspace
+from tests.workspaces import QUICK, add, workspace_at
+
+SET = "handbook questions"
+DOCUMENTS: Mapping[str, str] = {
+    "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June.\n\n"
+    "Everybody has 29 days of annual leave in a calendar year.\n\n"
+    "Sick leave is reported before ten in the morning by telephone.",
+    "pump.txt": "The Hollin pump makes a grinding noise when its bearing is dry.\n\n"
+    "Grease the bearing every 500 hours with lithium grease.",
+    "travel.txt": "Train journeys are second class.\n\nHotels may cost 140 euros a night.",
+}
+_ASKED = [
+    ("q1", "How long may unused leave be carried over?", "leave.md", "carried over until 30 June"),
+    ("q2", "Why is there a grinding noise?", "pump.txt", "when its bearing is dry"),
+    ("q3", "What may a hotel cost?", "travel.txt", "Hotels may cost 140 euros a night."),
+    ("q4", "Which class do we ride in?", "travel.txt", "Train journeys are second class."),
+]
+QUESTIONS = "\n".join(
+    [
+        json.dumps({"id": key, "text": text, "evidence": [{"document": name, "quote": quote}]})
+        for key, text, name, quote in _ASKED
+    ]
+    + [json.dumps({"id": "q5", "text": "Who won the cup in 1954?", "answerable": False})]
+)
+WORDS = QUICK.with_fields({"search.mode": "lexical"})
+VECTORS = QUICK.with_fields({"search.mode": "dense"})
+
+
+def handbook(home: Path, name: str = "handbook") -> tuple[Workspace, KnowledgeBase]:
+    """A base with documents and a question set, not evaluated yet."""
+    workspace = workspace_at(home)
+    base = workspace.create(name, WORDS)
+    add(workspace, base, DOCUMENTS)
+    base.lab.import_questions(SET, "questions.jsonl", QUESTIONS)
+    return workspace, base
+
+
+def without_spans(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Metrics of rankings alone, without those of retrieved text."""
+    return {name: value for name, value in metrics.items() if not name.startswith("span_")}

@@ -1,0 +1,157 @@
+"""Small files of every format, made in memory, and what must be true of all that is read."""
+
+import io
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import docx
+import openpyxl
+import pptx
+from pptx.util import Inches
+from pypdf import PdfReader, PdfWriter
+from reportlab.pdfgen.canvas import Canvas
+
+from rag.readers.characters import normalise
+from rag.types import Document
+
+PROSE = (
+    "Retrieval finds passages. It compares the question with every passage of the collection and "
+    "returns the closest ones, together with a score that says how close they are. "
+)
+
+
+def pdf(*pages: str, outline: tuple[tuple[int, int, str], ...] = (), title: str = "") -> bytes:
+    """A page per text, a line per line. ``outline``: page number, level, title."""
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer)
+    canvas.setTitle(title)
+    for number, text in enumerate(pages, start=1):
+        for row, line in enumerate(text.split("\n")):
+            canvas.drawString(72, 780 - 14 * row, line)
+        for page, level, entry in outline:
+            if page == number:
+                canvas.bookmarkPage(f"{page}-{entry}")
+                canvas.addOutlineEntry(entry, f"{page}-{entry}", level - 1)
+        canvas.showPage()
+    canvas.save()
+    return buffer.getvalue()
+
+
+def drawn_pdf(*, empty: bool = False) -> bytes:
+    """A page with a drawing, or with nothing at all."""
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer)
+    if not empty:
+        canvas.rect(100, 100, 200, 200, fill=1)
+    canvas.showPage()
+    canvas.save()
+    return buffer.getvalue()
+
+
+def encrypted_pdf(text: str, user: str, owner: str, algorithm: str) -> bytes:
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(pdf(text))))
+    writer.encrypt(user, owner, algorithm=algorithm)
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
+
+
+def html(body: str, head: str = "") -> bytes:
+    return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>".encode()
+
+
+def word() -> bytes:
+    document = docx.Document()
+    document.core_properties.title = "Handbook"
+    document.core_properties.author = "Ada"
+    document.add_paragraph("Preface.")
+    document.add_heading("Travel", 1)
+    document.add_paragraph("Book early.")
+    table = document.add_table(rows=3, cols=2)
+    for row, cells in enumerate((("City", "Limit"), ("Rome", "120"), ("Oslo", "180"))):
+        for column, text in enumerate(cells):
+            table.cell(row, column).text = text
+    document.add_heading("By train", 2)
+    document.add_paragraph("Second class.", style="List Bullet")
+    return _saved(document)
+
+
+def slides() -> bytes:
+    deck = pptx.Presentation()
+    first = deck.slides.add_slide(deck.slide_layouts[1])
+    first.shapes.title.text = "Results"
+    first.placeholders[1].text = "Sales grew"
+    first.notes_slide.notes_text_frame.text = "mention Oslo"
+    second = deck.slides.add_slide(deck.slide_layouts[5])
+    second.shapes.title.text = "Numbers"
+    shape = second.shapes.add_table(3, 2, Inches(1), Inches(2), Inches(4), Inches(1))
+    for row, cells in enumerate((("Year", "Growth"), ("2024", "5%"), ("2025", "7%"))):
+        for column, text in enumerate(cells):
+            shape.table.cell(row, column).text = text
+    return _saved(deck)
+
+
+def workbook(**sheets: list[list[object]]) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    return _saved(book)
+
+
+def zip_bomb(member: str, size: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(member, b"\0" * size)
+    return buffer.getvalue()
+
+
+def _saved(thing: Any) -> bytes:
+    buffer = io.BytesIO()
+    thing.save(buffer)
+    return buffer.getvalue()
+
+
+PEOPLE = [["Name", "Note"], ["Ada", "first"], ["Bob", "second"]]
+MARKDOWN = f"# Top\n\n{PROSE}\n\nSecond\n------\n\n{PROSE}\n".encode()
+OUTLINE = ((3, 1, "Later"), (1, 1, "Early"), (1, 2, "Absent"))
+
+SAMPLES: dict[str, Callable[[], bytes]] = {
+    "pdf": lambda: pdf("Early\nwords", "", "Later\nmore\r\nwords", outline=OUTLINE),
+    "txt": lambda: "\ufeffplain\r\ntext\0 cafe\u0301".encode(),
+    "md": lambda: MARKDOWN,
+    "html": lambda: html(f"<h1>Top</h1><p>{PROSE * 3}</p><h2>Sub</h2><p>{PROSE * 3}</p>"),
+    "docx": word,
+    "pptx": slides,
+    "xlsx": lambda: workbook(People=PEOPLE, Empty=[], More=PEOPLE),
+    "csv": lambda: b"Name,Note\r\nAda,first\r\n",
+    "tsv": lambda: b"Name\tNote\nAda\tfirst\n",
+    "json": lambda: b'[{"title": "One", "text": "a"}, {"title": "Two", "text": "b"}]',
+    "jsonl": lambda: b'{"title": "One", "text": "a"}\n{"title": "Two", "text": "b"}\n',
+}
+ALIKE = {
+    **dict.fromkeys(("text", "log"), "txt"),
+    **dict.fromkeys(("htm", "xhtml"), "html"),
+    "markdown": "md",
+    "xlsm": "xlsx",
+    "tab": "tsv",
+    "ndjson": "jsonl",
+}
+
+
+def assert_sound(document: Document) -> None:
+    """Pages inside the text, sorted, apart; headings inside and sorted; text normalised."""
+    bounds = [offset for page in document.pages for offset in (page.start, page.end)]
+    assert bounds == sorted(bounds)
+    assert all(0 <= offset <= len(document.text) for offset in bounds)
+    assert all(page.start < page.end for page in document.pages)
+    numbers = [page.number for page in document.pages]
+    assert numbers == sorted(set(numbers))
+    starts = [heading.start for heading in document.headings]
+    assert starts == sorted(starts)
+    assert all(0 <= start < len(document.text) for start in starts)
+    assert all(heading.level >= 1 and heading.title for heading in document.headings)
+    assert normalise(document.text) == document.text

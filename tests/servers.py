@@ -1,0 +1,116 @@
+"""A local HTTP server that answers what a test tells it to, and keeps what it was asked."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer. ``cut`` promises more bytes than it sends, then closes the connection."""
+
+    status: int = 200
+    body: str = "{}"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    delay: float = 0.0
+    cut: bool = False
+
+
+@dataclass
+class Script:
+    """Replies in order (the last one again and again), and the requests that came."""
+
+    url: str
+    replies: list[Reply]
+    paths: list[str] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+
+    def next(self) -> Reply:
+        return self.replies[min(len(self.requests), len(self.replies)) - 1]
+
+
+@contextmanager
+def scripted(*replies: Reply) -> Iterator[Script]:
+    script = Script("", list(replies))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            script.paths.append(self.path)
+            script.headers.append({name.lower(): value for name, value in self.headers.items()})
+            script.requests.append(json.loads(body))
+            self._send(script.next())
+
+        def _send(self, reply: Reply) -> None:
+            time.sleep(reply.delay)
+            body = reply.body.encode()
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.content_type)
+            self.send_header("Content-Length", str(len(body) + (1000 if reply.cut else 0)))
+            self.send_header("Connection", "close")
+            for name, value in reply.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        script.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield script
+        server.shutdown()
+
+
+def openai_vectors(*vectors: Sequence[float], order: Sequence[int] | None = None) -> Reply:
+    """An embeddings answer; ``order`` is the order in which the vectors are sent."""
+    items = [
+        {"object": "embedding", "index": index, "embedding": vectors[index]}
+        for index in (range(len(vectors)) if order is None else order)
+    ]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return Reply(body=json.dumps({"object": "list", "data": items, "model": "m", "usage": usage}))
+
+
+def openai_error(status: int, message: str, **headers: str) -> Reply:
+    return Reply(status, json.dumps({"error": {"message": message, "type": "t"}}), headers)
+
+
+def openai_stream(*pieces: str, usage: tuple[int, int] | None = (7, 3), **more: Any) -> Reply:
+    """A streamed chat answer that ends properly unless ``more`` says ``finish=False``."""
+    finish = more.pop("finish", True)
+    events = [_chunk([{"index": 0, "delta": {"content": piece}}]) for piece in pieces]
+    if finish:
+        events.append(_chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}]))
+    if finish and usage:
+        prompt, completion = usage
+        total = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": 10}
+        events.append(_chunk([], usage=total))
+    body = "".join(f"data: {event}\n\n" for event in events) + ("data: [DONE]\n\n" * finish)
+    return Reply(body=body, content_type="text/event-stream", **more)
+
+
+def _chunk(choices: list[dict[str, Any]], **more: Any) -> str:
+    head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return json.dumps(head | {"choices": choices} | more)
+
+
+def ollama_stream(*pieces: str, done: bool = True, **more: Any) -> Reply:
+    parts = [
+        {"message": {"role": "assistant", "content": piece}, "done": False} for piece in pieces
+    ]
+    last = {"role": "assistant", "content": ""}
+    end = {"message": last, "done": True, "prompt_eval_count": 7, "eval_count": 3}
+    lines = [*parts, end] if done else parts
+    body = "".join(json.dumps({"model": "m"} | line) + "\n" for line in lines)
+    return Reply(body=body, content_type="application/x-ndjson", **more)

@@ -1,0 +1,90 @@
+"""A quote is found however its white space was set, where it was before, and nearly unchanged."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.evaluation.anchoring import Haystack
+
+RULE = "Up to eight days of unused leave may be carried over into the following year."
+
+
+def _found(quote: str, text: str, near: float = 0.0) -> str | None:
+    span = Haystack(text).find(quote, near)
+    return text[slice(*span)] if span else None
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        ("8 days", "In 8 days.", "8 days"),
+        ("8 days", "In 18 days, or 8 days.", "8 days"),  # not the end of "18 days" first
+        ("unused leave", "of unused\n  leave in", "unused\n  leave"),
+        ("workplace safety", "the work place\nsafety rules", "work place\nsafety"),
+        ("休暇は繰り越せます", "有給休暇は\n繰り越せます。", "休暇は\n繰り越せます"),
+        ("a b", "cab bat", None),
+        ("", "anything", None),
+        (" \n", "anything", None),
+        ("leave", "", None),
+        ("sick leave", "annual leave", None),
+    ],
+)
+def test_white_space_aside(quote: str, text: str, found: str | None) -> None:
+    assert _found(quote, text) == found
+
+
+def test_the_whole_word_is_preferred_to_the_inside_of_one() -> None:
+    assert Haystack("In 18 days, or 8 days.").find("8 days") == (15, 21)
+    assert Haystack("In 18 days.").find("8 days") == (4, 10)
+
+
+@pytest.mark.parametrize(("near", "start"), [(0.0, 0), (0.45, 14), (0.6, 14), (1.0, 28)])
+def test_of_several_occurrences_the_nearest_is_taken(near: float, start: int) -> None:
+    text = "Yes.          Yes.          Yes."
+    assert Haystack(text).find("Yes.", near) == (start, start + 4)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        RULE.replace("eight", "five"),
+        RULE.replace("carried over", "carried  over,\nonce,"),
+        RULE.replace("leave", "holiday"),
+        RULE.removesuffix("."),
+    ],
+)
+def test_an_edit_within_the_quote_does_not_lose_it(now: str) -> None:
+    text = f"# Leave\n\nThis is new. {now}\n\nIllness interrupts leave in the following year."
+    found = _found(RULE, text)
+    assert found is not None
+    assert found in now or now in found
+    assert len(found) > 0.9 * len(now)
+
+
+def test_other_words_are_not_taken_for_the_quote() -> None:
+    text = "Up to eight nights in a hotel may be booked in advance in the following year. " * 3
+    assert _found(RULE, text) is None
+    assert _found("eight days", "five days of leave") is None  # too short to be alike
+
+
+def test_a_document_that_is_the_quote_may_change_a_little_too() -> None:
+    assert _found(RULE, RULE.replace("eight", "five")) == RULE.replace("eight", "five")
+    assert _found(RULE, "Up to eight days of leave.") is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "start", "end", "place"),
+    [
+        ("Yes.", 14, 18, (14, 18)),  # where it was, though not the first
+        ("Yes.", 13, 17, (14, 18)),  # else by its words
+        ("", 14, 18, (14, 18)),  # without words, the offsets are trusted
+        ("", 5, 9, None),  # but not where there is nothing
+        ("", None, None, (0, None)),
+        ("No.", 14, 18, None),
+    ],
+)
+def test_offsets_hold_while_the_words_are_there(
+    quote: str, start: int | None, end: int | None, place: tuple[int, int | None] | None
+) -> None:
+    text = "Yes.          Yes.          Yes."
+    assert Haystack(text).locate(quote, start, end, near=0.4) == place

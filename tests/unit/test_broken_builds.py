@@ -1,0 +1,170 @@
+"""A build that cannot be made is refused before it exists, and never keeps documents out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import IndexRecipe, KnowledgeBase, Workspace
+from rag.errors import InvalidRecipe, NotFound, ProviderRejected, ProviderUnavailable
+from rag.jobs.build import build
+from rag.providers.hashing import HashingEmbedder
+from rag.services import Models
+from rag.storage import Database, builds
+from rag.types import Embedder, InputType, Vectors
+from tests.workspaces import QUICK, add, found, workspace_at
+
+LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
+TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
+IMPOSSIBLE = [
+    pytest.param("index.embedder", "openai", ProviderRejected, id="no key"),
+    pytest.param("index.embedder", "abacus", InvalidRecipe, id="unknown embedder"),
+    pytest.param("index.analyzer", "klingon", InvalidRecipe, id="unknown analyzer"),
+]
+impossible = pytest.mark.parametrize(("field", "value", "error"), IMPOSSIBLE)
+
+
+class Moody(HashingEmbedder):
+    """An embedder whose server is away until ``away`` is false."""
+
+    id = "moody"
+    away = True
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        if self.away:
+            raise ProviderUnavailable("The server is away.", "Start it.")
+        return np.ascontiguousarray(super().embed(texts, input_type)[:, ::-1])
+
+
+@pytest.fixture
+def moody(monkeypatch: pytest.MonkeyPatch) -> Moody:
+    real, embedder = Models.embedder, Moody()
+
+    def chosen(models: Models, name: str) -> Embedder:
+        return embedder if name.startswith("ollama") else real(models, name)
+
+    monkeypatch.setattr(Models, "embedder", chosen)
+    return embedder
+
+
+@pytest.fixture
+def workspace(home: Path, moody: Moody) -> Workspace:
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    made = workspace.create("handbook", QUICK)
+    add(workspace, made, {"leave.md": LEAVE})
+    return made
+
+
+def hashes(base: KnowledgeBase) -> list[str]:
+    return [row.hash for row in base.library.builds()]
+
+
+def register(home: Path, base: KnowledgeBase, recipe: IndexRecipe) -> None:
+    """What a build is that could be made once, and cannot any more."""
+    database = Database(f"sqlite:///{home}/touchstone.db")
+    with database.write() as connection:
+        builds.ensure(connection, base.id, recipe)
+    database.close()
+
+
+@impossible
+def test_an_impossible_build_is_refused_and_leaves_nothing(
+    workspace: Workspace, base: KnowledgeBase, field: str, value: str, error: type[Exception]
+) -> None:
+    recipe = QUICK.with_fields({field: value})
+    with pytest.raises(error):
+        base.library.build(recipe.index)
+    with pytest.raises(error):
+        base.library.prepare_build(recipe.index)
+    with pytest.raises(error):
+        base.search("carried over", recipe)
+    assert hashes(base) == [QUICK.index.hash]
+    assert add(workspace, base, {"travel.md": TRAVEL}) == ["added"]
+
+
+@impossible
+def test_a_job_that_was_queued_for_an_impossible_build_registers_nothing(
+    workspace: Workspace, base: KnowledgeBase, field: str, value: str, error: type[Exception]
+) -> None:
+    recipe = QUICK.with_fields({field: value}).index
+    payload = {"recipe": recipe.model_dump(mode="json")}
+    job = workspace.jobs.run(workspace.jobs.submit(base.id, build.__name__, "Building", payload))
+    assert job.status == "failed"
+    assert "Unexpected" not in job.message
+    assert hashes(base) == [QUICK.index.hash]
+
+
+@impossible
+def test_a_base_with_an_impossible_recipe_is_not_made(
+    workspace: Workspace, field: str, value: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        workspace.create("handbook", QUICK.with_fields({field: value}))
+    with pytest.raises(NotFound):
+        workspace.base("handbook")
+
+
+def test_looking_at_a_recipe_that_was_never_built_registers_no_build(base: KnowledgeBase) -> None:
+    page = QUICK.with_fields({"index.chunker": "page"})
+    assert base.search("carried over", page).hits == ()
+    assert hashes(base) == [QUICK.index.hash]
+
+
+def test_a_recipe_that_was_looked_at_is_found_once_it_is_built(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    page = QUICK.with_fields({"index.chunker": "page"})
+    assert found(base, "carried over", page) == []
+    workspace.jobs.run(base.library.build(page.index))
+    assert "carried over" in found(base, "carried over", page)[0]
+
+
+def test_a_build_whose_server_is_away_is_not_registered(
+    workspace: Workspace, base: KnowledgeBase, moody: Moody
+) -> None:
+    recipe = QUICK.with_fields({"index.embedder": "ollama:m"}).index
+    job = workspace.jobs.run(base.library.build(recipe))
+    assert (job.status, job.message) == ("failed", "The server is away. Start it.")
+    assert hashes(base) == [QUICK.index.hash]
+
+
+def test_a_build_that_broke_later_lacks_documents_until_it_is_built_again(
+    workspace: Workspace, base: KnowledgeBase, moody: Moody
+) -> None:
+    recipe = QUICK.with_fields({"index.embedder": "ollama:m"})
+    moody.away = False
+    workspace.jobs.run(base.library.build(recipe.index))
+    moody.away = True
+    assert add(workspace, base, {"travel.md": TRAVEL}) == ["added"]
+    job = workspace.jobs.recent(base.id)[0]
+    [item] = workspace.jobs.items(job.id)
+    assert job.status == "done"
+    assert item.reason == "not in the build with ollama:m: The server is away."
+    assert "second class" in found(base, "second class trains")[0]
+    assert (base.library.missing(QUICK.index), base.library.missing(recipe.index)) == (0, 1)
+    moody.away = False
+    workspace.jobs.run(base.library.build(recipe.index))
+    assert base.library.missing(recipe.index) == 0
+    assert "second class" in found(base, "second class trains", recipe)[0]
+
+
+@impossible
+def test_a_build_that_became_impossible_keeps_no_document_out(
+    workspace: Workspace,
+    base: KnowledgeBase,
+    home: Path,
+    field: str,
+    value: str,
+    error: type[Exception],
+) -> None:
+    register(home, base, QUICK.with_fields({field: value}).index)
+    assert add(workspace, base, {"travel.md": TRAVEL}) == ["added"]
+    assert workspace.jobs.recent(base.id)[0].status == "done"
+    assert "second class" in found(base, "second class trains")[0]

@@ -1,0 +1,261 @@
+"""Probabilities of relevance from labels to search, evaluation and sweep."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import InvalidFile, InvalidInput, KnowledgeBase, NotEnoughLabels, Recipe, Workspace
+from rag.__main__ import main
+from rag.limits import limit
+from tests.bundles import parts_of, written
+from tests.workspaces import QUICK, add, workspace_at
+
+SET = "parts"
+PROBABILITY = {"search.relevance": "probability"}
+_PARTS = [f"{first}{second}" for first in ("bel", "cor", "dra", "fen", "gul", "hym", "jas", "kov")
+          for second in ("ato", "ine", "umar", "ylla", "osk", "ervi", "ando", "iqu")]  # fmt: skip
+
+
+def _workspace(home: Path, questions: int = 60) -> tuple[Workspace, KnowledgeBase]:
+    """A part a passage; the questions name one, or one that no passage has."""
+    workspace = workspace_at(home)
+    base = workspace.create("parts", QUICK)
+    lines = [f"The {name} valve costs {number + 10} crowns." for number, name in enumerate(_PARTS)]
+    add(workspace, base, {"parts.txt": "\n\n".join(lines)})
+    rows: list[dict[str, object]] = [
+        {
+            "id": f"q{number}",
+            "text": f"What does the {name} valve cost?",
+            "evidence": [{"document": "parts.txt", "quote": lines[number]}],
+        }
+        for number, name in enumerate(_PARTS[:questions])
+    ]
+    rows += [
+        {"id": f"n{number}", "text": f"Who painted the {name}ix?", "answerable": False}
+        for number, name in enumerate(_PARTS[:10])
+    ]
+    base.lab.import_questions(SET, "parts.jsonl", "\n".join(map(json.dumps, rows)))
+    return workspace, base
+
+
+RECIPE = QUICK.with_fields({"index.chunk_size": 8, "search.candidates": 20})
+
+
+def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
+    workspace.jobs.run(base.library.build(recipe.index))
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    workspace, base = _workspace(tmp_path_factory.mktemp("home"))
+    _build(workspace, base, RECIPE)
+    base.lab.fit_calibration(SET, RECIPE)
+    return base
+
+
+def test_it_is_fitted_on_the_tuning_questions_and_kept(parts: KnowledgeBase) -> None:
+    fitted, floors = parts.lab.fit_calibration(SET, RECIPE)
+    stored = parts.lab.calibration(RECIPE.index)
+    assert stored is not None
+    assert replace(stored, created=fitted.created) == fitted
+    tuning = parts.lab.split(SET).tuning
+    assert fitted.questions == len(tuning)
+    assert (fitted.question_set, fitted.set_version) == (SET, parts.lab.question_set(SET).version)
+    assert len(floors.answerable) + len(floors.unanswerable) == len(tuning)
+    assert fitted.bm25 == {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
+    assert fitted.quality.useful
+    assert set(fitted.model.weights) == {"cosine", "bm25"}
+
+
+def test_another_build_has_none_and_says_what_to_do(parts: KnowledgeBase) -> None:
+    other = RECIPE.with_fields({"index.chunk_size": 9, **PROBABILITY})
+    assert parts.lab.calibration(other.index) is None
+    with pytest.raises(InvalidInput, match="need a calibration") as error:
+        parts.search("?", other)
+    assert "python -m rag calibrate" in error.value.hint
+
+
+def test_hits_carry_the_probability_and_the_threshold_is_compared_with_it(
+    parts: KnowledgeBase,
+) -> None:
+    model = parts.lab.calibration(RECIPE.index)
+    assert model is not None
+    recipe = RECIPE.with_fields({**PROBABILITY, "search.threshold": 0.5, "search.top_k": 20})
+    trace = parts.search("What does the fenato valve cost?", recipe)
+    weights = model.model.weights
+    dropped = [drop.hit for stage in trace.stages for drop in stage.dropped]
+    assert trace.hits
+    assert dropped
+    for hit in [*trace.hits, *dropped]:
+        logit = weights["cosine"] * hit.parts["dense"] + weights["bm25"] * np.log1p(
+            hit.parts["bm25"]
+        )
+        expected = 1 / (1 + np.exp(-(logit + model.model.intercept)))
+        assert hit.relevance == pytest.approx(expected)
+    assert min(hit.relevance for hit in trace.hits) >= 0.5 > max(hit.relevance for hit in dropped)
+    stage = trace.stage("threshold")
+    assert stage is not None
+    assert stage.note == "probability ≥ 0.5"
+    assert stage.dropped[0].reason.startswith("probability 0.")
+
+
+def test_a_passage_has_one_probability_in_every_mode(parts: KnowledgeBase) -> None:
+    found = {}
+    for mode in ("hybrid", "dense", "lexical"):
+        changes = {**PROBABILITY, "search.threshold": None, "search.mode": mode}
+        recipe = RECIPE.with_fields({**changes, "search.top_k": 40})
+        hits = parts.search("What does the fenato valve cost?", recipe).hits
+        found[mode] = {hit.chunk.id: hit.relevance for hit in hits}
+    for mode in ("dense", "lexical"):
+        shared = found[mode].keys() & found["hybrid"].keys()
+        assert shared
+        assert all(found[mode][each] == found["hybrid"][each] for each in shared)
+
+
+def test_auto_is_what_half_of_the_passages_deserve(parts: KnowledgeBase) -> None:
+    fitted, floors = parts.lab.fit_calibration(SET, RECIPE)
+    floor = floors.recommend(0.5).floor
+    assert floor is not None
+    auto = RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
+    assert parts.threshold(auto) == fitted.threshold == floor.threshold
+    lexical = auto.with_fields({"search.mode": "lexical"})
+    assert parts.threshold(lexical) == fitted.threshold
+    assert parts.threshold(auto.with_fields({"search.threshold": 0.25})) == 0.25
+    assert parts.threshold(auto.with_fields({"search.threshold": None})) is None
+
+
+def test_another_bm25_than_the_fitted_one_is_refused(parts: KnowledgeBase) -> None:
+    recipe = RECIPE.with_fields({**PROBABILITY, "search.b": 0.5})
+    with pytest.raises(InvalidInput, match=r"fitted with search.b=0.75"):
+        parts.search("?", recipe)
+    assert parts.threshold(recipe.with_fields({"search.relevance": "cosine"})) is None
+
+
+def test_a_sweep_gives_the_figures_of_evaluations(parts: KnowledgeBase) -> None:
+    sweeper = parts.lab.sweeper(SET)
+    grid = {
+        "search.relevance": ["cosine", "probability"],
+        "search.mode": ["hybrid", "dense", "lexical"],
+        "search.threshold": ["auto", None, 0.05, 0.3, 0.9],
+    }
+    found = parts.lab.sweep(SET, grid, RECIPE, [1, 5])
+    assert sweeper.verify(found, len(found.grid)) == []
+    refused = [found.metrics(number)["correct_refusal"] for number in range(len(found.grid))]
+    assert set(refused) == {0.0, 1.0}
+
+
+def test_a_sweep_of_probabilities_without_a_calibration_is_refused(parts: KnowledgeBase) -> None:
+    recipe = RECIPE.with_fields({"index.chunk_size": 24})
+    with pytest.raises(InvalidInput, match="need a calibration"):
+        parts.lab.sweep(SET, {"search.relevance": ["probability"]}, recipe, [1])
+
+
+def test_floors_of_probabilities_are_read_on_held_out_questions(parts: KnowledgeBase) -> None:
+    held_out = parts.lab.split(SET).held_out
+    floors = parts.lab.floors(SET, RECIPE.with_fields(PROBABILITY))
+    assert len(floors.answerable) + len(floors.unanswerable) == len(held_out)
+    every = parts.lab.floors(SET, RECIPE)
+    assert len(every.answerable) + len(every.unanswerable) == 70
+    best = floors.recommend(0.9).floor
+    assert best is not None
+    assert best.precision is not None
+    assert best.precision >= 0.9
+
+
+def test_too_few_labels_are_refused(home: Path) -> None:
+    workspace, base = _workspace(home, questions=12)
+    with pytest.raises(NotEnoughLabels):
+        base.lab.fit_calibration(SET, QUICK)
+    assert base.lab.calibration(QUICK.index) is None
+    workspace.close()
+
+
+def test_deleting_the_build_deletes_its_calibration(home: Path) -> None:
+    workspace, base = _workspace(home)
+    _build(workspace, base, RECIPE)
+    base.lab.fit_calibration(SET, RECIPE)
+    base.library.delete_build(RECIPE.index.hash)
+    _build(workspace, base, RECIPE)
+    assert base.lab.calibration(RECIPE.index) is None
+    workspace.close()
+
+
+def test_a_run_with_probabilities_is_repeated_from_its_bundle(home: Path) -> None:
+    workspace, base = _workspace(home)
+    _build(workspace, base, RECIPE)
+    fitted, _ = base.lab.fit_calibration(SET, RECIPE)
+    run = base.lab.evaluate(SET, RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"}))
+    assert run.run.environment["calibration"] == fitted.digest
+    workspace.bundle(run.run.id, home / "run.zip", with_documents=True)
+    found = workspace.import_bundle(home / "run.zip", "again")
+    assert found.exact, found.sentence
+    again = workspace.base("again").lab.calibration(RECIPE.index)
+    assert again is not None
+    assert again.digest == fitted.digest
+    base.lab.fit_calibration(SET, RECIPE.with_fields({"search.k1": 0.9}))
+    with pytest.raises(InvalidInput, match="The calibration changed since run"):
+        workspace.bundle(run.run.id, home / "late.zip")
+    workspace.close()
+
+
+def test_a_damaged_calibration_in_a_bundle_is_refused(home: Path) -> None:
+    workspace, base = _workspace(home)
+    _build(workspace, base, RECIPE)
+    base.lab.fit_calibration(SET, RECIPE)
+    run = base.lab.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1,))
+    workspace.bundle(run.run.id, home / "run.zip", with_documents=True)
+    parts = parts_of(home / "run.zip")
+    learned = json.loads(parts["calibration.json"])
+    learned["model"]["weights"]["cosine"] = -1.0
+    parts["calibration.json"] = json.dumps(learned).encode()
+    with pytest.raises(InvalidFile, match=r"calibration\.json of the bundle is damaged"):
+        workspace.import_bundle(written(home / "bad.zip", parts), "again")
+    assert [info.name for info in workspace.bases()] == ["parts"]
+    workspace.close()
+
+
+def test_the_command_says_what_the_threshold_does(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace, base = _workspace(home)
+    base.save_recipe(RECIPE)
+    workspace.close()
+    assert main(["calibrate", "parts", SET, "--json", "--precision", "0.8"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["questions"] == len(base.lab.split(SET).tuning)
+    assert told["precision"] == 0.8
+    assert told["tuning"]["precision"] >= 0.8
+    probability = RECIPE.with_fields(PROBABILITY)
+    floor = base.lab.floors(SET, probability).at(told["threshold"])
+    assert told["held_out"] == asdict(floor)
+    fitted = base.lab.calibration(RECIPE.index)
+    assert fitted is not None
+    assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
+    assert main(["calibrate", "parts", SET]) == 0
+    shown = capsys.readouterr().out
+    assert "precision 0.9" in shown
+    assert "the same threshold on the held-out questions: precision" in shown
+    assert "--set search.relevance=probability --set search.threshold=0." in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--precision", "90"], "--precision 90"), (["--set", "search.k1=0.5"], "")],
+)
+def test_the_command_checks_its_input(
+    home: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    workspace, _ = _workspace(home, questions=8)
+    workspace.close()
+    assert main(["calibrate", "parts", SET, *arguments]) == 2
+    assert (said or "Too few labels") in capsys.readouterr().err
+
+
+def test_cosines_need_no_calibration(parts: KnowledgeBase) -> None:
+    asked = limit(parts._services, parts.id, RECIPE.index, RECIPE.search)
+    assert (asked.threshold, asked.calibration) == (None, None)

@@ -1,0 +1,85 @@
+"""Citation marks: which are found, which are believed, what they quote."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.answering import mentions
+from rag.answering.citations import best_quote, check
+from tests.answers import hits
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("So it is [1].", [1]),
+        ("So it is [1][3].", [1, 3]),
+        ("So it is [1, 2; 4].", [1, 2, 4]),
+        ("So it is [1-3].", [1, 2, 3]),
+        ("So it is [1–2, 5].", [1, 2, 5]),
+        ("So it is [ 2 ].", [2]),
+        ("So it is[1].", [1]),
+        ("[3-1]", [3, 1]),
+        ("[1-900]", [1, 900]),
+        ("In [2024] and [a] and [] and [1.5] and [1 and 2]", []),
+        ("`x[1]` and ``y `[2]` `` and [3]", [3]),
+        ("```\nx[1]\n```\nand [2]", [2]),
+        ("```\nunclosed [1]", []),
+        ("[1](https://example.org) and ![2](a.png) and [3]", [3]),
+        ("text [3]\n\n[1]: https://example.org", [3]),
+        ("[1]: as the policy says", [1]),
+        ("[[1]]", [1]),
+        ("a ` lone tick [1]", [1]),
+        ("", []),
+    ],
+)
+def test_marks(text: str, numbers: list[int]) -> None:
+    assert [n for mention in mentions(text) for n in mention.numbers] == numbers
+
+
+def test_order_of_first_appearance_each_once_and_unsupported_apart() -> None:
+    citations, unsupported = check("A [2]. B [7][1]. C [2][0][7].", hits("one", "two", "three"))
+    assert [citation.n for citation in citations] == [2, 1]
+    assert [citation.hit.chunk.text for citation in citations] == ["two", "one"]
+    assert unsupported == (7, 0)
+
+
+PASSAGE = "Leave is earned monthly. Up to eight days may be carried over. They lapse on 30 June."
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("Eight days can be carried over [1].", "Up to eight days may be carried over."),
+        ("Eight days can be carried over. [1]", "Up to eight days may be carried over."),
+        ("Leave is earned each month [1].", "Leave is earned monthly."),
+        ("[1] says that leave is earned.", "Leave is earned monthly."),
+        ("Bananas are yellow [1].", ""),
+    ],
+)
+def test_the_quote_supports_the_citing_sentence(text: str, quote: str) -> None:
+    citations, _ = check(text, hits(PASSAGE))
+    assert citations[0].quote == quote
+
+
+@given(st.text(alphabet="[]0123456789,-–; `()a.\n", max_size=60), st.integers(0, 5))
+def test_every_number_is_either_cited_or_unsupported(text: str, count: int) -> None:
+    found = hits(*(f"passage {n}" for n in range(count)))
+    citations, unsupported = check(text, found)
+    said = dict.fromkeys(n for mention in mentions(text) for n in mention.numbers)
+    cited = [citation.n for citation in citations]
+    assert sorted([*cited, *unsupported]) == sorted(said)
+    assert cited == [n for n in said if 1 <= n <= count]
+    assert all(found[citation.n - 1] is citation.hit for citation in citations)
+
+
+@given(st.text(max_size=80))
+def test_marks_lie_where_they_say(text: str) -> None:
+    for mention in mentions(text):
+        assert text[mention.start] == "["
+        assert text[mention.end - 1] == "]"
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_quotes_are_the_words_of_the_passage(claim: str, passage: str) -> None:
+    assert best_quote(claim, passage) in passage

@@ -1,0 +1,204 @@
+"""The command line on bad input: what it says, how it ends, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import Workspace
+from rag.__main__ import main
+from rag.errors import InvalidFile
+from tests.workspaces import QUICK, add, workspace_at
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKE = ("--set", "index.embedder=fake")
+SECRET = "s3cret"
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
+    """Exit code, the JSON object if there is one, and standard error."""
+    code = main([*arguments, "--json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out) if told.out else None, told.err
+
+
+def _collection(folder: Path, corpus: str | None) -> Path:
+    (folder / "qrels").mkdir(parents=True)
+    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "When?"}\n')
+    (folder / "qrels" / "test.tsv").write_text("q1\td1\t1\n")
+    if corpus is not None:
+        (folder / "corpus.jsonl").write_text(corpus)
+    return folder
+
+
+FINE = '{"_id": "d1", "text": "Leave lapses."}\n'
+
+
+@pytest.mark.parametrize(
+    ("corpus", "why"),
+    [
+        (None, "corpus.jsonl does not exist"),
+        ("", "corpus.jsonl holds no document"),
+        ("[]\n", "corpus.jsonl, line 1: expected an object"),
+        (FINE + "oops\n", "corpus.jsonl, line 2: expected an object"),
+    ],
+)
+def test_a_collection_that_cannot_be_imported_leaves_nothing(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    corpus: str | None,
+    why: str,
+) -> None:
+    folder = _collection(tmp_path / "set", corpus)
+    code, told, said = _run(capsys, "import-beir", "typo", str(folder), *FAKE)
+    assert (code, told, workspace.bases()) == (2, None, [])
+    assert why in said
+
+
+def test_a_corpus_is_looked_at_before_its_job_is_queued(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    base = workspace.create("handbook", QUICK)
+    for name, corpus in (("none", None), ("empty", ""), ("bad", "[]")):
+        with pytest.raises(InvalidFile, match=r"corpus\.jsonl"):
+            base.library.import_beir(_collection(tmp_path / name, corpus), "test")
+    assert workspace.jobs.recent(base.id) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("import-beir", "typo", "/nope"),
+        ("ingest", "typo", "/nope"),
+        ("ingest", "typo", "{home}"),  # an empty folder
+        ("ingest", "typo", f"http://user:{SECRET}@host/"),
+        ("ingest", "typo", "ftp://host/file"),
+    ],
+)
+def test_a_mistyped_argument_leaves_no_knowledge_base(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+) -> None:
+    (tmp_path / "empty").mkdir()
+    named = [each.format(home=tmp_path / "empty") for each in arguments]
+    code, told, said = _run(capsys, *named, *FAKE)
+    assert (code, told, workspace.bases()) == (2, None, [])
+    assert said.startswith("Error: ")
+
+
+def test_a_knowledge_base_that_was_there_stays(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace.create("handbook", QUICK)
+    assert _run(capsys, "import-beir", "handbook", "/nope")[0] == 2
+    assert [info.name for info in workspace.bases()] == ["handbook"]
+
+
+def test_nothing_read_is_exit_code_two_and_leaves_nothing(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "void.md").write_text("")
+    code, told, said = _run(capsys, "ingest", "typo", str(tmp_path / "void.md"), *FAKE)
+    assert (code, workspace.bases()) == (2, [])
+    assert [(row["name"], row["status"]) for row in told["documents"]] == [("void.md", "failed")]
+    assert said.startswith("Error: No document could be read.\nHint: ")
+
+
+def test_a_folder_lists_what_nobody_reads_but_not_what_is_hidden(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "docs"
+    (folder / ".git").mkdir(parents=True)
+    for name in ("leave.md", "film.mov", "Makefile", ".hidden.md", ".git/config.md"):
+        (folder / name).write_text("Leave lapses.")
+    code, told, _ = _run(capsys, "ingest", "handbook", str(folder), *FAKE)
+    rows = {row["name"]: (row["status"], row["reason"]) for row in told["documents"]}
+    assert code == 0
+    assert rows == {
+        "leave.md": ("added", ""),
+        "film.mov": ("failed", "Files of type .mov are not read here."),
+        "Makefile": ("failed", "Files without an extension are not read here."),
+    }
+    code, told, _ = _run(capsys, "ingest", "handbook", str(folder / "leave.md"))
+    assert (code, told["documents"][0]["status"]) == (0, "unchanged")
+
+
+def test_credentials_in_an_address_are_neither_kept_nor_shown(
+    workspace: Workspace, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = workspace.create("handbook", QUICK)
+    (tmp_path / "leave.md").write_text("Leave lapses.")
+    given = (str(tmp_path / "leave.md"), f"HTTPS://user:{SECRET}@127.0.0.1:9/")
+    code, told, said = _run(capsys, "ingest", "handbook", *given)
+    assert (code, told) == (2, None)
+    assert "user name or password" in said
+    assert "Hint: " in said
+    assert SECRET not in said
+    assert workspace.jobs.recent(base.id) == []
+    workspace.close()
+    kept = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
+
+
+def test_a_scheme_may_be_upper_case(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told, _ = _run(capsys, "ingest", "pages", "HTTP://127.0.0.1:9/page", *FAKE)
+    (row,) = told["documents"]
+    assert (code, row["status"]) == (2, "failed")
+    assert "inside this computer" in row["reason"]
+
+
+def test_an_answer_that_failed_says_why_and_what_to_do(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    add(workspace, workspace.create("handbook", QUICK), {"leave.md": "Leave lapses in March."})
+    asked = ("ask", "handbook", "When does leave lapse?", "--set", "answer.provider=openai")
+    code, told, said = _run(capsys, *asked)
+    assert (code, told["status"]) == (2, "failed")
+    message, hint = said.splitlines()
+    assert "OPENAI_API_KEY" in said
+    assert told["note"] == f"{message.removeprefix('Error: ')} {hint.removeprefix('Hint: ')}"
+    assert main(list(asked)) == 2
+    assert told["note"] in capsys.readouterr().out
+
+
+def test_a_recipe_that_is_nested_too_deep_is_bad_input(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace.create("handbook", QUICK)
+    deep = tmp_path / "recipe.json"
+    deep.write_text("[" * 100_000 + "]" * 100_000)
+    code, _, said = _run(capsys, "search", "handbook", "leave", "--recipe", str(deep))
+    assert code == 2
+    assert said == f"Error: {deep} is not JSON: it is nested too deep.\n"
+
+
+def test_a_home_that_cannot_be_made_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, said = _run(capsys, "runs", "handbook", "--home", "/proc/nope")
+    assert code == 2
+    assert said.startswith("Error: The folder /proc/nope cannot be made: ")
+
+
+def test_a_reader_who_closes_the_pipe_causes_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "rag", "schema"]
+    done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -1,0 +1,167 @@
+"""Verdicts on two runs: honest about noise, about what was left out, and in their words."""
+
+import numpy as np
+import pytest
+
+from rag.evaluation.comparison import Comparison, compare, compare_table
+from rag.evaluation.intervals import Interval
+
+
+def _figures(values: np.ndarray) -> dict[str, float]:
+    return {f"q{number}": float(value) for number, value in enumerate(values)}
+
+
+def _noisy_pair(rng: np.random.Generator, questions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Reciprocal ranks of two runs that share their questions' difficulty and differ by noise."""
+    easy = rng.beta(1, 1, questions)
+    ranks = rng.geometric(np.clip(easy, 0.05, 1), (2, questions))
+    first, second = np.where(ranks <= 10, 1 / ranks, 0.0)
+    return first, second
+
+
+def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
+    rng = np.random.default_rng(4)
+    baseline = rng.beta(4, 2, 120)
+    run = np.clip(baseline + rng.normal(0.06, 0.1, 120), 0, 1)
+    result = compare("ndcg@10", _figures(run), _figures(baseline), kind="held-out")
+    assert (result.verdict, result.needed) == ("better", None)
+    assert result.difference == pytest.approx(np.mean(run - baseline), abs=1e-12)
+    assert (result.won, result.lost) == (int((run > baseline).sum()), int((run < baseline).sum()))
+    error = np.std(run - baseline) / np.sqrt(120)
+    low, high = result.interval
+    assert low == pytest.approx(result.difference - 1.98 * error, abs=0.3 * error)
+    assert high == pytest.approx(result.difference + 1.98 * error, abs=0.3 * error)
+    assert result.sentence == (
+        f"better: nDCG@10 {run.mean():.3f} instead of {baseline.mean():.3f}, "
+        f"{result.difference:+.3f} [{low:.3f}, {high:.3f}], p < 0.001, on 120 held-out questions"
+    )
+    reverse = compare("ndcg@10", _figures(baseline), _figures(run))
+    assert reverse.verdict == "worse"
+    assert (reverse.won, reverse.lost) == (result.lost, result.won)
+
+
+def test_noise_wins_no_more_than_one_in_twenty_comparisons() -> None:
+    rng = np.random.default_rng(2024)
+    verdicts = []
+    for _ in range(200):
+        first, second = _noisy_pair(rng, 60)
+        verdicts.append(compare("mrr@10", _figures(first), _figures(second)).verdict)
+    assert 200 - verdicts.count("undecided") <= 10
+    assert verdicts.count("better") <= 5
+
+
+def test_noise_in_a_table_of_comparisons_rarely_wins_anywhere() -> None:
+    rng = np.random.default_rng(7)
+    crowned = 0
+    for _ in range(30):
+        baseline, *runs = np.round(rng.beta(2, 1, (9, 50)), 2)
+        table = compare_table("mrr@10", dict(enumerate(map(_figures, runs))), _figures(baseline))
+        crowned += any(each.verdict != "undecided" for each in table.values())
+    assert crowned <= 2
+
+
+def test_identical_runs_are_never_better() -> None:
+    figures = _figures(np.random.default_rng(0).random(80))
+    result = compare("mrr@10", figures, figures)
+    assert (result.p, result.verdict, result.needed) == (1.0, "undecided", None)
+    assert (result.won, result.lost, result.tied) == (0, 0, 80)
+    assert result.interval == Interval(0.0, 0.0)
+    assert result.sentence == (
+        f"no difference: both have MRR@10 {np.mean(list(figures.values())):.3f}, "
+        "the same on every one of 80 questions"
+    )
+
+
+def test_rounding_is_not_a_difference() -> None:
+    result = compare("f1@5", {"a": 0.1 + 0.2, "b": 1.0}, {"a": 0.3, "b": 1.0})
+    assert (result.won, result.lost, result.tied) == (0, 0, 2)
+
+
+def test_without_shared_questions_there_is_nothing_to_compare() -> None:
+    result = compare("mrr@10", {"a": 1.0}, {"b": 0.0, "c": 1.0})
+    assert (result.p, result.verdict, result.left_out) == (1.0, "undecided", 3)
+    assert result.sentence == (
+        "nothing to compare: no question was measured in both runs "
+        "(3 questions that only one run measured left out)"
+    )
+    assert compare("mrr@10", {}, {}).verdict == "undecided"
+
+
+def test_only_shared_questions_count_and_the_sentence_says_so() -> None:
+    result = compare("hit@5", {"a": 1.0, "b": 1.0, "x": 0.0}, {"b": 0.0, "a": 1.0})
+    assert result.differences == {"a": 0.0, "b": 1.0}
+    assert (result.mean, result.baseline) == (1.0, 0.5)
+    assert result.sentence.endswith(" (1 question that only one run measured left out)")
+
+
+def test_undecided_says_how_many_questions_would_decide() -> None:
+    # sd 0.1, mean 0.02, n 50: t = 1.41; ((2.32635 + 0.84162) * 5) ** 2 + 2.71 = 253.6
+    values = np.array([-1.0, 1.0] * 25)
+    values = values / values.std(ddof=1) * 0.1 + 0.02
+    result = compare("ndcg@10", _figures(0.5 + values), _figures(np.full(50, 0.5)))
+    assert (result.verdict, result.needed) == ("undecided", 254)
+    assert result.sentence.startswith(
+        "no difference that 50 questions can show: nDCG@10 0.520 instead of 0.500, +0.020 ["
+    )
+    assert result.sentence.endswith("; about 260 would be needed")
+
+
+def test_more_are_needed_than_there_are_also_after_holms_correction() -> None:
+    rng = np.random.default_rng(12)
+    baseline = rng.random(40)
+    runs = {f"r{i}": _figures(baseline + rng.normal(0.03, 0.08, 40)) for i in range(12)}
+    for result in compare_table("recall@5", runs, _figures(baseline)).values():
+        assert result.p >= result.raw_p
+        assert (result.needed is None) == (result.verdict != "undecided")
+        assert result.needed is None or result.needed > 40
+
+
+def test_a_table_is_corrected_as_a_whole() -> None:
+    rng = np.random.default_rng(1)
+    baseline = rng.random(60)
+    runs = {
+        "clear": _figures(baseline + rng.normal(0.2, 0.1, 60)),
+        "same": _figures(baseline),
+    }
+    table = compare_table("recall@5", runs, _figures(baseline))
+    assert table["clear"].p == 2 * table["clear"].raw_p == 2 / 10_000
+    assert table["same"].p == 1.0
+    assert "p < 0.001 after Holm's correction for 2 comparisons" in table["clear"].sentence
+
+
+def _borderline(**fields: object) -> Comparison:
+    values = {f"q{n}": value for n, value in enumerate([0.1, -0.05, 0.1, 0.0])}
+    known = {
+        "mean": 0.5,
+        "baseline": 0.4,
+        "interval": Interval(0.01, 0.2),
+        "raw_p": 0.03,
+        "p": 0.03,
+    }
+    return Comparison("span_iou@5", values, **(known | fields))
+
+
+def test_between_the_usual_level_and_the_crowning_one_the_sentence_says_why() -> None:
+    result = _borderline()
+    assert result.verdict == "undecided"
+    assert "span iou@5 0.500 instead of 0.400" in result.sentence
+    assert "p = 0.03 (a winner needs p ≤ 0.02)" in result.sentence
+    assert _borderline(alpha=0.05).verdict == "better"
+
+
+def test_an_interval_that_holds_zero_decides_nothing() -> None:
+    assert _borderline(p=0.01, interval=Interval(0.0, 0.1)).verdict == "undecided"
+    assert _borderline(p=0.01).verdict == "better"
+
+
+def test_one_question_decides_nothing() -> None:
+    result = compare("hit@1", {"a": 1.0}, {"a": 0.0})
+    assert (result.verdict, result.p, result.interval) == ("undecided", 1.0, Interval(-1.0, 1.0))
+    assert result.sentence.startswith("no difference that 1 question can show: hit@1 1.000")
+
+
+def test_hopeless_numbers_are_not_spelled_out() -> None:
+    values = np.array([0.5, -0.5] * 200)
+    values[0] += 0.01
+    result = compare("map@10", _figures(0.5 + values), _figures(np.full(400, 0.5)))
+    assert result.sentence.endswith("; more than 100,000 would be needed")

@@ -1,0 +1,97 @@
+"""The randomisation test against scipy and in simulation, Holm by hand, power in simulation."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kstest, permutation_test
+
+from rag.evaluation.significance import holm, questions_needed, randomisation_p
+
+# Eighths, whose sums are exact: the other one takes rounding for a difference.
+STEPS = st.integers(-4, 4).map(lambda step: step / 8)
+
+
+@given(st.lists(STEPS, min_size=2, max_size=9))
+@settings(max_examples=40, deadline=None)
+def test_the_exact_test_equals_scipys(steps: list[float]) -> None:
+    differences = np.array(steps)
+    theirs = permutation_test(
+        (differences,), np.sum, permutation_type="samples", n_resamples=np.inf, vectorized=True
+    )
+    assert randomisation_p(differences) == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_by_hand() -> None:
+    # Of the eight sign patterns of (1, 2, 3) only +++ and --- are as far from 0 as 6.
+    assert randomisation_p(np.array([0.1, 0.2, 0.3])) == 2 / 8
+    # 0.1 + 0.2 and 0.3 tie although their binary sums differ: patterns with |sum| >= 0 are all.
+    assert randomisation_p(np.array([0.1, 0.2, -0.3])) == 1.0
+    assert randomisation_p(np.array([0.5, 0.0, 0.0])) == 1.0
+
+
+def test_identical_runs_and_no_questions_have_p_one() -> None:
+    assert randomisation_p(np.zeros(50)) == 1.0
+    assert randomisation_p(np.empty(0)) == 1.0
+
+
+def test_random_patterns_agree_with_all_patterns() -> None:
+    differences = np.random.default_rng(5).normal(0.3, 1.0, 13)
+    doubled = np.repeat(differences, 2) / 2  # 26 differences: drawn at random
+    theirs = permutation_test(
+        (doubled,), np.sum, permutation_type="samples", n_resamples=50_000, rng=2
+    )
+    assert randomisation_p(doubled) == pytest.approx(theirs.pvalue, abs=0.02)
+
+
+def test_p_is_never_zero() -> None:
+    assert randomisation_p(np.full(300, 0.5), resamples=999) == 1 / 1000
+    assert randomisation_p(np.full(5, 0.5)) == 2 / 32
+
+
+def test_the_direction_does_not_matter_and_the_seed_repeats() -> None:
+    differences = np.random.default_rng(8).normal(0.1, 1.0, 40)
+    assert randomisation_p(differences) == pytest.approx(randomisation_p(-differences), abs=1e-12)
+    assert randomisation_p(differences) == randomisation_p(differences)
+
+
+def test_p_values_are_uniform_when_the_runs_are_equal() -> None:
+    rng = np.random.default_rng(17)
+    # Skewed scores: of two equal runs, not of a normal distribution.
+    first, second = rng.beta(2, 1, (400, 40)), rng.beta(2, 1, (400, 40))
+    values = [randomisation_p(row, resamples=999) for row in first - second]
+    assert kstest(values, "uniform").pvalue > 0.05
+
+
+def test_holm_by_hand() -> None:
+    # Sorted 0.005 x 4, 0.01 x 3, 0.03 x 2, 0.04 x 1, and never below the one before.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.6]) == pytest.approx([1.0, 1.0])
+    assert holm([]).tolist() == []
+
+
+@pytest.mark.parametrize("effect", [0.3, 0.6])
+def test_so_many_questions_have_the_wanted_power(effect: float) -> None:
+    rng = np.random.default_rng(23)
+    pilot = rng.normal(size=50)
+    pilot = (pilot - pilot.mean()) / pilot.std(ddof=1) + effect
+    needed = questions_needed(pilot)
+    assert needed is not None
+    found = [
+        randomisation_p(rng.normal(effect, 1.0, needed), resamples=499) <= 0.05 for _ in range(400)
+    ]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.06)
+
+
+def test_questions_needed_by_hand_and_at_the_edges() -> None:
+    # sd 0.1, mean 0.02: ((1.95996 + 0.84162) * 5) ** 2 + 1.92 = 198.1
+    values = np.array([-1.0, 1.0] * 50)
+    values = values / values.std(ddof=1) * 0.1 + 0.02
+    assert questions_needed(values) == 199
+    assert questions_needed(values, alpha=0.01) == 296
+    assert questions_needed(values, power=0.9) == 265
+    # The same sign throughout: with 6 questions p is 2 / 64, with 5 it is 2 / 32.
+    assert questions_needed(np.full(3, 0.2)) == 6
+    assert questions_needed(np.array([0.1, -0.1])) is None
+    assert questions_needed(np.array([0.3])) is None
+    assert questions_needed(np.empty(0)) is None

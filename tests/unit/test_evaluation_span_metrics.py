@@ -1,0 +1,153 @@
+"""Span metrics by hand, against sets of characters, and in their bounds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.errors import InvalidInput
+from rag.evaluation.span_metrics import (
+    Coverage,
+    Span,
+    by_tokens,
+    measured_by_span,
+    span_scores,
+)
+from rag.types import Evidence, Question
+
+
+class Words:
+    """Tokens are words."""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def offsets(self, text: str) -> np.ndarray:
+        spans, place = [], 0
+        for word in text.split():
+            place = text.index(word, place)
+            spans.append((place, place + len(word)))
+            place += len(word)
+        return np.array(spans, np.int64).reshape(-1, 2)
+
+
+def _spans(*spans: Span) -> list[Evidence]:
+    return [Evidence(*span) for span in spans]
+
+
+def test_by_hand() -> None:
+    evidence = _spans(("a", 10, 30), ("a", 50, 60))  # 30 characters
+    ranked = [("a", 0, 20), ("b", 0, 40), ("a", 15, 55)]
+    scores = span_scores(evidence, ranked)
+    # shared 10, 10, then 20 + 5; retrieved 20, 60, 100
+    np.testing.assert_allclose(scores.recall, [10 / 30, 10 / 30, 25 / 30])
+    np.testing.assert_allclose(scores.precision, [10 / 20, 10 / 60, 25 / 100])
+    np.testing.assert_allclose(scores.iou, [10 / 40, 10 / 80, 25 / 105])
+
+
+def test_repeated_text_counts_again_as_retrieved_but_once_as_found() -> None:
+    scores = span_scores(_spans(("a", 0, 10)), [("a", 0, 10), ("a", 5, 15)])
+    np.testing.assert_allclose(scores.recall, [1, 1])
+    np.testing.assert_allclose(scores.precision, [1, 10 / 20])
+    np.testing.assert_allclose(scores.iou, [1, 10 / 20])
+
+
+def test_labels_that_overlap_label_each_character_once() -> None:
+    scores = span_scores(_spans(("a", 0, 10), ("a", 5, 20), ("a", 0, 10)), [("a", 0, 15)])
+    assert scores.recall.tolist() == [15 / 20]
+
+
+def test_labels_that_name_no_text_are_left_out() -> None:
+    whole, graded = Evidence("a", 0, None), Evidence("a", 0, 5, grade=0)
+    scores = span_scores([whole, graded, Evidence("a", 5, 10)], [("a", 0, 10)])
+    assert (scores.recall.tolist(), scores.precision.tolist()) == ([1.0], [0.5])
+    nothing = span_scores([whole], [("a", 0, 10)])
+    assert (nothing.recall.tolist(), nothing.iou.tolist()) == ([0.0], [0.0])
+
+
+def test_which_questions_can_be_measured() -> None:
+    span, whole = Evidence("a", 0, 5), Evidence("b", 0, None)
+    assert measured_by_span(Question("q", "?", (span,)))
+    assert not measured_by_span(Question("q", "?", (span, whole)))
+    assert not measured_by_span(Question("q", "?", (Evidence("a", 0, 5, grade=0),)))
+    assert not measured_by_span(Question("q", "?", answerable=False))
+
+
+def test_in_tokens_a_long_word_counts_as_much_as_a_short_one() -> None:
+    texts = {"a": "one incomprehensibilities two three", "b": "four five"}
+    ruler = by_tokens(texts, Words())
+    # labelled: incomprehensibilities two; retrieved: one incomprehensibilities | four five
+    scores = span_scores(_spans(("a", 4, 29)), [("a", 0, 25), ("b", 0, 9)], ruler)
+    np.testing.assert_allclose(scores.recall, [1 / 2, 1 / 2])
+    np.testing.assert_allclose(scores.precision, [1 / 2, 1 / 4])
+    np.testing.assert_allclose(scores.iou, [1 / 3, 1 / 5])
+
+
+def test_at_a_cutoff() -> None:
+    scores = span_scores(_spans(("a", 0, 20)), [("a", 0, 10), ("b", 0, 10)])
+    assert scores.at("span_recall@1") == 0.5
+    assert scores.at("span_precision@2") == 10 / 20
+    assert scores.at("span_iou@2") == 10 / 30
+    assert scores.at("span_iou@100") == 10 / 30
+    assert span_scores(_spans(("a", 0, 20)), []).at("span_recall@5") == 0.0
+    for name in ("recall@5", "span_recall@0", "span_recall", "span_f1@5", "span_iou@-1"):
+        with pytest.raises(InvalidInput, match="not a span metric"):
+            scores.at(name)
+
+
+def test_many_rankings_of_the_same_passages_at_once() -> None:
+    evidence = _spans(("a", 0, 20))
+    passages = [("a", 0, 10), ("a", 10, 20), ("b", 0, 10)]
+    coverage = Coverage.of(evidence, passages)
+    orders = np.array([[[0, 1, 2], [2, 1, -1]], [[-1, -1, -1], [1, -1, 0]]])
+    scores = coverage.scores(orders)
+    np.testing.assert_allclose(scores.recall[0], [[0.5, 1, 1], [0, 0.5, 0.5]])
+    np.testing.assert_allclose(scores.precision[0], [[1, 1, 2 / 3], [0, 0.5, 0.5]])
+    np.testing.assert_allclose(scores.recall[1], [[0, 0, 0], [0.5, 0.5, 1]])
+    assert scores.precision[1, 0].tolist() == [0, 0, 0]
+    without = Coverage.of(evidence, []).scores(np.full((2, 3), -1))
+    assert without.iou.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+SPANS = st.tuples(st.sampled_from("ab"), st.integers(0, 30), st.integers(0, 12)).map(
+    lambda made: (made[0], made[1], made[1] + made[2])
+)
+LABELS = st.lists(SPANS, max_size=4)
+RANKED = st.lists(SPANS, max_size=6)
+
+
+def _characters(spans: Sequence[Span]) -> set[tuple[str, int]]:
+    return {(name, place) for name, start, end in spans for place in range(start, end)}
+
+
+@given(LABELS, RANKED)
+def test_equal_to_sets_of_characters(labels: list[Span], ranked: list[Span]) -> None:
+    scores = span_scores(_spans(*labels), ranked)
+    labelled = _characters(labels)
+    for k in range(1, len(ranked) + 1):
+        shared = len(labelled & _characters(ranked[:k]))
+        retrieved = sum(end - start for _, start, end in ranked[:k])
+        union = len(labelled) + retrieved - shared
+        assert scores.at(f"span_recall@{k}") == (shared / len(labelled) if labelled else 0)
+        assert scores.at(f"span_precision@{k}") == (shared / retrieved if retrieved else 0)
+        assert scores.at(f"span_iou@{k}") == (shared / union if union else 0)
+
+
+TEXTS = {
+    "a": "lorem ipsum dolor sit amet, consectetur elit",
+    "b": "sed do eiusmod tempor ut dolore",
+}
+
+
+@given(LABELS, RANKED, st.booleans())
+def test_bounds_and_recall_that_never_falls(
+    labels: list[Span], ranked: list[Span], tokens: bool
+) -> None:
+    options = {"ruler": by_tokens(TEXTS, Words())} if tokens else {}
+    scores = span_scores(_spans(*labels), ranked, **options)
+    for figures in (scores.recall, scores.precision, scores.iou):
+        assert ((figures >= 0) & (figures <= 1)).all()
+    assert (np.diff(scores.recall) >= 0).all()
+    assert (scores.iou <= np.minimum(scores.recall, scores.precision) + 1e-12).all()

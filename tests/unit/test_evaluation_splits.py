@@ -1,0 +1,112 @@
+"""Splits stay put when questions come and go; a choice is reported where it was not made."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.errors import InvalidInput
+from rag.evaluation.splits import Split, choose, split
+
+IDS = [f"question {number}" for number in range(400)]
+
+
+@given(st.sets(st.integers(0, 399)), st.integers(0, 5))
+def test_other_questions_never_move_one(dropped: set[int], seed: int) -> None:
+    whole = split(IDS, seed=seed)
+    kept = [each for number, each in enumerate(IDS) if number not in dropped]
+    part = split(kept, seed=seed)
+    assert set(part.tuning) == set(whole.tuning) & set(kept)
+    assert [*part.tuning, *part.held_out] == [
+        *(each for each in kept if each in set(whole.tuning)),
+        *(each for each in kept if each in set(whole.held_out)),
+    ]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_the_share_is_met_on_average(share: float) -> None:
+    sizes = [len(split(IDS, share, seed).tuning) for seed in range(20)]
+    assert np.mean(sizes) / 400 == pytest.approx(share, abs=0.02)
+
+
+def test_the_same_on_every_machine() -> None:
+    assert split(["a", "b", "c", "d", "e"], seed=1) == Split(("a", "b", "c", "e"), ("d",))
+    assert split(IDS, seed=1) != split(IDS, seed=2)
+
+
+def test_a_larger_share_keeps_the_tuning_questions() -> None:
+    assert set(split(IDS, 0.3).tuning) < set(split(IDS, 0.6).tuning)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1.0, float("nan")])
+def test_shares_that_leave_a_side_empty_are_refused(share: float) -> None:
+    with pytest.raises(InvalidInput, match="leaves nothing"):
+        split(IDS, share)
+
+
+def test_too_few_questions_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"Too few questions to split \(1\)"):
+        split(["only"])
+    with pytest.raises(InvalidInput, match=r"Too few questions to split \(0\)"):
+        split([])
+
+
+PARTS = Split(("a", "b"), ("c", "d", "e"))
+COLUMNS = ["a", "c", "b", "d", "unused", "e"]
+
+
+def test_chosen_on_tuning_reported_on_held_out() -> None:
+    scores = np.array(
+        [
+            [0.5, 0.5, 0.5, 0.5, 0.0, 0.5],
+            [0.9, 0.6, 0.7, 0.5, 0.0, 0.7],  # tuning mean 0.8
+            [0.6, 1.0, 0.6, 1.0, 1.0, 1.0],  # the best on held-out questions is not chosen
+        ]
+    )
+    chosen = choose("ndcg@10", scores, COLUMNS, 0, PARTS)
+    assert (chosen.row, chosen.tried, chosen.tuning_questions) == (1, 3, 2)
+    assert chosen.tuning_lead == pytest.approx(0.3)
+    assert chosen.comparison.differences == pytest.approx({"c": 0.1, "d": 0.0, "e": 0.2})
+    assert chosen.held_out_lead == pytest.approx(0.1)
+    assert chosen.shrinkage == pytest.approx(2 / 3)
+    assert chosen.sentence == (
+        "best of 3 on 2 tuning questions with a lead of 0.300; "
+        "on 3 held-out questions the lead is 0.100 (67% smaller)"
+    )
+    assert chosen.comparison.verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("held_out", "words"),
+    [(0.5, "0.000: it is gone"), (0.4, "-0.100: it is gone"), (0.8, "0.300, the same")],
+)
+def test_what_became_of_the_lead(held_out: float, words: str) -> None:
+    scores = np.full((2, 6), 0.5)
+    scores[1] = [0.8, held_out, 0.8, held_out, 0.0, held_out]
+    assert choose("ndcg@10", scores, COLUMNS, 0, PARTS).sentence.endswith(words)
+
+
+def test_the_baseline_wins_ties() -> None:
+    scores = np.full((3, 6), 0.3)
+    scores[0, 0] += 1e-16
+    chosen = choose("ndcg@10", scores, COLUMNS, 2, PARTS)
+    assert (chosen.row, chosen.tuning_lead, chosen.shrinkage) == (2, 0.0, None)
+    assert chosen.sentence == "none of 3 recipes beats the baseline on the tuning questions"
+
+
+def test_a_part_without_figures_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no figures to choose by"):
+        choose("ndcg@10", np.ones((2, 2)), ["a", "b"], 0, PARTS)
+
+
+def test_the_best_of_many_equal_recipes_loses_its_lead() -> None:
+    rng = np.random.default_rng(6)
+    decided, leads = 0, []
+    for _ in range(40):
+        chosen = choose("mrr@10", rng.beta(2, 1, (50, 400)), IDS, 0, split(IDS))
+        decided += chosen.comparison.verdict != "undecided"
+        leads.append((chosen.tuning_lead, chosen.held_out_lead))
+    tuning, held_out = np.mean(leads, axis=0)
+    assert tuning > 0.03
+    assert abs(held_out) < 0.01
+    assert decided <= 3

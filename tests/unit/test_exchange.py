@@ -1,0 +1,245 @@
+"""Question sets and runs go out to other tools and come back the same."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+import pytrec_eval
+
+from rag import KnowledgeBase
+from rag.__main__ import main
+from rag.errors import InvalidFile, NotFound
+from rag.evaluation import trec
+from rag.evaluation.questions import FileLabel
+from tests.workspaces import QUICK, add, workspace_at
+
+SET = "checks"
+WORDS = QUICK.with_fields({"search.mode": "lexical"})
+DOCUMENTS = {
+    "leave policy.md": "Unused leave may be carried over.\n\nIt lapses after three months.",
+    "travel.md": "Trains are booked in second class.\n\nNobody carries leave on a train.",
+    "safety.md": "Wear goggles.\n\nThe rotor stops after 90 s.\n\nGoggles are free.",
+}
+QUESTIONS = [
+    {
+        "id": "q1",
+        "text": "When does carried leave lapse?",
+        "tags": ["plain", "leave"],
+        "evidence": [
+            {"document": "leave policy.md", "quote": "It lapses after three months", "grade": 3},
+            {"document": "leave policy.md", "quote": "may be carried over", "grade": 1},
+            {"document": "travel.md", "quote": "Nobody carries leave on a train.", "grade": 0},
+            {"document": "gone.md", "quote": "Words of a document that is gone.", "grade": 2},
+        ],
+    },
+    {"id": "q 2", "text": "What is free?", "evidence": [{"document": "safety.md", "grade": 2}]},
+    {"id": "q3", "text": "Who won in 1954?", "answerable": False},
+    {"id": "q4", "text": "Which rotor?", "evidence": [{"document": "travel.md", "grade": 0}]},
+]
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    workspace = workspace_at(home)
+    made = workspace.create("handbook", WORDS)
+    add(workspace, made, DOCUMENTS)
+    made.lab.import_questions(SET, "checks.jsonl", "\n".join(map(json.dumps, QUESTIONS)))
+    return made
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_a_text_comes_back_the_same(base: KnowledgeBase, form: str) -> None:
+    text = base.lab.export_questions(SET, form)
+    assert base.lab.import_questions("again", f"x.{form}", "\ufeff" + text) == 4
+    assert base.lab.export_questions("again", form) == text
+    assert base.lab.questions("again") == base.lab.questions(SET)
+    assert len(base.lab.lost_labels("again")) == 1
+
+
+@pytest.mark.parametrize("with_documents", [False, True])
+def test_a_beir_zip_comes_back_the_same(base: KnowledgeBase, with_documents: bool) -> None:
+    packed = base.lab.export_beir(SET, split="dev", with_documents=with_documents)
+    base.lab.import_questions("again", "again.zip", packed)
+    # A question nobody judged is not part of a BEIR collection; this set has none.
+    by_id = {item.id: item for item in base.lab.questions("again")}
+    assert by_id == {item.id: item for item in base.lab.questions(SET)}
+    assert [label.quote for _, label in base.lab.lost_labels("again")] == [
+        "Words of a document that is gone."
+    ]
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        qrels = archive.read("qrels/dev.tsv").decode().splitlines()
+        assert ("corpus.jsonl" in archive.namelist()) is with_documents
+    assert qrels == [
+        "query-id\tcorpus-id\tscore",
+        "q1\tleave policy.md\t3",
+        "q1\ttravel.md\t0",
+        "q1\tgone.md\t2",
+        "q 2\tsafety.md\t2",
+        "q4\ttravel.md\t0",
+    ]
+
+
+def test_an_exported_collection_is_imported_whole(base: KnowledgeBase, home: Path) -> None:
+    packed = base.lab.export_beir(SET, with_documents=True)
+    folder = home / "collection"
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(folder)
+    workspace = workspace_at(home)
+    copy = workspace.create("copy", WORDS)
+    workspace.jobs.run(copy.library.import_beir(folder, "test"))
+    assert len(copy.library.documents(WORDS.index)) == 3
+    theirs = [item.evidence for item in copy.lab.questions("collection")]
+    mine = [item.evidence for item in base.lab.questions(SET)]
+    assert [[(e.start, e.end, e.grade, e.quote) for e in each] for each in theirs] == [
+        [(e.start, e.end, e.grade, e.quote) for e in each]
+        for each in (mine[0], mine[1], mine[3], mine[2])
+    ]
+
+
+def test_a_beir_folder_names_its_split(base: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "queries.jsonl").write_text('{"_id": "a", "text": "Goggles?"}\n')
+    with pytest.raises(InvalidFile, match="open which qrels"):
+        base.lab.import_question_folder("given", tmp_path)
+    for name in ("train", "dev"):
+        (tmp_path / "qrels" / f"{name}.tsv").write_text(f"a\tsafety.md\t{len(name) - 2}\n")
+    with pytest.raises(InvalidFile, match="open which qrels"):
+        base.lab.import_question_folder("given", tmp_path)
+    base.lab.import_question_folder("given", tmp_path, "train")
+    assert base.lab.questions("given")[0].evidence[0].grade == 3
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\na\tsafety.md\t2\n")
+    base.lab.import_question_folder("given", tmp_path)
+    assert base.lab.questions("given")[0].evidence[0].grade == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.zip", b"no zip", "not a zip file"),
+        ("x.jsonl", b"\xff\xfe", "not UTF-8"),
+        ("x.qrels", b"q1 0 travel.md", "line 1"),
+        ("x.qrels", b"q1 0 travel.md high", "line 1"),
+        ("x.txt", b"\n", "no judgement"),
+        ("x.qrels", b"q9 0 travel.md 1", "no question 'q9'"),
+    ],
+)
+def test_files_that_are_not_what_they_say(
+    base: KnowledgeBase, name: str, content: bytes, said: str
+) -> None:
+    before = base.lab.export_questions(SET, "jsonl")
+    with pytest.raises(InvalidFile, match=said):
+        base.lab.import_questions(SET, name, content)
+    assert base.lab.export_questions(SET, "jsonl") == before
+
+
+def test_a_zip_without_questions_is_refused(base: KnowledgeBase) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("notes.txt", "nothing")
+    with pytest.raises(InvalidFile, match=r"queries\.jsonl"):
+        base.lab.import_questions("x", "x.zip", packed.getvalue())
+
+
+def test_qrels_judge_documents_and_leave_spans_alone(base: KnowledgeBase) -> None:
+    text = base.lab.export_questions(SET, "qrels")
+    assert text.splitlines() == [
+        "q1 0 leave%20policy.md 3",
+        "q1 0 travel.md 0",
+        "q1 0 gone.md 2",
+        "q%202 0 safety.md 2",
+        "q4 0 travel.md 0",
+    ]
+    before = base.lab.questions(SET)
+    base.lab.import_questions(SET, "x.qrels", text)
+    assert base.lab.questions(SET) == before
+    given = "q%202 0 safety.md 1\nq%202 0 leave%20policy.md 3\nq4 Q0 gone.md 1\n"
+    base.lab.import_questions(SET, "x.qrels", given)
+    found = {item.id: item for item in base.lab.questions(SET)}
+    assert [(each.end, each.grade) for each in found["q 2"].evidence] == [(None, 1), (None, 3)]
+    assert [label.grade for name, label in base.lab.lost_labels(SET) if name == "q4"] == [1]
+    with pytest.raises(NotFound, match="no question set"):
+        base.lab.import_questions("unknown", "x.qrels", given)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base: KnowledgeBase, whole: bool) -> None:
+    rows = [
+        {
+            "id": f"q{number}",
+            "text": text,
+            "evidence": [
+                {"document": document, "grade": grade} | ({} if whole else {"quote": quote})
+                for document, quote, grade in labels
+            ],
+        }
+        for number, (text, labels) in enumerate(
+            [
+                ("leave on a train", [("travel.md", "Nobody carries leave on a train.", 1)]),
+                (
+                    "leave carried over",
+                    [
+                        ("leave policy.md", "Unused leave may be carried over.", 3),
+                        ("travel.md", "Nobody carries leave on a train.", 0),
+                    ],
+                ),
+                ("goggles", [("safety.md", "Goggles are free.", 2)]),
+            ]
+        )
+    ]
+    base.lab.import_questions("judged", "x.jsonl", "\n".join(map(json.dumps, rows)))
+    run = base.lab.evaluate("judged", WORDS, (1, 3, 10)).run
+    ranked = pytrec_eval.parse_run(base.lab.export_run(run.id).splitlines())
+    qrels = pytrec_eval.parse_qrel(base.lab.export_run_qrels(run.id).splitlines())
+    measures = {"ndcg_cut.1,3,10", "recall.1,3,10", "P.1,3,10"}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(ranked)
+    for result in base.lab.run_results(run.id):
+        for ours, name in (("ndcg", "ndcg_cut"), ("recall", "recall"), ("precision", "P")):
+            for k in (1, 3, 10):
+                expected = theirs[result.question_id][f"{name}_{k}"]
+                assert result.metrics[f"{ours}@{k}"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_scores_of_a_run_file_fall_strictly_in_single_precision() -> None:
+    text = trec.write_run({"q": [("b", 0.5), ("a", 0.5), ("c", 0.5 - 1e-12), ("d", 0.1)]}, "t")
+    cells = [line.split() for line in text.splitlines()]
+    assert [each[2] for each in cells] == ["b", "a", "c", "d"]
+    assert [each[3] for each in cells] == ["1", "2", "3", "4"]
+    parsed = pytrec_eval.parse_run(text.splitlines())["q"]
+    ranked = sorted(parsed.items(), key=lambda item: (item[1], item[0]), reverse=True)
+    assert [name for name, _ in ranked] == ["b", "a", "c", "d"]
+    assert float(cells[0][4]) == 0.5
+
+
+def test_qrels_are_read_by_cells() -> None:
+    found = trec.read_qrels("x", "\ufeffq1 0 a -1\n\nq1\t0\tb\t2\nq2 0 a 1\n")
+    assert found == {
+        "q1": (FileLabel("a", grade=-1), FileLabel("b", grade=2)),
+        "q2": (FileLabel("a", grade=1),),
+    }
+
+
+def test_the_command_line_tells_forms_by_name(
+    base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ["--home", str(home), "--json"]
+    for name in ("out.jsonl", "out.csv", "out.zip", "out"):
+        target = home / name
+        assert main(["export-questions", "handbook", SET, "-o", str(target), *at]) == 0
+        assert main(["import-questions", "handbook", str(target), "--name", name, *at]) == 0
+        assert json.loads(capsys.readouterr().out.splitlines()[-1])["questions"] == 4
+        assert len(base.lab.lost_labels(name)) == 1
+    target = home / "judgements.qrels"
+    assert main(["export-questions", "handbook", SET, "-o", str(target), *at]) == 0
+    assert main(["import-questions", "handbook", str(target), "--name", SET, *at]) == 0
+    assert main(["import-questions", "handbook", str(target), *at]) == 2
+    assert "no question set named 'judgements'" in capsys.readouterr().err
+    run = base.lab.evaluate(SET, WORDS, (3,)).run.id
+    files = [str(home / "x.run"), "--qrels", str(home / "x.qrels")]
+    assert main(["export-run", "handbook", run, "-o", *files, *at]) == 0
+    assert (home / "x.run").read_text() == base.lab.export_run(run)
+    assert (home / "x.qrels").read_text() == base.lab.export_run_qrels(run)
+    assert main(["export-run", "handbook", "unknown", "-o", *files, *at]) == 2

@@ -1,0 +1,104 @@
+"""Fusion and selection as arithmetic, against figures worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.recipe import SearchRecipe
+from rag.retrieval import Candidates, select
+from rag.retrieval.candidates import NOT_FOUND
+from rag.retrieval.fusion import fused_scores, min_max, ranking, reciprocal_ranks
+
+
+def candidates(rows: list[tuple[int, float, float, int | None, int | None]]) -> Candidates:
+    keys, cosine, bm25, dense, lexical = zip(*rows, strict=True)
+    return Candidates(
+        keys=np.array(keys, np.int64),
+        cosine=np.array(cosine),
+        bm25=np.array(bm25),
+        dense_rank=np.array([NOT_FOUND if r is None else r for r in dense], np.int32),
+        lexical_rank=np.array([NOT_FOUND if r is None else r for r in lexical], np.int32),
+    )
+
+
+FOUR = candidates(
+    [
+        (1, 0.9, 0.0, 0, None),
+        (2, 0.5, 8.0, 2, 0),
+        (3, 0.7, 2.0, 1, 2),
+        (4, 0.1, 4.0, None, 1),
+    ]
+)
+
+
+def order(recipe: SearchRecipe, threshold: float | None = None) -> list[int]:
+    return FOUR.keys[select(FOUR, recipe, threshold).kept].tolist()
+
+
+def test_each_mode_ranks_by_its_own_figure() -> None:
+    assert order(SearchRecipe(mode="dense")) == [1, 3, 2, 4]
+    assert order(SearchRecipe(mode="lexical")) == [2, 4, 3, 1]
+
+
+def test_weighted_fusion_is_the_convex_combination_of_min_max_scores() -> None:
+    scores = fused_scores(FOUR, SearchRecipe(dense_weight=0.6))
+    dense = [1.0, 0.5, 0.75, 0.0]
+    lexical = [0.0, 1.0, 0.25, 0.5]
+    expected = [0.6 * d + 0.4 * w for d, w in zip(dense, lexical, strict=True)]
+    assert scores == pytest.approx(expected, abs=1e-12)
+
+
+def test_reciprocal_ranks_follow_the_paper() -> None:
+    scores = reciprocal_ranks(FOUR.dense_rank, FOUR.lexical_rank, 60, 0.5)
+    expected = [0.5 / 61, 0.5 / 63 + 0.5 / 61, 0.5 / 62 + 0.5 / 63, 0.5 / 62]
+    assert scores == pytest.approx(expected, abs=1e-15)
+
+
+def test_threshold_applies_to_the_cosine_after_ranking_and_before_top_k() -> None:
+    recipe = SearchRecipe(mode="lexical", top_k=2)
+    assert order(recipe, threshold=0.5) == [2, 3]
+    chosen = select(FOUR, recipe, 0.5)
+    assert FOUR.keys[chosen.below].tolist() == [4]
+    assert FOUR.keys[chosen.beyond].tolist() == [1]
+
+
+def test_a_cosine_equal_to_the_threshold_passes() -> None:
+    assert order(SearchRecipe(mode="dense"), threshold=0.7) == [1, 3]
+
+
+def test_equal_scores_are_ordered_by_key() -> None:
+    keys = np.array([9, 3, 7], np.int64)
+    assert keys[ranking(keys, np.array([1.0, 1.0, 2.0]))].tolist() == [7, 3, 9]
+
+
+def test_scores_that_do_not_differ_say_nothing() -> None:
+    assert min_max(np.array([3.0, 3.0])).tolist() == [0.0, 0.0]
+    assert min_max(np.empty(0)).tolist() == []
+
+
+finite = st.floats(-1, 1, allow_nan=False)
+
+
+@given(st.lists(st.tuples(finite, st.floats(0, 50)), min_size=1, max_size=30), finite)
+def test_every_candidate_has_exactly_one_fate(
+    rows: list[tuple[float, float]], threshold: float
+) -> None:
+    count = len(rows)
+    found = candidates([(i, c, w, i, count - 1 - i) for i, (c, w) in enumerate(rows)])
+    chosen = select(found, SearchRecipe(top_k=3), threshold)
+    fates = np.concatenate([chosen.kept, chosen.beyond, chosen.below])
+    assert sorted(fates.tolist()) == list(range(count))
+    assert all(found.cosine[place] >= threshold for place in chosen.kept)
+    assert all(found.cosine[place] < threshold for place in chosen.below)
+
+
+@given(st.lists(st.tuples(finite, st.floats(0, 50)), min_size=1, max_size=30))
+def test_weight_one_and_zero_are_the_single_retrievers(rows: list[tuple[float, float]]) -> None:
+    found = candidates([(i, c, w, i, i) for i, (c, w) in enumerate(rows)])
+    dense = fused_scores(found, SearchRecipe(dense_weight=1.0))
+    lexical = fused_scores(found, SearchRecipe(dense_weight=0.0))
+    assert dense == pytest.approx(min_max(found.cosine))
+    assert lexical == pytest.approx(min_max(found.bm25))

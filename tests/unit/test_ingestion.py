@@ -1,0 +1,202 @@
+"""Documents go in whole, stay apart by content, and leave without a trace."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import IndexRecipe, Upload, Workspace
+from rag.errors import InvalidInput
+from rag.services import Models
+from tests.workspaces import QUICK, add, found, workspace_at
+
+LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
+TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+def test_a_document_is_added_found_and_described(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    assert add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL}) == ["added", "added"]
+    hit = base.search("carried over", QUICK).hits[0]
+    assert "Unused leave may be carried over" in hit.chunk.text
+    assert (hit.document, hit.chunk.heading) == ("leave.md", "Leave")
+    document = base.library.document(hit.chunk.document_id)
+    assert document.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
+    infos = base.library.documents(QUICK.index)
+    assert [(info.name, info.passages) for info in infos] == [("leave.md", 1), ("travel.md", 1)]
+
+
+def test_the_same_bytes_again_are_unchanged_under_any_name(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    version = base.version()
+    assert add(workspace, base, {"leave.md": LEAVE, "copy.md": LEAVE}) == ["unchanged"] * 2
+    assert base.version() == version
+
+
+def test_new_bytes_under_a_known_name_replace_the_old_version(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    assert found(base, "months")
+    statuses = add(workspace, base, {"leave.md": LEAVE.replace("three months", "two weeks")})
+    assert statuses == ["replaced"]
+    assert [info.name for info in base.library.documents(QUICK.index)] == ["leave.md"]
+    assert "two weeks" in found(base, "carried over")[0]
+    assert not any("months" in text for text in found(base, "months"))
+
+
+def test_a_failing_document_says_why_and_the_others_go_on(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    files = {"empty.txt": b"", "broken.pdf": b"%PDF-1.7 nonsense", "leave.md": LEAVE}
+    assert add(workspace, base, files) == ["failed", "failed", "added"]
+    items = workspace.jobs.items(workspace.jobs.recent(base.id)[0].id)
+    assert "empty" in items[0].reason.lower()
+    assert items[1].reason
+    assert items[1].hint
+    assert [info.name for info in base.library.documents(QUICK.index)] == ["leave.md"]
+
+
+def test_a_deleted_document_never_answers_again(workspace: Workspace, home: Path) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    leave = base.search("carried over", QUICK).hits[0].chunk
+    assert base.library.original(leave.document_id) is not None
+    base.library.delete_documents([leave.document_id])
+    assert found(base, "carried over") == found(base, "leave")
+    assert not any("carried" in text for text in found(base, "carried over unused leave"))
+    assert base.library.original(leave.document_id) is None
+    again = workspace_at(home).base("handbook")  # a fresh process, from the snapshot on disk
+    assert not any("carried" in text for text in found(again, "carried over unused leave"))
+
+
+def test_deleting_an_equal_document_leaves_a_waiting_upload_its_file(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    [info] = base.library.documents(QUICK.index)
+    job = base.library.add_files([Upload("again.md", io.BytesIO(LEAVE.encode()))])
+    base.library.delete_documents([info.id])
+    assert workspace.jobs.run(job).status == "done"
+    assert [item.status for item in workspace.jobs.items(job)] == ["added"]
+    assert "carried over" in found(base, "carried over")[0]
+    base.library.delete_documents([info.id])  # nothing waits for it any more
+    assert base.library.original(info.id) is None
+
+
+def test_questions_that_wait_for_their_job_keep_their_file(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    lines = json.dumps({"id": "q1", "question": "How long?", "answerable": False})
+    add(workspace, base, {"questions.txt": lines})
+    [info] = base.library.documents(QUICK.index)
+    questions = ("set", "questions.jsonl", io.BytesIO(lines.encode()))
+    job = base.library.add_files([Upload("leave.md", io.BytesIO(LEAVE.encode()))], questions)
+    base.library.delete_documents([info.id])
+    assert workspace.jobs.run(job).status == "done"
+    assert base.lab.question_set("set").questions == 1
+
+
+def test_a_replaced_version_leaves_no_file_unless_another_base_holds_it(
+    workspace: Workspace, home: Path
+) -> None:
+    base, other = workspace.create("handbook", QUICK), workspace.create("other", QUICK)
+    for each in (base, other):
+        add(workspace, each, {"leave.md": LEAVE})
+    old = hashlib.sha256(LEAVE.encode()).hexdigest()
+    new = [LEAVE.replace("three", number) for number in ("two", "four")]
+    assert add(workspace, base, {"leave.md": new[0]}) == ["replaced"]
+    assert other.library.original(old) is not None
+    assert add(workspace, other, {"leave.md": new[1]}) == ["replaced"]
+    stored = {path.name for path in (home / "files").rglob("*") if path.is_file()}
+    assert stored == {hashlib.sha256(text.encode()).hexdigest() for text in new}
+
+
+def test_a_lost_snapshot_is_made_again_from_the_database(workspace: Workspace, home: Path) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    before = base.search("second class trains", QUICK).hits
+    for file in (home / "indexes").rglob("*"):
+        if file.is_file():
+            file.write_bytes(b"torn")
+    after = workspace_at(home).base("handbook").search("second class trains", QUICK).hits
+    assert after == before
+
+
+def test_a_lost_vector_is_computed_again(workspace: Workspace, home: Path) -> None:
+    import sqlite3
+
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    before = base.search("leave", QUICK).hits
+    workspace.close()
+    with sqlite3.connect(home / "touchstone.db") as connection:
+        connection.execute("DELETE FROM vector")
+    for file in (home / "indexes").rglob("*.*"):
+        file.unlink()
+    assert workspace_at(home).base("handbook").search("leave", QUICK).hits == before
+
+
+def test_recutting_embeds_only_new_text(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = Models(workspace.settings).embedder("fake")
+    texts: list[str] = []
+
+    class Counting:
+        id, dimension, tokenizer = embedder.id, embedder.dimension, embedder.tokenizer
+
+        def embed(self, batch: list[str], input_type: str) -> np.ndarray:
+            texts.extend(batch if input_type == "document" else [])
+            return embedder.embed(batch, input_type)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Models, "embedder", lambda _self, _name: Counting())
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    assert len(texts) == 2
+    sentence = QUICK.with_fields({"index.chunker": "sentence"}).index
+    for recipe in (sentence, QUICK.with_fields({"index.analyzer": "german"}).index):
+        workspace.jobs.run(base.library.build(recipe))
+    assert len(texts) == len(set(texts))
+    add(workspace, base, {"leave.md": LEAVE + "\nA second paragraph.\n", "travel.md": TRAVEL})
+    base.search("leave", QUICK)
+    assert len(texts) == len(set(texts))
+    assert any("second paragraph" in text for text in texts)
+
+
+def test_a_build_can_be_deleted_unless_it_answers(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    page: IndexRecipe = QUICK.with_fields({"index.chunker": "page"}).index
+    assert base.library.missing(page) == 1
+    workspace.jobs.run(base.library.build(page))
+    assert base.library.missing(page) == 0
+    assert [row.documents for row in base.library.builds()] == [1, 1]
+    base.library.delete_build(page.hash)
+    assert [row.hash for row in base.library.builds()] == [QUICK.index.hash]
+    with pytest.raises(InvalidInput, match="answers the questions now"):
+        base.library.delete_build(QUICK.index.hash)
+
+
+def test_pasted_text_is_a_document(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    workspace.jobs.run(base.library.add_text("Note on leave", LEAVE))
+    hit = base.search("carried over", QUICK).hits[0]
+    assert hit.document == "Note on leave"
+    assert base.library.document(hit.chunk.document_id).source == "pasted text"
+
+
+def test_deleting_a_base_takes_everything_with_it(workspace: Workspace, home: Path) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    workspace.delete("handbook")
+    assert workspace.bases() == []
+    assert [path for path in (home / "files").rglob("*") if path.is_file()] == []
+    assert [path for path in (home / "indexes").rglob("*") if path.is_file()] == []

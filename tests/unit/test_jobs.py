@@ -1,0 +1,180 @@
+"""Jobs are durable, belong to one worker at a time, tell their progress and can be stopped."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag.errors import InvalidInput
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.recipe import Recipe
+from rag.storage import Database, bases
+from rag.storage import jobs as rows
+
+
+@pytest.fixture
+def database(home: Path) -> Iterator[Database]:
+    opened = Database(f"sqlite:///{home}/test.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def base_id(database: Database) -> int:
+    with database.write() as connection:
+        return bases.create(connection, "base", Recipe()).id
+
+
+def submit(jobs: Jobs, base_id: int) -> int:
+    return jobs.submit(base_id, "work", "Working", {"n": 3}, [("a", {}), ("b", {})])
+
+
+def test_a_job_runs_with_its_payload_and_ends_with_a_message(
+    database: Database, base_id: int
+) -> None:
+    def work(job: JobRow, reporter: Reporter) -> str:
+        reporter.tell(1, 2, "half")
+        return f"n was {job.payload['n']}"
+
+    jobs = Jobs(database, {"work": work})
+    done = jobs.run(submit(jobs, base_id))
+    assert (done.status, done.message, done.base) == ("done", "n was 3", "base")
+    assert [item.name for item in jobs.items(done.id)] == ["a", "b"]
+
+
+def test_an_expected_failure_is_told_and_an_unexpected_one_gets_an_id(
+    database: Database, base_id: int
+) -> None:
+    def expected(_job: JobRow, _reporter: Reporter) -> str:
+        raise InvalidInput("No such thing.", "Try another.")
+
+    def unexpected(_job: JobRow, _reporter: Reporter) -> str:
+        raise ZeroDivisionError("secret detail")
+
+    first = Jobs(database, {"work": expected})
+    assert first.run(submit(first, base_id)).message == "No such thing. Try another."
+    second = Jobs(database, {"work": unexpected})
+    failed = second.run(submit(second, base_id))
+    assert failed.status == "failed"
+    assert failed.message.startswith("Unexpected error, id ")
+    assert "secret" not in failed.message
+
+
+def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
+    started = threading.Event()
+
+    def endless(_job: JobRow, reporter: Reporter) -> str:
+        while True:
+            started.set()
+            reporter.tell(1, 100, "turning")
+            time.sleep(0.01)
+
+    jobs = Jobs(database, {"work": endless})
+    job_id = submit(jobs, base_id)
+    jobs.start()
+    assert started.wait(20)
+    other = Jobs(database, {})
+    other.cancel(job_id)
+    finished = _wait(jobs, job_id)
+    assert finished.status == "cancelled"
+    assert finished.done == 1
+    jobs.close()
+
+
+def test_a_waiting_job_is_stopped_at_once(database: Database, base_id: int) -> None:
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "never"})
+    job_id = submit(jobs, base_id)
+    jobs.cancel(job_id)
+    assert jobs.run(job_id).status == "cancelled"
+
+
+def test_the_job_of_a_dead_process_is_taken_over(database: Database, base_id: int) -> None:
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "finished by another"})
+    job_id = submit(jobs, base_id)
+    import socket
+
+    dead = f"{socket.gethostname()}:999999:abcdef01"
+    with database.write() as connection:
+        assert rows.claim(connection, dead) == job_id
+    assert jobs.run(job_id).message == "finished by another"
+
+
+def test_a_job_that_someone_works_on_is_not_claimed_twice(database: Database, base_id: int) -> None:
+    job_id = submit(Jobs(database, {}), base_id)
+    with database.write() as connection:
+        assert rows.claim(connection, "host:1:one") == job_id
+        assert rows.claim(connection, "host:2:two") is None
+        assert not rows.report(connection, job_id, "host:2:two", 0, 0, "")
+        assert rows.report(connection, job_id, "host:1:one", 5, 9, "going")
+        assert rows.get(connection, job_id).done == 5
+
+
+def test_who_lost_a_job_neither_tells_its_progress_nor_ends_it(
+    database: Database, base_id: int
+) -> None:
+    asleep, awake = "host:1:one", "host:2:two"
+    job_id = submit(Jobs(database, {}), base_id)
+    with database.write() as connection:
+        assert rows.claim(connection, asleep) == job_id
+        rows.release(connection, asleep)  # as when its lease runs out
+        assert rows.claim(connection, awake) == job_id
+        assert rows.report(connection, job_id, awake, 7, 9, "the successor works")
+        assert not rows.report(connection, job_id, asleep, 1, 9, "waking up")
+        rows.finish(connection, job_id, asleep, "failed", "too late")
+        job = rows.get(connection, job_id)
+        assert (job.status, job.done, job.message) == ("running", 7, "the successor works")
+        rows.finish(connection, job_id, awake, "done", "finished by the successor")
+        assert rows.get(connection, job_id).message == "finished by the successor"
+
+
+def test_a_worker_that_lost_its_job_goes_on_with_the_next(database: Database, base_id: int) -> None:
+    def work(job: JobRow, reporter: Reporter) -> str:
+        if job.id == second:
+            return "done as well"
+        with database.write() as connection:
+            [owner] = rows.owners(connection)
+            rows.release(connection, owner)
+            assert rows.claim(connection, "host:2:two", first) == first
+        while not reporter.cancelled():
+            time.sleep(0.01)
+        reporter.tell(1, 1, "never heard")
+        return "never returned"
+
+    jobs = Jobs(database, {"work": work})
+    first, second = submit(jobs, base_id), submit(jobs, base_id)
+    jobs.start()
+    assert _wait(jobs, second).message == "done as well"
+    jobs.close()
+    assert (jobs.get(first).status, jobs.get(first).message) == ("running", "")
+
+
+def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> None:
+    started = threading.Event()
+
+    def patient(_job: JobRow, reporter: Reporter) -> str:
+        while True:
+            started.set()
+            reporter.tell(0, 1, "waiting")
+            time.sleep(0.01)
+
+    jobs = Jobs(database, {"work": patient})
+    job_id = submit(jobs, base_id)
+    jobs.start()
+    assert started.wait(20)
+    jobs.close()
+    resumed = Jobs(database, {"work": lambda _job, _reporter: "resumed"})
+    assert resumed.get(job_id).active
+    assert resumed.run(job_id).message == "resumed"
+
+
+def _wait(jobs: Jobs, job_id: int) -> JobRow:
+    for _ in range(2000):
+        job = jobs.get(job_id)
+        if not job.active:
+            return job
+        time.sleep(0.01)
+    raise AssertionError("the job did not end")

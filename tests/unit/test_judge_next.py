@@ -1,0 +1,130 @@
+"""The hits on which a comparison hangs come first."""
+
+from __future__ import annotations
+
+import json
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Recipe, Workspace
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.judge_next import judge_next
+from tests.workspaces import QUICK, add, workspace_at
+
+SET = "checks"
+WORDS = QUICK.with_fields({"search.mode": "lexical"})
+VECTORS = QUICK.with_fields({"search.mode": "dense"})
+DOCUMENTS = {
+    f"{name}.md": f"{name} one leave.\n\n{name} two train.\n\n{name} three {name} rotor."
+    for name in ("alpha", "beta", "gamma", "delta")
+}
+
+
+def _discount(rank: int) -> float:
+    return 1 / log2(1 + rank)
+
+
+def test_the_weight_is_the_difference_of_the_discounts() -> None:
+    hits = judge_next({"q": (["a", "b", "c"], ["b", "a", "d"])}, {"q": {"b"}}, k=3)
+    assert [(hit.item, hit.ranks) for hit in hits] == [
+        ("c", (3, None)),
+        ("d", (None, 3)),
+        ("a", (1, 2)),
+    ]
+    assert [hit.weight for hit in hits] == pytest.approx(
+        [_discount(3), _discount(3), _discount(1) - _discount(2)]
+    )
+
+
+def test_the_same_place_in_both_comes_last_and_depth_counts() -> None:
+    rankings = {"q1": (["a", "x"], ["a", "y"]), "q2": (["z"], ["z"])}
+    hits = judge_next(rankings, {}, k=1)
+    assert [(hit.question_id, hit.item, hit.weight) for hit in hits] == [
+        ("q1", "a", 0.0),
+        ("q2", "z", 0.0),
+    ]
+    assert [hit.item for hit in judge_next(rankings, {}, k=2)] == ["x", "y", "a", "z"]
+
+
+def test_with_one_run_the_top_is_judged_first() -> None:
+    hits = judge_next({"q1": (["a", "b"], []), "q2": (["c", "d"], [])}, {"q1": ["b"]}, k=5)
+    assert [hit.item for hit in hits] == ["a", "c", "d"]
+    assert hits[2].weight == pytest.approx(_discount(2))
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+def _base(workspace: Workspace, *, whole: bool) -> KnowledgeBase:
+    base = workspace.create("handbook", WORDS)
+    add(workspace, base, DOCUMENTS)
+    label = {"document": "alpha.md"} | ({} if whole else {"quote": "alpha one leave."})
+    rows = [
+        {"id": "q1", "text": "leave rotor alpha", "evidence": [label]},
+        {"id": "q2", "text": "beta train", "evidence": [label]},
+        {"id": "q3", "text": "gamma", "answerable": False},
+    ]
+    base.lab.import_questions(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    return base
+
+
+def _run(base: KnowledgeBase, recipe: Recipe) -> str:
+    return base.lab.evaluate(SET, recipe, (5,)).run.id
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_judging_empties_the_queue(workspace: Workspace, whole: bool) -> None:
+    base = _base(workspace, whole=whole)
+    first, second = _run(base, WORDS), _run(base, VECTORS)
+    queue = base.lab.judge_next(first, second, k=5)
+    assert queue
+    assert {each.question_id for each in queue} <= {"q1", "q2"}
+    assert [each.weight for each in queue] == sorted((e.weight for e in queue), reverse=True)
+    for each in queue:
+        document = base.library.document(each.document_id)
+        assert (each.document, each.text) == (document.name, document.text[each.start : each.end])
+        assert (each.end is None) is whole
+        assert "alpha one" not in each.text  # that is judged
+    results = {item.question_id: item for item in base.lab.run_results(first)}
+    top = queue[0]
+    if not whole and top.ranks[0] is not None:
+        ranking = results[top.question_id].ranking
+        chunks = base.library.chunks(top.document_id, WORDS.index)
+        (chunk,) = [each for each in chunks if each.start == top.start]
+        assert ranking[top.ranks[0] - 1][0] == chunk.id
+    remaining = len(queue)
+    while queue:
+        each = queue[0]
+        base.lab.labels.label(
+            SET, each.question_id, each.document_id, each.start, each.end, remaining % 2
+        )
+        queue = base.lab.judge_next(first, second, k=5)
+        assert len(queue) == remaining - 1
+        remaining -= 1
+
+
+def test_one_run_and_a_limit(workspace: Workspace) -> None:
+    base = _base(workspace, whole=False)
+    run = _run(base, WORDS)
+    every = base.lab.judge_next(run)
+    assert base.lab.judge_next(run, limit=2) == every[:2]
+    assert all(each.ranks[1] is None for each in every)
+    ranks = [each.ranks[0] or 0 for each in every]
+    assert ranks == sorted(ranks)
+    base.library.delete_documents([each.document_id for each in every])
+    assert base.lab.judge_next(run) == []
+
+
+def test_runs_that_do_not_belong_together(workspace: Workspace) -> None:
+    base = _base(workspace, whole=False)
+    run = _run(base, WORDS)
+    base.lab.import_questions("other", "x.jsonl", base.lab.export_questions(SET, "jsonl"))
+    other = base.lab.evaluate("other", WORDS, (5,)).run.id
+    with pytest.raises(InvalidInput, match="different question sets"):
+        base.lab.judge_next(run, other)
+    with pytest.raises(NotFound, match="no run"):
+        base.lab.judge_next(run, "unknown")

@@ -1,0 +1,41 @@
+"""The migrations build the schema that the queries expect."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+
+from rag.storage import Database
+from rag.storage.database import HEAD, MIGRATIONS
+from rag.storage.tables import metadata
+
+
+def test_a_new_database_has_the_schema_of_the_tables(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    Database(url).close()
+    with create_engine(url).connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_the_newest_migration_is_the_one_that_opening_looks_for() -> None:
+    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == HEAD
+
+
+def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "again.db"
+    Database(f"sqlite:///{file}").close()
+    before = _schema(file)
+    Database(f"sqlite:///{file}").close()
+    assert _schema(file) == before
+    assert any("CREATE TABLE document_part" in statement for statement in before)
+
+
+def _schema(file: Path) -> list[str]:
+    with sqlite3.connect(file) as connection:
+        rows = connection.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+    return [row[0] for row in rows if row[0]]

@@ -1,0 +1,77 @@
+"""Text of documents is shown as it is: no markdown, no links, no formulas, no icons."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.components.text import lines, marked, plain, tinted
+from pages.components.wording import counted, duration, kind
+
+JOINER = "\u2060"
+
+
+def _read(markdown: str) -> str:
+    """What a reader sees of escaped text: CommonMark lets any ASCII punctuation be escaped."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown).replace(JOINER, "")
+
+
+@given(st.text())
+def test_every_word_is_still_there(text: str) -> None:
+    assert _read(plain(text)) == " ".join(text.replace(JOINER, "").split()) or JOINER in text
+
+
+@given(st.text(alphabet="*_`[]()<>$#~|!:\\-+=>@./ab1"))
+def test_no_sign_is_left_that_means_something(text: str) -> None:
+    without = re.sub(r"\\[!-/:-@\[-`{-~]", "", plain(text))
+    assert not re.search(r"[!-/:-@\[-`{-~]", without)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("wait :smile: here", r":[\w+-]+:"),
+        ("an :material/home: icon", r":material/\w+:"),
+        ("see https://example.org", r"https?://"),
+        ("see www.example.org", r"www\."),
+        ("write me@example.org", r"[\w.+-]+@\w"),
+        ("a -> b", "->"),
+        ("a -- b", "--"),
+        ("a >= b", ">="),
+    ],
+)
+def test_what_is_rewritten_after_parsing_is_broken_up(text: str, pattern: str) -> None:
+    shown = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", plain(text))
+    assert re.search(pattern, text)
+    assert not re.search(pattern, shown)
+
+
+def test_matches_are_marked_and_the_rest_is_escaped() -> None:
+    assert marked("a *b* c", [(2, 5)]) == "a :orange-background[\\*b\\*] c"
+    assert marked("a b", [(2, 3)], "bold") == "a **b**"
+
+
+def test_a_mark_ends_at_every_line() -> None:
+    assert marked("ab\ncd", [(1, 4)]) == ("a:orange-background[b]  \n:orange-background[c]d")
+
+
+def test_overlapping_marks_become_one_after_the_other() -> None:
+    assert marked("abcd", [(0, 2), (1, 3)]) == ":orange-background[ab]:orange-background[c]d"
+
+
+def test_lines_and_paragraphs_stay() -> None:
+    assert lines("one\ntwo\n\nthree") == "one  \ntwo\n\nthree"
+
+
+def test_tints_follow_each_other() -> None:
+    assert tinted([("a ", "blue-background"), ("b", "")]) == ":blue-background[a] b"
+
+
+def test_figures_in_words() -> None:
+    assert [counted(1, "passage"), counted(1240, "passage")] == ["1 passage", "1,240 passages"]
+    assert [duration(s) for s in (0.2, 40, 125, 4800)] == ["1 s", "40 s", "2 min", "1 h 20 min"]
+    assert kind("application/pdf") == "PDF"
+    assert kind("application/vnd.openxmlformats-officedocument.wordprocessingml.document") == "Word"

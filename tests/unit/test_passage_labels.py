@@ -1,0 +1,127 @@
+"""A passage has one grade, whatever spans stand behind it, and is graded without knowing those."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import Chunk, KnowledgeBase
+from tests.workspaces import QUICK, add, workspace_at
+
+SET = "checks"
+LEAVE = (
+    "Unused leave may be carried over until the end of June. It lapses after that day.\n\n"
+    "A certificate is needed from the fourth day of an illness, and it is sent by post.\n\n"
+    "Whoever travels on a Sunday is given a day off in the week that follows the journey."
+)
+TEXT = "When does carried leave lapse?"
+SMALL = QUICK.with_fields({"index.chunk_size": 20}).index
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    workspace = workspace_at(home)
+    made = workspace.create("handbook", QUICK.with_fields({"index.chunk_size": 20}))
+    add(workspace, made, {"leave.md": LEAVE, "other.md": "Nothing about it is here."})
+    return made
+
+
+@pytest.fixture
+def chunks(base: KnowledgeBase) -> list[Chunk]:
+    (leave,) = (each for each in base.library.documents(SMALL) if each.name == "leave.md")
+    found = base.library.chunks(leave.id, SMALL)
+    assert len(found) > 2
+    return list(found)
+
+
+def _grade(base: KnowledgeBase, chunk: Chunk, grade: int, text: str = TEXT) -> None:
+    base.lab.passages.grade(SET, text, chunk.document_id, chunk.start, chunk.end, grade)
+
+
+def _grades(base: KnowledgeBase) -> dict[int, int]:
+    return dict(base.lab.passages.of(SET, TEXT, SMALL).grades)
+
+
+def test_grading_makes_set_question_and_label(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    assert base.lab.passages.of(SET, TEXT, SMALL).question_id is None
+    _grade(base, chunks[0], 2)
+    found = base.lab.passages.of(SET, f"  {TEXT.upper()} ", SMALL)
+    assert (found.answerable, found.relevant, found.grades) == (True, 1, {chunks[0].key: 2})
+    assert [(label.start, label.quote) for label in found.labels] == [
+        (chunks[0].start, chunks[0].text.strip())
+    ]
+    assert [item.id for item in base.lab.questions(SET)] == [found.question_id]
+
+
+def test_another_grade_replaces_the_first(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    for grade in (3, 1, 0):
+        _grade(base, chunks[1], grade)
+        assert _grades(base) == {chunks[1].key: grade}
+    assert len(base.lab.passages.of(SET, TEXT, SMALL).labels) == 1
+
+
+def test_exact_evidence_stays_exact(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    question = base.lab.edits.collect(SET, TEXT)
+    start = chunks[0].start + chunks[0].text.index("carried")
+    base.lab.labels.label(SET, question, chunks[0].document_id, start, start + 12, 1)
+    _grade(base, chunks[0], 3)
+    (label,) = base.lab.passages.of(SET, TEXT, SMALL).labels
+    assert (label.quote, label.grade) == ("carried over", 3)
+    assert _grades(base) == {chunks[0].key: 3}
+
+
+def test_exact_words_take_the_place_of_the_whole_passage(
+    base: KnowledgeBase, chunks: list[Chunk]
+) -> None:
+    first = chunks[0]
+    start = first.start + first.text.index("carried")
+    _grade(base, first, 1)
+    base.lab.passages.grade_words(SET, TEXT, first, start, start + 12, 2)
+    found = base.lab.passages.of(SET, TEXT, SMALL)
+    assert [(label.quote, label.grade) for label in found.labels] == [("carried over", 2)]
+    assert found.grades == {first.key: 2}
+
+
+def test_all_words_of_a_passage_are_the_passage(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    first = chunks[0]
+    _grade(base, first, 1)
+    end = first.start + len(first.text.rstrip())
+    base.lab.passages.grade_words(SET, TEXT, first, first.start, end, 3)
+    (label,) = base.lab.passages.of(SET, TEXT, SMALL).labels
+    assert (label.start, label.end, label.grade) == (first.start, end, 3)
+
+
+def test_a_longer_label_is_left_alone(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    question = base.lab.edits.collect(SET, TEXT)
+    base.lab.labels.label(SET, question, chunks[0].document_id, 0, chunks[1].end, 2)
+    assert _grades(base) == {chunks[0].key: 2, chunks[1].key: 2}
+    _grade(base, chunks[0], 1)
+    assert _grades(base) == {chunks[0].key: 2, chunks[1].key: 2}
+    _grade(base, chunks[0], 3)
+    assert _grades(base) == {chunks[0].key: 3, chunks[1].key: 2}
+
+
+def test_a_whole_document_grades_all_its_passages(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    question = base.lab.edits.collect(SET, TEXT)
+    base.lab.labels.label(SET, question, chunks[0].document_id, 0, None, 2)
+    assert _grades(base) == {chunk.key: 2 for chunk in chunks}
+
+
+def test_removing_takes_what_is_inside(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    _grade(base, chunks[0], 2)
+    _grade(base, chunks[1], 0)
+    first = chunks[0]
+    place = (first.document_id, first.start, first.end)
+    assert base.lab.passages.remove(SET, TEXT, *place) == 1
+    assert _grades(base) == {chunks[1].key: 0}
+    assert base.lab.passages.remove(SET, TEXT, *place) == 0
+
+
+def test_labels_of_a_deleted_document_count_for_nothing(
+    base: KnowledgeBase, chunks: list[Chunk]
+) -> None:
+    _grade(base, chunks[0], 2)
+    base.library.delete_documents([chunks[0].document_id])
+    found = base.lab.passages.of(SET, TEXT, SMALL)
+    assert (found.relevant, found.grades) == (1, {})

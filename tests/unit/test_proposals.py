@@ -1,0 +1,199 @@
+"""Generated questions are stored as they are made, and count once someone accepts them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.errors import AlreadyExists, InvalidInput, NotFound, ProviderUnavailable
+from rag.evaluation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind
+from rag.services import Models
+from rag.types import ChatModel, Message
+from tests.scripted_chat import ScriptedChat
+from tests.workspaces import QUICK, add, workspace_at
+
+SET = "proposed"
+WITH_MODEL = QUICK.with_fields({"answer.provider": "ollama", "answer.model": "scripted"})
+DOCUMENTS = {
+    f"{topic}.md": f"# {topic.title()}\n\n"
+    f"The {topic} of the main plant may run for {number} hours between two inspections.\n\n"
+    f"Every {topic} that was repaired is tested by the {topic} supervisor before it goes back."
+    for number, topic in enumerate(("rotor", "pump", "valve"), start=40)
+}
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    made = workspace.create("plant", QUICK)
+    add(workspace, made, DOCUMENTS)
+    return made
+
+
+def _speak(monkeypatch: pytest.MonkeyPatch, chat: ChatModel) -> None:
+    def chosen(_self: Models, provider: str, _model: str | None) -> ChatModel | None:
+        return None if provider == "extractive" else chat
+
+    monkeypatch.setattr(Models, "chat", chosen)
+
+
+def _sentence(messages: Sequence[Message]) -> str:
+    """Asks about the first sentence of each passage."""
+    passages = messages[1].content.split("</passage>")[:-1]
+    quotes = [each.rsplit(">", 1)[1].strip().split("\n\n")[-1] for each in passages]
+    words = " and ".join(quote.split()[-1] for quote in quotes)
+    return json.dumps({"question": f"What of {quotes[0].split()[1]} {words}?", "quotes": quotes})
+
+
+def _made(workspace: Workspace, base: KnowledgeBase, kinds: Sequence[Kind], number: int) -> int:
+    recipe = WITH_MODEL if set(kinds) & set(MODEL_KINDS) else QUICK
+    job = base.lab.proposals.request(SET, kinds, number, recipe)
+    workspace.jobs.run(job)
+    return job
+
+
+def test_without_a_model_queries_are_cut_and_wait(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    job = _made(workspace, base, OFFLINE_KINDS, 3)
+    assert workspace.jobs.get(job).message == "3 of 3 questions proposed"
+    found = base.lab.proposals.every(SET)
+    assert sorted(item.origin for item in found) == sorted(OFFLINE_KINDS)
+    for item in found:
+        assert item.state == "proposed"
+        assert item.tags == (item.origin,)
+        assert item.leak is not None
+        assert 0 < item.leak <= 1
+        (label,) = item.labels
+        document = base.library.document(str(label.document_id))
+        assert document.text[label.start : label.end] == label.quote
+    counted = base.lab.question_set(SET)
+    assert (counted.questions, counted.proposed, counted.version) == (0, 3, 1)
+    assert base.lab.questions(SET) == []
+
+
+def test_accepted_ones_count_and_rejected_ones_are_kept(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    _made(workspace, base, ["cloze"], 3)
+    one, two, three = [item.id for item in base.lab.proposals.every(SET)]
+    base.lab.edits.edit_question(SET, one, text="How long may it run?")
+    base.lab.proposals.accept(SET, [one])
+    base.lab.proposals.reject(SET, [two])
+    assert [item.id for item in base.lab.proposals.every(SET)] == [three]
+    assert [item.id for item in base.lab.proposals.every(SET, rejected=True)] == [two]
+    (counting,) = base.lab.questions(SET)
+    assert (counting.id, counting.text) == (one, "How long may it run?")
+    assert base.lab.question_set(SET).version == 3
+    run = base.lab.evaluate(SET, QUICK, (3,))
+    assert [each.question_id for each in run.results] == [one]
+    base.lab.proposals.accept(SET, [two])
+    assert len(base.lab.questions(SET)) == 2
+    with pytest.raises(AlreadyExists, match="accepted"):
+        base.lab.proposals.reject(SET, [two])
+    with pytest.raises(NotFound, match="not in this set"):
+        base.lab.proposals.accept(SET, ["unknown"])
+
+
+def test_importing_a_set_leaves_proposals_waiting(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    _made(workspace, base, ["cloze"], 2)
+    waiting = base.lab.proposals.every(SET)
+    rows = [{"id": "q1", "text": "Why?"}, {"id": waiting[0].id, "text": "Mine now?"}]
+    base.lab.import_questions(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    assert base.lab.proposals.every(SET) == waiting[1:]
+    assert [item.text for item in base.lab.questions(SET)] == ["Why?", "Mine now?"]
+    assert len(base.lab.export_questions(SET, "jsonl").splitlines()) == 2
+
+
+def test_a_model_writes_every_kind(
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = ScriptedChat(_sentence)
+    _speak(monkeypatch, chat)
+    _made(workspace, base, ["factual", "two-passage", "unanswerable"], 6)
+    found = base.lab.proposals.every(SET)
+    assert {item.origin: len(item.labels) for item in found} == {
+        "factual": 1,
+        "two-passage": 2,
+        "unanswerable": 0,
+    }
+    assert [item.answerable for item in found] == [item.origin != "unanswerable" for item in found]
+    for item in found:
+        for label in item.labels:
+            document = base.library.document(str(label.document_id))
+            assert document.text[label.start : label.end] == label.quote
+
+
+def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = [*["nonsense"] * 3, _sentence, _sentence, _sentence]
+    _speak(monkeypatch, ScriptedChat(*replies))
+    job = _made(workspace, base, ["factual"], 3)
+    assert workspace.jobs.get(job).message == "2 of 3 questions proposed, 1 could not be made"
+    items = workspace.jobs.items(job)
+    assert [item.status for item in items] == ["failed", "added", "added"]
+    assert 'there is no "question"' in items[0].reason
+    again = base.lab.proposals.request(SET, ["factual"], 3, WITH_MODEL)
+    workspace.jobs.run(again)
+    assert [item.reason for item in workspace.jobs.items(again)] == [
+        "",
+        *["The set has this question already."] * 2,
+    ]
+    assert len(base.lab.proposals.every(SET)) == 3
+
+
+def test_an_unreachable_model_ends_the_job_but_loses_nothing(
+    workspace: Workspace, base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_messages: Sequence[Message]) -> str:
+        raise ProviderUnavailable("The server is away.", "Start it.")
+
+    _speak(monkeypatch, ScriptedChat(_sentence, refuse))
+    job = _made(workspace, base, ["factual"], 3)
+    row = workspace.jobs.get(job)
+    assert (row.status, row.message) == ("failed", "The server is away. Start it.")
+    assert [item.status for item in workspace.jobs.items(job)] == ["added", "waiting", "waiting"]
+    assert len(base.lab.proposals.every(SET)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kinds", "number", "said"),
+    [
+        (["factual"], 3, "language model"),
+        ([], 3, "kinds"),
+        (["riddle"], 3, "kinds"),
+        (["cloze"], 0, "1 to 500"),
+        (["cloze"], 501, "1 to 500"),
+    ],
+)
+def test_what_cannot_be_asked_for(
+    base: KnowledgeBase, kinds: Sequence[Kind], number: int, said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        base.lab.proposals.request(SET, kinds, number, QUICK)
+    assert base.lab.question_sets() == []
+
+
+def test_nothing_can_be_made_from_nothing(workspace: Workspace) -> None:
+    empty = workspace.create("empty", QUICK)
+    with pytest.raises(InvalidInput, match="no passage"):
+        empty.lab.proposals.request(SET, ["cloze"], 3, QUICK)
+
+
+def test_a_passage_comes_again_only_with_another_kind(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    job = base.lab.proposals.request(SET, ["cloze", "keywords"], 500, QUICK)
+    items = [(each.payload["kind"], each.payload["key"]) for each in workspace.jobs.items(job)]
+    assert len(items) == len(set(items)) == 2 * len({key for _, key in items})

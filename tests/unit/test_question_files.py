@@ -1,0 +1,158 @@
+"""Question files and data sets: what a line may hold, and what is said about one that is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag.errors import InvalidFile
+from rag.evaluation import beir, trec
+from rag.evaluation.anchoring import Haystack
+from rag.evaluation.questions import FileLabel, FileQuestion, parse, to_jsonl
+
+SEPARATORS = "one\u2028two\u2029three\x85four"
+FINE = '{"id": "q0", "text": "Fine?"}\n'
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+def collection(folder: Path, **files: str) -> Path:
+    """A BEIR folder; files by name with __ for a dot, in place of the plain ones."""
+    plain = {
+        "corpus__jsonl": '{"_id": "d1", "title": "", "text": "Unused leave lapses."}\n',
+        "queries__jsonl": '{"_id": "q1", "text": "When does it lapse?"}\n',
+        "qrels": "query-id\tcorpus-id\tscore\nq1\td1\t1\n",
+    }
+    (folder / "qrels").mkdir(parents=True)
+    for name, text in (plain | files).items():
+        path = "qrels/test.tsv" if name == "qrels" else name.replace("__", ".")
+        (folder / path).write_text(text, "utf-8")
+    return folder
+
+
+def test_a_question_file_ends_lines_at_line_feeds_only() -> None:
+    label = FileLabel("d1", quote=SEPARATORS)
+    question = FileQuestion("q1", SEPARATORS, True, (SEPARATORS,), (label,))
+    assert parse("x.jsonl", to_jsonl([question])) == [question]
+    assert parse("x.jsonl", to_jsonl([question]).replace("\n", "\r\n")) == [question]
+
+
+def test_a_collection_ends_lines_at_line_feeds_only(tmp_path: Path) -> None:
+    query = json.dumps({"_id": "q\u2028 1", "text": SEPARATORS}, ensure_ascii=False)
+    folder = collection(tmp_path, queries__jsonl=query + "\r\n", qrels="q\u2028 1\td\x851\t2\r\n")
+    (found,) = beir.read_questions(folder, "test")
+    assert (found.text, found.labels) == (SEPARATORS, (FileLabel("d\x851", grade=2),))
+
+
+def test_judgements_end_lines_at_line_feeds_and_cells_at_ascii_space_only() -> None:
+    found = trec.read_qrels("x.qrels", "q1 0 a\u2028b 1\r\nq1\t0\tc\xa0d\t-2\n")
+    assert found == {"q1": (FileLabel("a\u2028b"), FileLabel("c\xa0d", grade=-2))}
+
+
+@pytest.mark.parametrize("value", ["Infinity", "NaN", "1e400", "9" * 30, "1.5", "true", "null"])
+def test_a_grade_is_a_whole_number(value: str) -> None:
+    line = f'{{"text": "Why?", "evidence": [{{"document": "d1", "grade": {value}}}]}}'
+    with pytest.raises(InvalidFile, match=r"^Line 2: .* is not a whole number"):
+        parse("x.jsonl", FINE + line)
+
+
+@pytest.mark.parametrize("value", ["2", "2.0", '"2"'])
+def test_a_whole_number_is_read_in_any_spelling(value: str) -> None:
+    line = f'{{"text": "Why?", "evidence": [{{"document": "d1", "grade": {value}}}]}}'
+    assert parse("x.jsonl", line)[0].labels == (FileLabel("d1", grade=2),)
+
+
+def test_a_number_of_five_thousand_digits_is_bad_json() -> None:
+    with pytest.raises(InvalidFile, match=r"^Line 2 is not JSON"):
+        parse("x.jsonl", FINE + '{"text": "Why?", "weight": ' + "9" * 5000 + "}")
+
+
+@pytest.mark.parametrize(
+    ("offsets", "why"),
+    [
+        ({"start": 3}, "start and end go together"),
+        ({"end": 3}, "start and end go together"),
+        ({"start": -1, "end": 3}, "from -1 to 3 holds nothing"),
+        ({"start": 3, "end": 3}, "from 3 to 3 holds nothing"),
+        ({"start": 5, "end": 3}, "from 5 to 3 holds nothing"),
+        ({"start": 0.5, "end": 3}, "“0.5” is not a whole number"),
+    ],
+)
+def test_a_span_has_two_ends_in_order(offsets: dict[str, float], why: str, tmp_path: Path) -> None:
+    label = {"document": "d1", "quote": "leave", **offsets}
+    with pytest.raises(InvalidFile, match=f"^Line 2: .*{why}"):
+        parse("x.jsonl", FINE + json.dumps({"text": "Why?", "evidence": [label]}))
+    rows = json.dumps({"query_id": "q1", "doc_id": "d1", "answers": [{"end": "", **offsets}]})
+    folder = collection(tmp_path, spans__jsonl=rows)
+    with pytest.raises(InvalidFile, match=r"^spans\.jsonl, line 1: "):
+        beir.read_questions(folder, "test")
+
+
+def test_a_span_beyond_the_text_is_not_found_there() -> None:
+    text = Haystack("Short.")
+    assert text.locate("", 2, 60) is None
+    assert text.locate("ort.", 2, 60) == (2, 6)
+    assert text.locate("", 2, 6) == (2, 6)
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning"),
+    [(True, True), (False, False), ("false", False), ("No", False), ("0", False), (" yes ", True)],
+)
+def test_answerable_is_a_boolean_or_a_word_for_one(
+    value: object, meaning: bool, tmp_path: Path
+) -> None:
+    row = {"text": "Why?", "answerable": value}
+    assert parse("x.jsonl", json.dumps(row))[0].answerable is meaning
+    assert parse("x.csv", f"question,answerable\nWhy?,{value}\n")[0].answerable is meaning
+    query = json.dumps({"_id": "q1", "text": "Why?", "metadata": {"answerable": value}})
+    folder = collection(tmp_path, queries__jsonl=query)
+    assert beir.read_questions(folder, "test")[0].answerable is meaning
+
+
+@pytest.mark.parametrize("value", ["perhaps", 1, None, []])
+def test_anything_else_is_not(value: object, tmp_path: Path) -> None:
+    row = {"text": "Why?", "answerable": value}
+    with pytest.raises(InvalidFile, match=r"^Line 2: answerable: .* is neither true nor false"):
+        parse("x.jsonl", FINE + json.dumps(row))
+    query = json.dumps({"_id": "q1", "text": "Why?", "metadata": {"answerable": value}})
+    with pytest.raises(InvalidFile, match=r"^queries\.jsonl, line 1: answerable: "):
+        beir.read_questions(collection(tmp_path, queries__jsonl=query), "test")
+
+
+def test_a_csv_word_that_is_neither_names_its_line() -> None:
+    with pytest.raises(InvalidFile, match=r"^Line 3: answerable: “maybe”"):
+        parse("x.csv", "question,answerable\nA?,true\nB?,maybe\n")
+
+
+def test_a_csv_cell_that_is_too_long_names_its_line() -> None:
+    with pytest.raises(InvalidFile, match=r"^Line 3 cannot be read as CSV: field larger"):
+        parse("x.csv", "question,quote\nA?,\nB?," + "x" * 140_000 + "\n")
+
+
+def test_json_that_is_nested_too_deep_names_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFile, match=r"^Line 2 is not JSON: it is nested too deep"):
+        parse("x.jsonl", FINE + DEEP)
+    with pytest.raises(InvalidFile, match=r"^corpus\.jsonl, line 1"):
+        next(beir.read_documents(collection(tmp_path, corpus__jsonl=DEEP)))
+
+
+def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
+    (found,) = parse("x.jsonl", '{"text": "a\\ud800b \\ud83d\\ude00", "tags": ["\\udfff"]}')
+    assert (found.text, found.tags) == ("a\ufffdb \U0001f600", ("\ufffd",))
+    row = '{"_id": "d\\udc80", "title": "\\ud800", "text": "x\\ud800"}'
+    (document,) = beir.read_documents(collection(tmp_path, corpus__jsonl=row))
+    assert (document.id, document.full_text) == ("d\ufffd", "\ufffd\n\nx\ufffd")
+
+
+def test_evidence_without_a_document_names_its_line() -> None:
+    with pytest.raises(InvalidFile, match=r"^Line 2: evidence needs a document"):
+        parse("x.jsonl", FINE + '{"text": "Why?", "evidence": [{"quote": "leave"}]}')
+
+
+@pytest.mark.parametrize("row", ["[1]", '"x"', "{}", "7"])
+def test_a_corpus_line_that_is_no_document_is_named(row: str, tmp_path: Path) -> None:
+    folder = collection(tmp_path, corpus__jsonl=row)
+    with pytest.raises(InvalidFile, match=r"^corpus\.jsonl, line 1: expected an object"):
+        list(beir.read_documents(folder))

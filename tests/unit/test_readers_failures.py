@@ -1,0 +1,119 @@
+"""What is refused, and what the user is told."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from rag.errors import Cancelled, UnreadableDocument
+from rag.readers import SUPPORTED, Limits, read
+from tests.sample_files import html, pdf, slides, word, workbook
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
+
+
+def failure(folder: Path, data: bytes, name: str, **options: object) -> UnreadableDocument:
+    path = folder / "content"
+    path.write_bytes(data)
+    with pytest.raises(UnreadableDocument) as caught:
+        read(path, name, **options)  # type: ignore[arg-type]
+    assert caught.value.message
+    assert caught.value.hint
+    return caught.value
+
+
+def test_supported_is_what_an_upload_widget_wants() -> None:
+    assert (
+        *("pdf", "txt", "text", "log", "md", "markdown", "html", "htm", "xhtml", "docx", "pptx"),
+        *("xlsx", "xlsm", "csv", "tsv", "tab", "json", "jsonl", "ndjson"),
+    ) == SUPPORTED
+
+
+@pytest.mark.parametrize("extension", SUPPORTED)
+@pytest.mark.parametrize("size", [0, 30])
+def test_nothing_in_it(tmp_path: Path, extension: str, size: int) -> None:
+    reason = failure(tmp_path, b" \n" * size, f"x.{extension}").reason
+    binary = size and extension in ("pdf", "docx", "pptx", "xlsx", "xlsm")
+    assert reason == ("wrong_extension" if binary else "empty")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "seems"),
+    [
+        (pdf("x"), "x.docx", "a PDF"),
+        (pdf("x"), "x.txt", "a PDF"),
+        (PNG, "x.pdf", "a PNG image"),
+        (PNG, "x.csv", "a PNG image"),
+        (html("<p>Not found"), "x.pdf", "a web page"),
+        (b"just words", "x.docx", "plain text"),
+        (word(), "x.xlsx", "a Word document"),
+        (slides(), "x.docx", "a PowerPoint presentation"),
+        (workbook(A=[["a"]]), "x.csv", "an Excel workbook"),
+        (b"PK\x03\x04" + bytes(50), "x.docx", "a ZIP archive"),
+        (OLE, "x.docx", "an old (97-2003)"),
+        (b"{\\rtf1 words}", "x.docx", "a rich text file"),
+        (b"\x7fELF" + bytes(50), "x.txt", "a program"),
+    ],
+)
+def test_a_wrong_extension_says_what_the_file_seems_to_be(
+    tmp_path: Path, data: bytes, name: str, seems: str
+) -> None:
+    error = failure(tmp_path, data, name)
+    assert (error.reason, seems in error.message) == ("wrong_extension", True)
+
+
+def test_an_office_file_with_a_password(tmp_path: Path) -> None:
+    data = OLE + "EncryptedPackage".encode("utf-16-le")
+    error = failure(tmp_path, data, "x.xlsx")
+    assert (error.reason, "password" in error.message) == ("encrypted", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("x.doc", ".docx"), ("x.xls", ".xlsx"), ("x.zip", "Unpack"), ("x.exe", "pdf"), ("x", "pdf")],
+)
+def test_an_unsupported_type_says_what_to_do(tmp_path: Path, name: str, said: str) -> None:
+    error = failure(tmp_path, b"data", name)
+    assert (error.reason, said in error.hint) == ("unsupported_type", True)
+
+
+def test_too_large(tmp_path: Path) -> None:
+    error = failure(tmp_path, b"x" * 2_500_000, "x.txt", limits=Limits(max_bytes=2_000_000))
+    assert error.reason == "too_large"
+    assert error.message == "The file has 2.5 MB; at most 2.0 MB are read."
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.pdf"])
+def test_cancelled_before_it_began(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(pdf("words") if name.endswith("pdf") else b"words")
+    with pytest.raises(Cancelled):
+        read(path, name, cancelled=lambda: True)
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.json"])
+def test_time_is_limited_in_process_too(tmp_path: Path, name: str) -> None:
+    assert failure(tmp_path, b'"words"', name, limits=Limits(seconds=0)).reason == "timed_out"
+
+
+def test_the_id_is_the_sha256_of_the_bytes(tmp_path: Path) -> None:
+    data = b"a\r\nb\n" * 500_000
+    path = tmp_path / "content"
+    path.write_bytes(data)
+    document = read(path, "x.TXT", source="https://example.com/x.txt")
+    assert document.id == hashlib.sha256(data).hexdigest()
+    assert document.text == "a\nb\n" * 500_000
+    assert (document.source, document.media_type, document.metadata) == (
+        "https://example.com/x.txt",
+        "text/plain",
+        {"encoding": "utf-8"},
+    )
+
+
+def test_markdown_file(tmp_path: Path) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(b"# One\r\n\r\ntext\r\n## Two\r\n")
+    document = read(path, "notes.md")
+    assert document.text == "# One\n\ntext\n## Two\n"
+    assert document.heading_at(len(document.text)) == "One > Two"

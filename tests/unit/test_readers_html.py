@@ -1,0 +1,69 @@
+"""Web pages."""
+
+from pathlib import Path
+
+import pytest
+
+from rag.errors import UnreadableDocument
+from rag.readers import read
+from tests.sample_files import PROSE, html
+
+ARTICLE = (
+    f"<nav>Home About</nav><article><h1>Top</h1><p>{PROSE}</p><h2>Sub one</h2><p>{PROSE}</p>"
+    "<table><tr><th>City</th><th>Limit</th></tr><tr><td>Rome</td><td>120</td></tr></table>"
+    "</article><footer>Imprint</footer><script>var hidden = 1</script>"
+)
+
+
+def put(folder: Path, data: bytes) -> Path:
+    path = folder / "content"
+    path.write_bytes(data)
+    return path
+
+
+def test_main_text_keeps_headings_and_leaves_the_menu(tmp_path: Path) -> None:
+    document = read(put(tmp_path, html(ARTICLE, "<title>My page</title>")), "x.html")
+    assert document.text.startswith(f"# Top\n\n{PROSE.strip()}\n\n## Sub one\n\n{PROSE.strip()}")
+    assert "| Rome | 120 |" in document.text
+    assert not any(word in document.text for word in ("About", "Imprint", "hidden"))
+    assert document.heading_at(len(document.text) - 1) == "Top > Sub one"
+    assert document.metadata["title"] == "My page"
+
+
+def test_a_short_page_is_read_whole(tmp_path: Path) -> None:
+    body = (
+        "<h1>Hours</h1><div>We open at <b>nine</b>.<br>Closed on Sun&shy;days</div>"
+        "<ul><li>one<li>two</ul><style>p {color: red}</style>tail"
+    )
+    document = read(put(tmp_path, html(body)), "x.htm")
+    assert document.text == ("Hours\n\nWe open at nine.\n\nClosed on Sundays\n\none\n\ntwo\n\ntail")
+    assert document.heading_at(20) == "Hours"
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (html("<p>Größe", '<meta charset="utf-8">'), "Größe"),
+        (
+            "<html><head><meta http-equiv='Content-Type' content='text/html; charset=iso-8859-2'>"
+            "</head><body>żółw</body></html>".encode("iso8859-2"),
+            "żółw",
+        ),
+        ("\ufeff<html><body>żółw</body></html>".encode("utf-16"), "żółw"),
+        (b"<?xml version='1.0' encoding='utf-8'?><html><body>plain</body></html>", "plain"),
+        (b"no markup at all", "no markup at all"),
+    ],
+)
+def test_encodings_and_declarations(tmp_path: Path, data: bytes, text: str) -> None:
+    assert read(put(tmp_path, data), "x.html").text == text
+
+
+def test_deep_nesting_is_no_problem(tmp_path: Path) -> None:
+    data = html("<div>" * 1_500 + "deep" + "</div>" * 1_500)
+    assert read(put(tmp_path, data), "x.html").text == "deep"
+
+
+def test_a_page_built_by_scripts_is_empty(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableDocument, match="no visible text") as caught:
+        read(put(tmp_path, html("<div id=root></div><script>go()</script>")), "x.html")
+    assert caught.value.reason == "empty"

@@ -1,0 +1,191 @@
+"""Reading in a child process: hangs, crashes, memory, cancelling, threads."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from rag.errors import Cancelled, UnreadableDocument
+from rag.readers import Limits, read
+from rag.readers.content import Source
+from rag.readers.formats import FORMATS, format_of
+from rag.readers.isolation import WorkerPool
+from tests.sample_files import pdf
+
+PDF = format_of("x.pdf")
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    pool = WorkerPool(1)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book"
+    path.write_bytes(pdf(*(f"page {number}" for number in range(1, 301))))
+    return path
+
+
+@pytest.fixture
+def leaflet(tmp_path: Path) -> Path:
+    path = tmp_path / "leaflet"
+    path.write_bytes(pdf("one page"))
+    return path
+
+
+def test_the_process_is_kept_warm(pool: WorkerPool, leaflet: Path) -> None:
+    first = pool.read(PDF, Source(leaflet))
+    (worker,) = pool.idle
+    second = pool.read(PDF, Source(leaflet))
+    assert first == second
+    assert first.text == "one page"
+    assert pool.idle == (worker,)
+
+
+def test_a_failed_reading_does_not_end_the_process(
+    pool: WorkerPool, leaflet: Path, tmp_path: Path
+) -> None:
+    pool.read(PDF, Source(leaflet))
+    (worker,) = pool.idle
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"%PDF-1.7 nothing")
+    with pytest.raises(UnreadableDocument):
+        pool.read(PDF, Source(bad))
+    assert pool.idle == (worker,)
+
+
+def test_a_killed_process_means_damaged_and_the_next_file_gets_a_new_one(
+    pool: WorkerPool, book: Path, leaflet: Path
+) -> None:
+    def kill(done: int, total: int) -> None:
+        if done == 1:
+            os.kill(pool.busy[0].pid, signal.SIGKILL)
+
+    with pytest.raises(UnreadableDocument, match="crashed") as caught:
+        pool.read(PDF, Source(book, tick=kill))
+    assert caught.value.reason == "damaged"
+    assert pool.idle == ()
+    assert pool.read(PDF, Source(leaflet)).text == "one page"
+
+
+def test_an_idle_process_that_died_is_replaced(pool: WorkerPool, leaflet: Path) -> None:
+    pool.read(PDF, Source(leaflet))
+    (worker,) = pool.idle
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait()
+    assert pool.read(PDF, Source(leaflet)).text == "one page"
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [Limits(seconds_per_page=0.3), Limits(seconds=0.5)],
+    ids=["per page", "altogether"],
+)
+def test_a_process_that_stands_still_is_killed(
+    pool: WorkerPool, book: Path, leaflet: Path, limits: Limits
+) -> None:
+    pids: list[int] = []
+    pool.read(PDF, Source(leaflet))  # so that the start of the process takes none of the time
+
+    def stop(done: int, total: int) -> None:
+        if not pids:
+            pids.append(pool.busy[0].pid)
+            os.kill(pids[0], signal.SIGSTOP)
+
+    with pytest.raises(UnreadableDocument) as caught:
+        pool.read(PDF, Source(book, limits, tick=stop))
+    assert caught.value.reason == "timed_out"
+    with pytest.raises(ProcessLookupError):
+        os.kill(pids[0], 0)
+
+
+def test_cancelling_stops_between_pages(pool: WorkerPool, book: Path) -> None:
+    seen: list[int] = []
+    with pytest.raises(Cancelled):
+        pool.read(
+            PDF, Source(book, tick=lambda done, total: seen.append(done)), lambda: len(seen) > 5
+        )
+    assert max(seen) < 300
+    assert pool.idle == ()
+
+
+def test_cancelling_while_waiting_for_a_process(pool: WorkerPool, book: Path) -> None:
+    started, stop = threading.Event(), threading.Event()
+
+    def hold(done: int, total: int) -> None:
+        started.set()
+        stop.wait(30)
+
+    with ThreadPoolExecutor(1) as threads:
+        holding = threads.submit(pool.read, PDF, Source(book, tick=hold))
+        assert started.wait(30)
+        with pytest.raises(Cancelled):
+            pool.read(PDF, Source(book), lambda: True)
+        stop.set()
+        assert holding.result().text.startswith("page 1\n\npage 2")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space reliably")
+def test_memory_is_bounded(pool: WorkerPool, tmp_path: Path, leaflet: Path) -> None:
+    path = tmp_path / "huge"
+    path.write_bytes(b"<html><body>" + b"<p>word</p>" * 4_000_000)
+    with pytest.raises(UnreadableDocument) as caught:
+        pool.read(format_of("x.html"), Source(path, Limits(memory_mb=700)))
+    assert caught.value.reason in ("too_large", "damaged")
+    assert pool.read(PDF, Source(leaflet)).text == "one page"
+
+
+def test_threads_get_their_own_documents(tmp_path: Path) -> None:
+    paths = [tmp_path / str(number) for number in range(8)]
+    for path in paths:
+        path.write_bytes(pdf(f"document {path.name}"))
+    with ThreadPoolExecutor(4) as threads:
+        texts = [document.text for document in threads.map(lambda p: read(p, "x.pdf"), paths)]
+    assert texts == [f"document {number}" for number in range(8)]
+
+
+def test_the_process_ends_with_its_parent(leaflet: Path) -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from rag.readers import read; "
+        "from rag.readers.isolation import shared_pool; "
+        "read(Path(sys.argv[1]), 'x.pdf'); print(shared_pool().idle[0].pid, flush=True); "
+        "os._exit(1)"
+    )
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", program, str(leaflet)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    child = int(done.stdout)
+    assert any(_is_gone(child) for _ in range(200))
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    time.sleep(0.05)
+    return status == "Z"
+
+
+def test_it_works_from_any_folder(
+    tmp_path: Path, leaflet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pool = WorkerPool(1)
+    assert pool.read(PDF, Source(leaflet)).text == "one page"
+    pool.close()
+
+
+def test_risky_formats_are_isolated() -> None:
+    isolated = {row.extensions[0] for row in FORMATS if row.isolated}
+    assert isolated == {"pdf", "html", "docx", "pptx", "xlsx"}

@@ -1,0 +1,81 @@
+"""Headings of Markdown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.readers import read_text
+from rag.readers.markdown import headings, looks_like_markdown, plain_title
+
+
+def found(text: str) -> list[tuple[int, int, str]]:
+    return [(heading.start, heading.level, heading.title) for heading in headings(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# One\ntext\n### Three ###\n", [(0, 1, "One"), (11, 3, "Three")]),
+        ("One\n===\n\nTwo\n---\n", [(0, 1, "One"), (9, 2, "Two")]),
+        ("a long\ntitle\n===\n", [(0, 1, "a long title")]),
+        ("   # indented\n    # code\n", [(0, 1, "indented")]),
+        ("#no space\n####### seven\n#\n", []),
+        ("```\n# code\n```\n# after\n", [(15, 1, "after")]),
+        ("~~~~ python\n# code\n~~~\n# code\n~~~~\n# after\n", [(35, 1, "after")]),
+        ("```\n# never closed\n", []),
+        ("text ``` no fence\n# yes\n", [(18, 1, "yes")]),
+        ("para\n\n---\n\nmore\n", []),
+        ("- item\n---\n", []),
+        ("> quote\n---\n", []),
+        ("- item\nstill the item\n===\n", []),
+        ("- item\n\nnot the item\n===\n", [(8, 1, "not the item")]),
+        ("| a | b |\n---\n", []),
+        ("---\ntitle: x\n---\n# yes\n", [(17, 1, "yes")]),
+        ("<!--\n# hidden\n-->\n# yes\n", [(18, 1, "yes")]),
+        ("# A [link](http://x) and `code` **bold** {#anchor}\n", [(0, 1, "A link and code bold")]),
+        ("# C#\n# F# #\n", [(0, 1, "C#"), (5, 1, "F#")]),
+        ("", []),
+    ],
+)
+def test_headings(text: str, expected: list[tuple[int, int, str]]) -> None:
+    assert found(text) == expected
+
+
+@given(st.text(st.sampled_from("#=-`~ \nab|<>!*1."), max_size=60))
+def test_headings_are_sorted_and_stand_at_line_starts(text: str) -> None:
+    starts = [heading.start for heading in headings(text)]
+    assert starts == sorted(set(starts))
+    assert all(start == 0 or text[start - 1] == "\n" for start in starts)
+    assert all(heading.title for heading in headings(text))
+
+
+def test_plain_title_keeps_what_is_not_markup() -> None:
+    assert plain_title("snake_case 2 * 3 and \\*stars") == "snake_case 2 * 3 and *stars"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Title\nwords", True),
+        ("see [this](http://x)", True),
+        ("a | b\n---|---\n1 | 2", True),
+        ("```\ncode\n```", True),
+        ("Just a sentence. #hashtag", False),
+        ("1 - 2 = -1", False),
+    ],
+)
+def test_looks_like_markdown(text: str, expected: bool) -> None:
+    assert looks_like_markdown(text) is expected
+
+
+def test_pasted_text_becomes_a_document() -> None:
+    document = read_text("# Top\r\nWords\n", "My note")
+    assert (document.name, document.media_type, document.text) == (
+        "My note",
+        "text/markdown",
+        "# Top\nWords\n",
+    )
+    assert document.heading_at(8) == "Top"
+    assert read_text("plain", "").name == "Pasted text"
+    assert read_text("plain", "x").media_type == "text/plain"
+    assert read_text("plain", "x").id != document.id

@@ -1,0 +1,115 @@
+"""Word and PowerPoint files, and what office archives may hide."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import docx
+import pytest
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+
+from rag.errors import UnreadableDocument
+from rag.readers import Limits, read
+from tests.sample_files import slides, word, workbook, zip_bomb
+
+
+def put(folder: Path, data: bytes) -> Path:
+    path = folder / "content"
+    path.write_bytes(data)
+    return path
+
+
+def test_word_keeps_the_order_of_the_document(tmp_path: Path) -> None:
+    document = read(put(tmp_path, word()), "x.docx")
+    assert document.text == (
+        "Preface.\n\nTravel\n\nBook early.\n\nCity: Rome; Limit: 120\nCity: Oslo; Limit: 180\n\n"
+        "By train\n\nSecond class."
+    )
+    assert document.heading_at(document.text.index("Oslo")) == "Travel"
+    assert document.heading_at(document.text.index("Second")) == "Travel > By train"
+    assert document.metadata == {"title": "Handbook", "author": "Ada"}
+    assert document.pages == ()
+
+
+def test_word_reads_links_insertions_and_content_controls_but_not_deletions(tmp_path: Path) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("Fee: ")
+    for wrapper, tag, text in (("w:ins", "w:t", "20"), ("w:del", "w:delText", "10")):
+        change, run, words = OxmlElement(wrapper), OxmlElement("w:r"), OxmlElement(tag)
+        words.text = text
+        run.append(words)
+        change.append(run)
+        paragraph._p.append(change)
+    control, inside = OxmlElement("w:sdt"), OxmlElement("w:sdtContent")
+    control.append(inside)
+    inside.append(document.add_paragraph("controlled")._p)
+    document.element.body.insert(1, control)
+    buffer = io.BytesIO()
+    document.save(buffer)
+    assert read(put(tmp_path, buffer.getvalue()), "x.docx").text == "Fee: 20\n\ncontrolled"
+
+
+def test_word_knows_headings_by_outline_level(tmp_path: Path) -> None:
+    document = docx.Document()
+    paragraph = document.add_paragraph("Kapitel")
+    level = OxmlElement("w:outlineLvl")
+    level.set(qn("w:val"), "1")
+    paragraph._p.get_or_add_pPr().append(level)
+    buffer = io.BytesIO()
+    document.save(buffer)
+    found = read(put(tmp_path, buffer.getvalue()), "x.docx").headings
+    assert [(item.start, item.level, item.title) for item in found] == [(0, 2, "Kapitel")]
+
+
+def test_slides_are_pages(tmp_path: Path) -> None:
+    document = read(put(tmp_path, slides()), "x.pptx")
+    spans = [(page.number, document.text[page.start : page.end]) for page in document.pages]
+    assert spans == [
+        (1, "Results\n\nSales grew\n\nNotes: mention Oslo"),
+        (2, "Numbers\n\nYear: 2024; Growth: 5%\nYear: 2025; Growth: 7%"),
+    ]
+    assert [item.title for item in document.headings] == ["Results", "Numbers"]
+    assert document.metadata["pages"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("name", "member"),
+    [
+        ("x.docx", "word/document.xml"),
+        ("x.pptx", "ppt/presentation.xml"),
+        ("x.xlsx", "xl/workbook.xml"),
+    ],
+)
+def test_what_would_unpack_to_too_much_is_refused(tmp_path: Path, name: str, member: str) -> None:
+    path = put(tmp_path, zip_bomb(member, 3_000_000))
+    with pytest.raises(UnreadableDocument, match="unpacks to 3 MB; at most 2 MB") as caught:
+        read(path, name, limits=Limits(max_unpacked_bytes=2_000_000))
+    assert caught.value.reason == "too_large"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("x.docx", word()), ("x.pptx", slides()), ("x.xlsx", workbook(A=[["a"]]))]
+)
+def test_half_an_archive_is_damaged(tmp_path: Path, name: str, data: bytes) -> None:
+    with pytest.raises(UnreadableDocument) as caught:
+        read(put(tmp_path, data[: len(data) // 2]), name)
+    assert caught.value.reason == "damaged"
+
+
+def test_expanding_entities_do_no_harm(tmp_path: Path) -> None:
+    entities = '<!ENTITY a0 "ha">' + "".join(
+        f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)
+    )
+    part = f"<?xml version='1.0'?><!DOCTYPE x [{entities}]><x>&a9;</x>"
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(word())) as original,
+        zipfile.ZipFile(buffer, "w") as changed,
+    ):
+        for name in original.namelist():
+            data = part.encode() if name == "word/document.xml" else original.read(name)
+            changed.writestr(name, data)
+    with pytest.raises(UnreadableDocument) as caught:
+        read(put(tmp_path, buffer.getvalue()), "x.docx")
+    assert caught.value.reason in ("damaged", "empty")

@@ -1,0 +1,344 @@
+"""Fetching from a real local server."""
+
+import gzip
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpcore
+import pytest
+
+from rag.errors import BlockedAddress, UnreadableDocument
+from rag.readers import addresses
+from rag.readers.addresses import CheckedBackend, is_public, resolve
+from rag.readers.web import FetchLimits, fetch
+from tests.sample_files import pdf
+
+PAGE = b"<html><body><p>Hello</p></body></html>"
+
+
+class Site(BaseHTTPRequestHandler):
+    """Answers by path."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        getattr(self, self.path.split("?")[0].strip("/").replace("/", "_").replace(".", "_"))()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
+
+    def answer(self, body: bytes, content_type: str, **headers: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def redirect(self, target: str) -> None:
+        self.send_response(302)
+        self.send_header("Location", target)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def page(self) -> None:
+        self.answer(PAGE, "text/html; charset=utf-8")
+
+    def host(self) -> None:
+        self.answer(self.headers["Host"].encode(), "text/plain")
+
+    def paper(self) -> None:
+        self.answer(pdf("words"), "application/pdf")
+
+    def squeezed(self) -> None:
+        self.answer(gzip.compress(PAGE), "text/html", Content_Encoding="gzip")
+
+    def bomb(self) -> None:
+        self.answer(gzip.compress(bytes(5_000_000)), "text/html", Content_Encoding="gzip")
+
+    def picture(self) -> None:
+        self.answer(b"\x89PNG", "image/png")
+
+    def nothing(self) -> None:
+        self.answer(b"", "text/html")
+
+    def moved(self) -> None:
+        self.redirect("/page")
+
+    def loop(self) -> None:
+        self.redirect("/loop")
+
+    def to_file(self) -> None:
+        self.redirect("file:///etc/passwd")
+
+    def to_broken(self) -> None:
+        self.redirect("http://[broken")
+
+    def missing(self) -> None:
+        self.send_error(404, "Not Found")
+
+    def large(self) -> None:
+        self.answer(bytes(2_000_000), "text/plain")
+
+    def endless(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for _ in range(200):
+            self.wfile.write(b"4000\r\n" + b"x" * 0x4000 + b"\r\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def slow_body(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.drip()
+
+    def slow_headers(self) -> None:
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        self.drip()
+
+    def cut(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        self.wfile.write(b"short")
+        self.close_connection = True
+
+    def drip(self) -> None:
+        for _ in range(100):
+            try:
+                self.wfile.write(b"x")
+                self.wfile.flush()
+            except OSError:
+                return
+            time.sleep(0.1)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that hang up are part of the tests."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    with Server(("127.0.0.1", 0), Site) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def refusal(url: str, **limits: float) -> UnreadableDocument:
+    with pytest.raises(UnreadableDocument) as caught:
+        fetch(url, allow_private=True, limits=FetchLimits(**limits))  # type: ignore[arg-type]
+    assert caught.value.hint
+    return caught.value
+
+
+def test_a_page(site: str) -> None:
+    fetched = fetch(f" {site}/page#part ", allow_private=True)
+    assert fetched.data == PAGE
+    assert fetched.url == f"{site}/page"
+    assert fetched.name == f"{site.removeprefix('http://')}/page.html"
+    assert fetched.content_type == "text/html; charset=utf-8"
+
+
+def test_a_redirect_ends_at_the_final_address(site: str) -> None:
+    fetched = fetch(f"{site}/moved", allow_private=True)
+    assert (fetched.data, fetched.asked) == (PAGE, f"{site}/moved")
+    assert fetched.url == f"{site}/page"
+    assert fetched.name == f"{site.removeprefix('http://')}/moved.html"
+
+
+def test_compressed_content_is_unpacked(site: str) -> None:
+    assert fetch(f"{site}/squeezed", allow_private=True).data == PAGE
+
+
+def test_the_name_in_the_host_header_is_that_of_the_url(site: str) -> None:
+    port = site.rpartition(":")[2]
+    fetched = fetch(f"http://localhost:{port}/host", allow_private=True)
+    assert fetched.data.decode() == f"localhost:{port}"
+
+
+@pytest.mark.parametrize("path", ["page", "moved", "missing"])
+def test_this_computer_is_refused_by_default(site: str, path: str) -> None:
+    with pytest.raises(BlockedAddress):
+        fetch(f"{site}/{path}", allow_private=False)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://localhost/", "http://127.1/", "http://0/", "http://2130706433/", "http://[::1]/"),
+        *("http://0x7f000001/", "http://[::ffff:127.0.0.1]/", "http://169.254.169.254/latest"),
+        *(
+            "http://10.0.0.1/",
+            "https://192.168.1.1/",
+            "http://[fe80::1]/",
+            "http://user@127.0.0.1/",
+        ),
+        *("file:///etc/passwd", "ftp://example.com/x", "gopher://x/", "javascript:1", "words"),
+    ],
+)
+def test_blocked(url: str) -> None:
+    with pytest.raises(BlockedAddress) as caught:
+        fetch(url, allow_private=False)
+    assert caught.value.hint
+
+
+def test_a_redirect_into_this_computer_is_refused(
+    site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = int(site.rpartition(":")[2])
+
+    def pretend(host: str, port_asked: int, *, allow_private: bool) -> list[str]:
+        # The outer site stands for a public one; what it redirects to is resolved for real.
+        if host == "public.example":
+            return ["127.0.0.1"]
+        return resolve(host, port_asked, allow_private=allow_private)
+
+    monkeypatch.setattr(addresses, "resolve", pretend)
+    monkeypatch.setattr(Site, "inward", lambda self: self.redirect(f"{site}/page"), raising=False)
+    assert fetch(f"http://public.example:{port}/page", allow_private=False).data == PAGE
+    with pytest.raises(BlockedAddress, match=r"127\.0\.0\.1"):
+        fetch(f"http://public.example:{port}/inward", allow_private=False)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:s3cret@host/page",
+        " HTTPS://s3cret@host",
+        "http://user:s3 cret@[broken",
+        "//user:s3cret@host",
+        "user:s3cret@host/page",
+    ],
+)
+def test_credentials_are_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(BlockedAddress, match="user name or password") as caught:
+        fetch(url, allow_private=True)
+    assert "s3cret" not in caught.value.message + caught.value.hint
+
+
+def test_a_redirect_with_credentials_is_refused(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = site.replace("http://", "http://user:s3cret@") + "/page"
+    monkeypatch.setattr(Site, "login", lambda self: self.redirect(target), raising=False)
+    with pytest.raises(BlockedAddress, match="user name or password"):
+        fetch(f"{site}/login", allow_private=True)
+
+
+def test_an_at_sign_behind_the_host_is_no_credential(
+    site: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Site, "@author", Site.page, raising=False)
+    assert fetch(f"{site}/@author", allow_private=True).data == PAGE
+    assert fetch(f"{site}/page?by=a@b", allow_private=True).data == PAGE
+
+
+def test_a_redirect_to_another_scheme_is_refused(site: str) -> None:
+    with pytest.raises(BlockedAddress, match="file"):
+        fetch(f"{site}/to/file", allow_private=True)
+
+
+def test_the_connection_goes_to_the_address_that_was_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name server that answers differently the second time (DNS rebinding) gains nothing."""
+    answers = iter(["93.184.216.34", "127.0.0.1"])
+    dialled: list[str] = []
+
+    def resolver(host: str, port: int, **options: object) -> list[object]:
+        return [(2, 1, 6, "", (next(answers), port))]
+
+    def dial(self: object, host: str, *rest: object) -> httpcore.NetworkStream:
+        dialled.append(host)
+        raise httpcore.ConnectError("not in a test")
+
+    monkeypatch.setattr(addresses.socket, "getaddrinfo", resolver)
+    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", dial)
+    backend = CheckedBackend(allow_private=False, deadline=time.monotonic() + 10)
+    with pytest.raises(httpcore.ConnectError):
+        backend.connect_tcp("rebinding.example", 80)
+    assert dialled == ["93.184.216.34"]
+    with pytest.raises(BlockedAddress):
+        backend.connect_tcp("rebinding.example", 80)
+    assert dialled == ["93.184.216.34"]
+
+
+def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(2, 1, 6, "", ("93.184.216.34", 80)), (2, 1, 6, "", ("10.0.0.1", 80))]
+    monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *a, **k: found)
+    with pytest.raises(BlockedAddress):
+        resolve("mixed.example", 80, allow_private=False)
+    assert resolve("mixed.example", 80, allow_private=True) == ["93.184.216.34", "10.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:4700::1111", True),
+        ("64:ff9b::808:808", True),
+        ("127.0.0.1", False),
+        ("10.1.2.3", False),
+        ("172.16.0.1", False),
+        ("192.168.0.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),
+        ("224.0.0.1", False),
+        ("240.0.0.1", False),
+        ("255.255.255.255", False),
+        ("::", False),
+        ("::1", False),
+        ("fe80::1%eth0", False),
+        ("fc00::1", False),
+        ("ff02::1", False),
+        ("::ffff:10.0.0.1", False),
+        ("::ffff:8.8.8.8", False),
+        ("64:ff9b::7f00:1", False),
+        ("2002:7f00:1::", False),
+    ],
+)
+def test_is_public(address: str, public: bool) -> None:
+    assert is_public(address) is public
+
+
+@pytest.mark.parametrize(
+    ("path", "reason", "said"),
+    [
+        ("missing", "unreachable", "404 Not Found"),
+        ("loop", "unreachable", "redirects more than 5 times"),
+        ("to/broken", "unreachable", "cannot be reached"),
+        ("cut", "unreachable", "cannot be reached"),
+        ("picture", "unsupported_type", "image/png"),
+        ("nothing", "empty", "is empty"),
+    ],
+)
+def test_what_cannot_be_had(site: str, path: str, reason: str, said: str) -> None:
+    error = refusal(f"{site}/{path}")
+    assert (error.reason, said in error.message) == (reason, True)
+
+
+@pytest.mark.parametrize("path", ["large", "endless", "bomb"])
+def test_size_is_bounded(site: str, path: str) -> None:
+    error = refusal(f"{site}/{path}", max_bytes=1_000_000)
+    assert error.reason == "too_large"
+    assert "larger than 1.0 MB" in error.message
+
+
+@pytest.mark.parametrize("path", ["slow/body", "slow/headers"])
+def test_time_is_bounded_even_if_bytes_keep_dripping(site: str, path: str) -> None:
+    assert refusal(f"{site}/{path}", seconds=0.5).reason == "timed_out"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://no.such.host.invalid/", "http://"])
+def test_unreachable(url: str) -> None:
+    assert refusal(url).reason == "unreachable"

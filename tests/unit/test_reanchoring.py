@@ -1,0 +1,145 @@
+"""Labels outlive their documents: new versions, deletion, and coming back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.storage.labels import Label
+from tests.workspaces import QUICK, add, workspace_at
+
+SET = "checks"
+RULE = "Up to eight days of unused leave may be carried over."
+TEXT = f"# Leave\n\nGeneral words on leave.\n\n{RULE} It lapses in June.\n"
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    made = workspace.create("handbook", QUICK)
+    add(workspace, made, {"leave.md": TEXT})
+    _import(made, {"document": "leave.md", "quote": RULE, "grade": 2})
+    return made
+
+
+def _import(base: KnowledgeBase, *labels: dict[str, object]) -> None:
+    row = {"id": "q", "text": "How much leave may be carried over?", "evidence": labels}
+    base.lab.import_questions(SET, "checks.jsonl", json.dumps(row))
+
+
+def _labels(base: KnowledgeBase) -> list[Label]:
+    return list(base.lab.labelled_questions(SET)[0].labels)
+
+
+def _words(base: KnowledgeBase) -> list[str]:
+    """What stands at the labels that count, in the documents as they are."""
+    return [
+        base.library.document(each.document_id).text[each.start : each.end]
+        for each in base.lab.questions(SET)[0].evidence
+        if not each.lost
+    ]
+
+
+def test_a_new_version_keeps_the_label_at_its_words(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    version = base.lab.question_set(SET).version
+    add(workspace, base, {"leave.md": "A new preface.\n\n" + TEXT})
+    assert _words(base) == [RULE]
+    assert base.lab.lost_labels(SET) == []
+    assert base.lab.question_set(SET).version == version + 1
+    assert base.lab.evaluate(SET, QUICK, (5,)).results[0].relevant == 1
+
+
+def test_a_label_that_lost_its_words_is_listed_until_they_come_back(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    before = _labels(base)
+    add(workspace, base, {"leave.md": "# Leave\n\nAsk your manager.\n"})
+    assert _words(base) == []
+    assert base.lab.lost_labels(SET) == [("q", before[0])]
+    edited = TEXT.replace("eight", "nine").replace("words", "remarks")
+    add(workspace, base, {"leave.md": edited})
+    assert _words(base) == [RULE.replace("eight", "nine")]
+    assert [each.quote for each in _labels(base)] == _words(base)
+    assert base.lab.lost_labels(SET) == []
+
+
+def test_a_deleted_document_leaves_its_labels(workspace: Workspace, base: KnowledgeBase) -> None:
+    document = base.library.documents(QUICK.index)[0].id
+    base.library.delete_documents([document])
+    assert [label.quote for _, label in base.lab.lost_labels(SET)] == [RULE]
+    add(workspace, base, {"copy.md": TEXT})  # the same bytes under another name
+    assert _words(base) == [RULE]
+    base.library.delete_documents([document])
+    add(workspace, base, {"leave.md": "More.\n\n" + TEXT})  # other bytes under the old name
+    assert _words(base) == [RULE]
+    assert base.lab.lost_labels(SET) == []
+
+
+def test_labels_that_come_before_their_document_wait_for_it(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    travel = "Trains are booked in second class."
+    _import(
+        base,
+        {"document": "travel.md", "quote": "booked in  second class", "grade": 3},
+        {"document": "notes.md"},
+        {"document": "notes.md", "start": 0, "end": 5, "grade": 0},
+    )
+    assert [label.document_name for _, label in base.lab.lost_labels(SET)] == [
+        "travel.md",
+        "notes.md",
+        "notes.md",
+    ]
+    exported = base.lab.export_questions(SET, "jsonl")
+    assert json.loads(exported)["evidence"][0]["quote"] == "booked in  second class"
+    add(workspace, base, {"travel.md": travel, "notes.md": "Notes on trains."})
+    assert base.lab.lost_labels(SET) == []
+    placed = [(each.start, each.end, each.grade, each.quote) for each in _labels(base)]
+    assert placed == [(11, 33, 3, "booked in second class"), (0, None, 1, ""), (0, 5, 0, "Notes")]
+
+
+def test_of_repeated_words_the_same_one_is_meant(workspace: Workspace, base: KnowledgeBase) -> None:
+    def table(rows: int) -> str:
+        return "\n\n".join(f"Row {number}: approved." for number in range(rows))
+
+    add(workspace, base, {"table.md": table(20)})
+    document = next(
+        each.id for each in base.library.documents(QUICK.index) if each.name == "table.md"
+    )
+    start = table(20).index("Row 15") + len("Row 15: ")
+    base.lab.labels.label(SET, "q", document, start, start + len("approved."), 1)
+    add(workspace, base, {"table.md": table(20).replace("Row 15:", "Line 15:")})
+    moved = _labels(base)[1]
+    text = base.library.document(str(moved.document_id)).text
+    assert text[: moved.end].endswith("Line 15: approved.")
+    add(workspace, base, {"table.md": table(20).replace("Row 15:", "Row 15:\n\n")})
+    moved = _labels(base)[1]
+    text = base.library.document(str(moved.document_id)).text
+    assert text[: moved.end].endswith("Row 15:\n\n approved.")
+
+
+def test_labels_of_whole_documents_follow_the_name(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    _import(base, {"document": "leave.md", "grade": 2})
+    add(workspace, base, {"leave.md": "# Leave\n\nSomething else altogether.\n"})
+    document = base.library.documents(QUICK.index)[0].id
+    assert [(each.document_id, each.end) for each in _labels(base)] == [(document, None)]
+
+
+def test_other_knowledge_bases_keep_their_labels(workspace: Workspace, base: KnowledgeBase) -> None:
+    other = workspace.create("other", QUICK)
+    add(workspace, other, {"leave.md": TEXT})
+    _import(other, {"document": "leave.md", "quote": RULE})
+    add(workspace, base, {"leave.md": "Nothing."})
+    assert _words(other) == [RULE]
+    assert len(base.lab.lost_labels(SET)) == 1

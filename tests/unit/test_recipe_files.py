@@ -1,0 +1,56 @@
+"""A recipe that was exported as JSON is read back as the same recipe."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag import Recipe
+from rag.__main__ import main
+from tests.runs import handbook
+from tests.workspaces import QUICK
+
+CHANGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "index.chunk_size": st.integers(64, 8192),
+        "index.chunk_overlap": st.integers(0, 63),
+        "index.chunker": st.sampled_from(["whole", "recursive", "markdown"]),
+        "search.mode": st.sampled_from(["dense", "lexical", "hybrid"]),
+        "search.threshold": st.one_of(st.none(), st.just("auto"), st.floats(-1, 1)),
+        "search.dense_weight": st.floats(0, 1),
+        "search.k1": st.floats(0, 10),
+        "search.fuzzy": st.booleans(),
+        "answer.model": st.one_of(st.none(), st.text(min_size=1, max_size=8)),
+    },
+)
+
+
+@given(CHANGES)
+def test_json_carries_every_field_exactly(changes: dict[str, object]) -> None:
+    recipe = Recipe().with_fields(changes)
+    read = Recipe.parse(json.loads(recipe.model_dump_json()))
+    assert read == recipe
+    assert read.hash == recipe.hash
+
+
+def test_the_command_line_answers_with_an_exported_recipe(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handbook(home)
+    recipe = QUICK.with_fields({"search.top_k": 2, "search.dense_weight": 0.1 + 0.2})
+    path = tmp_path / "recipe.json"
+    path.write_text(recipe.model_dump_json(indent=2))
+    command = ["search", "handbook", "grinding noise", "--recipe", str(path), "--json"]
+    assert main(command) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["recipe"], len(told["hits"])) == (recipe.hash, 2)
+    path.write_text("{")
+    assert main(command) == 2
+    path.write_text('{"search": {"top_k": 0}}')
+    assert main(command) == 2
+    assert "search.top_k" in capsys.readouterr().err

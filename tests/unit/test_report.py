@@ -1,0 +1,237 @@
+"""A report is one file that shows the figures, loads nothing, and lets no text become markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from pages.components.palette import DARK, LIGHT, Palette
+from rag import KnowledgeBase
+from rag.__main__ import main
+from rag.errors import NotFound
+from rag.evaluation.report import charts
+from rag.evaluation.report.markup import element
+from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
+from tests.workspaces import add, workspace_at
+
+STYLE = Path(charts.__file__).with_name("page.css").read_text()
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements with attributes, and the text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self._text: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self._text.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self._text).split())
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    return handbook(home)[1]
+
+
+def _run(base: KnowledgeBase, **changes: object) -> str:
+    recipe = WORDS.with_fields({f"search.{name}": value for name, value in changes.items()})
+    return base.lab.evaluate(SET, recipe, (1, 3, 5, 10)).run.id
+
+
+def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBase) -> None:
+    run = base.lab.run(_run(base))
+    text = Page(base.lab.report(run.id)).text
+    first = sum(item.first_relevant == 1 for item in base.lab.run_results(run.id))
+    assert f"A right passage comes first for {first} of 4 questions" in text
+    for name in ("ndcg@10", "mrr@10", "recall@10", "precision@5"):
+        assert f"{run.metrics[name]:.3f}" in text
+    assert "5 questions of the set “handbook questions”, version 1" in text
+    assert "3 documents of the knowledge base “handbook”" in text
+    assert "Passages are found by their words: BM25 with k1 1.2 and b 0.75." in text
+    for fact in (run.id, run.recipe.hash, run.build_hash, run.documents_hash, run.code_version):
+        assert fact in text
+    command = "python -m rag evaluate handbook 'handbook questions' --recipe recipe.json"
+    assert f"{command} --k 1,3,5,10" in text
+    recipe = re.search(r'\{ "index".*?\} \}', text)
+    assert recipe is not None
+    assert json.loads(recipe[0]) == run.recipe.model_dump(mode="json")
+
+
+def test_nothing_is_loaded_and_nothing_runs(base: KnowledgeBase) -> None:
+    html = base.lab.report(_run(base, mode="dense"), _run(base))
+    page = Page(html)
+    assert {"svg", "polyline", "rect"} <= {tag for tag, _ in page.elements}
+    assert not {"script", "link", "img", "iframe", "a", "object"} & {
+        tag for tag, _ in page.elements
+    }
+    assert not re.search(r"https?:|url\(|@import|src=|href=", html)
+    policies = [a["content"] for t, a in page.elements if t == "meta" and "http-equiv" in a]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+    assert len(html) < 100_000
+
+
+def test_the_same_run_gives_the_same_file(base: KnowledgeBase) -> None:
+    run = _run(base)
+    assert base.lab.report(run) == base.lab.report(run)
+
+
+def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeBase) -> None:
+    words, vectors = _run(base), _run(base, mode="dense")
+    assert "Against the baseline" not in Page(base.lab.report(vectors)).text
+    named = base.lab.report(vectors, words)
+    base.lab.pin_baseline(words)
+    assert base.lab.report(vectors) == named
+    assert "Against the baseline" not in Page(base.lab.report(words)).text
+    (found,) = base.lab.compare([vectors], words)
+    text = Page(named).text
+    assert "mode lexical → dense" in text
+    assert found.figures.sentence.partition(": ")[2] in text
+    figures = found.figures
+    assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
+
+
+def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase) -> None:
+    run = _run(base, mode="dense")
+    results = [item for item in base.lab.run_results(run) if item.metrics]
+    worst = min(results, key=lambda item: item.metrics["ndcg@10"])
+    assert worst.metrics["ndcg@10"] < 1
+    text = Page(base.lab.report(run)).text
+    section = text.split("The worst questions")[1].split("All figures")[0]
+    assert section.index(worst.text) == min(
+        section.index(item.text) for item in results if item.text in section
+    )
+    label = next(q for q in base.lab.questions(SET) if q.id == worst.question_id).evidence[0]
+    assert label.quote in section
+    names = {info.id: info.name for info in base.library.documents(VECTORS.index)}
+    chunks = {
+        chunk.id: chunk for name in names for chunk in base.library.chunks(name, VECTORS.index)
+    }
+    came = chunks[worst.ranking[0][0]]
+    assert f"1. {names[came.document_id]}" in section
+    assert " ".join(came.text.split())[:60] in section
+
+
+HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\"'</style>"
+
+
+def test_text_of_users_never_becomes_markup(home: Path) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create(f"base {HOSTILE}"[:80], WORDS)
+    add(workspace, base, {f"{HOSTILE}.txt".replace("/", "_"): f"Alpha beta. {HOSTILE} gamma."})
+    add(workspace, base, {"plain.txt": f"Delta alpha {HOSTILE} epsilon."})
+    rows = [
+        {"id": f"q {HOSTILE}", "text": f"alpha {HOSTILE}?", "tags": [f"tag {HOSTILE}"]},
+        {"id": "two", "text": "epsilon", "tags": []},
+    ]
+    for row in rows:
+        row["evidence"] = [{"document": "plain.txt", "quote": f"{HOSTILE} epsilon"}]
+    name = f"set {HOSTILE}"
+    base.lab.import_questions(name, "q.jsonl", "\n".join(map(json.dumps, rows)))
+    runs = [
+        base.lab.evaluate(name, recipe.with_fields({"search.b": b}), (1, 10)).run.id
+        for recipe, b in ((WORDS, 0.0), (VECTORS, 0.5))
+    ]
+    base.lab.set_note(runs[1], f"note {HOSTILE}")
+    base.lab.set_tags(runs[1], [HOSTILE[:40]])
+    html = base.lab.report(runs[1], runs[0])
+    page = Page(html)
+    assert not {"script", "img"} & {tag for tag, _ in page.elements}
+    assert [a for _, a in page.elements if any(key.startswith("on") for key in a)] == []
+    assert html.count("<style>") == html.count("</style>") == 1
+    assert f"alpha {HOSTILE}?" in page.text
+    assert f"note {HOSTILE}" in page.text
+    assert f"set {HOSTILE}" in page.text
+
+
+def test_changed_questions_and_documents_are_said(home: Path) -> None:
+    workspace, base = handbook(home)
+    run = _run(base)
+    assert "since this run" not in Page(base.lab.report(run)).text
+    base.lab.import_questions(SET, "questions.jsonl", QUESTIONS.replace("hotel", "room"))
+    add(workspace, base, {"leave.md": DOCUMENTS["leave.md"].replace("29", "30")})
+    text = Page(base.lab.report(run)).text
+    assert "The questions or their labels have changed since this run." in text
+    assert "The documents have changed since this run." in text
+
+
+def test_questions_that_are_judged_by_document_are_called_so(home: Path) -> None:
+    _, base = handbook(home)
+    whole = {"id": "w", "text": "grinding noise", "evidence": [{"document": "pump.txt"}]}
+    base.lab.import_questions("whole", "q.jsonl", json.dumps(whole))
+    run = base.lab.evaluate("whole", WORDS, (1, 3)).run.id
+    text = Page(base.lab.report(run)).text
+    assert "A right document comes first for 1 of 1 question" in text
+    assert "documents are ranked by their best passage" in text
+
+
+@pytest.mark.parametrize(
+    ("colours", "block"),
+    [(LIGHT, STYLE.split("@media screen")[0]), (DARK, STYLE.split("@media screen")[1])],
+    ids=["light", "dark"],
+)
+def test_colours_are_those_of_the_dashboard(colours: Palette, block: str) -> None:
+    declared = dict(re.findall(r"--([a-z-]+): (#[0-9A-F]{6})", block))
+    shared = ("page", "text", "muted", "grid", "accent", "dense", "lexical", "fused", "relevant")
+    assert {name: declared[name] for name in shared} == {
+        name: getattr(colours, name) for name in shared
+    }
+    assert declared["not-relevant"] == colours.not_relevant
+
+
+def test_charts_are_well_formed_and_draw_their_values() -> None:
+    lines = {"ndcg": ("nDCG", [0.0, 0.5, 1.0]), "recall": ("Recall", [0.1, 0.5, 0.99])}
+    svg = ElementTree.fromstring(charts.against_k([1, 5, 10], lines))
+    heights = [float(each.get("cy", "")) for each in svg.iter("circle")][:3]
+    assert heights[1] == pytest.approx((heights[0] + heights[2]) / 2)
+    labels = {each.text: float(each.get("y", "")) for each in svg.iter("text")}
+    assert abs(labels["nDCG"] - labels["Recall"]) >= 16
+    bars = ElementTree.fromstring(charts.histogram([("1", 4, "found"), ("2", 1, "found")], "t"))
+    sizes = [float(each.get("height", "")) for each in bars.iter("rect")]
+    assert sizes[0] == pytest.approx(4 * sizes[1], abs=0.05)
+    drawn = ElementTree.fromstring(charts.differences([0.5, -0.25, 0.0]))
+    assert [each.get("class") for each in drawn.iter("rect")] == ["bar won", "bar lost"]
+    assert drawn.get("aria-label") == "Difference per question: 1 better, 1 worse, 3 in all."
+
+
+def test_markup_escapes_what_is_not_markup() -> None:
+    inner = element("b", "1 < 2")
+    assert element("p", inner, " & ", None, title='"', class_="x", id=None) == (
+        '<p title="&quot;" class="x"><b>1 &lt; 2</b> &amp; </p>'
+    )
+
+
+def test_the_command_line_writes_the_file(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = handbook(home)[1]
+    run, target = _run(base), tmp_path / "report.html"
+    assert main(["report", run, "-o", str(target), "--json"]) == 0
+    assert target.read_text("utf-8") == base.lab.report(run)
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"run": run, "file": str(target), "bytes": target.stat().st_size}
+    assert main(["report", run, "--kb", "handbook", "-o", str(target)]) == 0
+    assert main(["report", "unknown", "-o", str(target)]) == 2
+    assert main(["report", run, "-o", str(tmp_path / "absent" / "r.html")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_unknown_runs_are_refused(base: KnowledgeBase) -> None:
+    with pytest.raises(NotFound):
+        base.lab.report("unknown")
+    with pytest.raises(NotFound):
+        base.lab.report(_run(base), "unknown")

@@ -1,0 +1,91 @@
+"""Intervals of the figures of a run, and what its unjudged hits leave open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag.evaluation.intervals import Interval, mean_intervals, wilson
+from rag.evaluation.run_intervals import intervals, unjudged_share
+from rag.storage.runs import QuestionResult
+from rag.types import Evidence, Question
+from tests.runs import SET, WORDS, handbook
+
+
+def _result(number: int, answerable: bool, metrics: dict[str, float], came: int) -> QuestionResult:
+    ranking = tuple((f"{place:016x}", 1.0, 0) for place in range(came))
+    return QuestionResult(str(number), "?", (), answerable, metrics, ranking, None, 0, 1)
+
+
+def test_each_metric_over_the_questions_that_have_it() -> None:
+    values = np.linspace(0, 1, 12)
+    results = [_result(n, True, {"a@1": v}, 1) for n, v in enumerate(values.tolist())]
+    results += [_result(12, True, {"a@1": 0.5, "span_a@1": 0.25}, 0), _result(13, False, {}, 0)]
+    names = ["false_refusal", "a@1", "span_a@1", "correct_refusal", "absent@1"]
+    found = intervals(results, names)
+    assert list(found) == ["false_refusal", "a@1", "span_a@1", "correct_refusal"]
+    assert found["a@1"] == Interval(*mean_intervals(np.append(values, 0.5)).tolist())
+    assert found["span_a@1"] == Interval(*mean_intervals(np.array([0.25])).tolist())
+    assert found["correct_refusal"] == wilson(1, 1)
+    assert found["false_refusal"] == wilson(1, 13)
+
+
+def _key(number: int) -> str:
+    return f"{number:016x}"
+
+
+def test_unjudged_by_hand() -> None:
+    spans = {"a": [(1, 0, 10), (2, 10, 20), (3, 20, 30)]}
+    questions = [
+        Question("q", "?", (Evidence("a", 0, 10), Evidence("a", 20, 30, 0))),
+        Question("none", "?", answerable=False),
+    ]
+    rankings = {"q": [_key(9), _key(3), _key(1), _key(2)], "none": [_key(1)]}
+    found = unjudged_share(questions, rankings, spans, k=3)
+    assert found is not None
+    assert (found.hits, found.unjudged, found.share) == (3, 1, pytest.approx(1 / 3))
+    assert found.precision == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    # The open hit stands first: with it the ideal has two relevant passages, and so has the list.
+    best = (1 + 1 / 2) / (1 + 1 / np.log2(3))
+    assert found.ndcg == (pytest.approx(1 / 2), pytest.approx(best))
+
+
+def test_documents_are_judged_as_documents() -> None:
+    question = Question("q", "?", (Evidence("a", 0, None), Evidence("b", 0, None, 0)))
+    found = unjudged_share([question], {"q": ["b", "c", "a"]}, {}, k=5)
+    assert found is not None
+    assert (found.hits, found.unjudged) == (3, 1)
+    assert found.precision == (pytest.approx(1 / 5), pytest.approx(2 / 5))
+
+
+def test_nothing_labelled() -> None:
+    assert unjudged_share([Question("q", "?", answerable=False)], {"q": []}, {}, k=5) is None
+
+
+def test_of_a_kept_run(home: Path) -> None:
+    workspace, base = handbook(home)
+    found = base.lab.evaluate(SET, WORDS, [1, 5])
+    ends = base.lab.intervals(found.run.id)
+    assert list(ends) == list(found.run.metrics)
+    for name, value in found.run.metrics.items():
+        assert ends[name].low <= value <= ends[name].high, name
+    share = base.lab.unjudged(found.run.id, k=5)
+    assert share is not None
+    assert share.current
+    assert share.precision.low <= found.run.metrics["precision@5"] <= share.precision.high
+    assert share.ndcg.low <= found.run.metrics["ndcg@5"] + 1e-12
+    workspace.close()
+
+
+def test_labels_that_changed_are_said(home: Path) -> None:
+    workspace, base = handbook(home)
+    found = base.lab.evaluate(SET, WORDS, [5])
+    line = {"id": "q1", "text": "?", "evidence": [{"document": "pump.txt", "quote": "Grease"}]}
+    base.lab.import_questions(SET, "questions.jsonl", json.dumps(line))
+    share = base.lab.unjudged(found.run.id, k=5)
+    assert share is not None
+    assert not share.current
+    workspace.close()

@@ -1,0 +1,209 @@
+"""Runs know what they measured, are compared question by question, and keep notes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Recipe
+from rag.errors import InvalidInput, NotFound
+from rag.run_history import recipe_chips
+from rag.version import code_version
+from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
+from tests.workspaces import QUICK, add
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    return handbook(home)[1]
+
+
+def _run(base: KnowledgeBase, recipe: Recipe = WORDS) -> str:
+    return base.lab.evaluate(SET, recipe, (1, 3, 10)).run.id
+
+
+def test_a_run_knows_what_it_measured_and_with_what(base: KnowledgeBase) -> None:
+    run = base.lab.run(_run(base))
+    ids = sorted(hashlib.sha256(text.encode()).hexdigest() for text in DOCUMENTS.values())
+    assert run.documents_hash == hashlib.sha256("\n".join(ids).encode()).hexdigest()
+    assert (run.documents, run.questions, run.question_set, run.set_version) == (3, 5, SET, 1)
+    assert (run.recipe, run.build_hash) == (WORDS, WORDS.index.hash)
+    assert run.code_version == code_version()
+    assert set(run.environment) >= {"touchstone", "python", "machine", "numpy"}
+
+
+def test_notes_and_tags_are_kept(base: KnowledgeBase) -> None:
+    run = _run(base)
+    base.lab.set_note(run, "  before the new edition ")
+    base.lab.set_tags(run, ["release", " release ", "", "q3"])
+    kept = base.lab.run(run)
+    assert (kept.note, kept.tags) == ("before the new edition", ("release", "q3"))
+    base.lab.set_note(run, "")
+    assert (base.lab.run(run).note, base.lab.run(run).tags) == ("", ("release", "q3"))
+
+
+def test_what_is_too_long_or_unknown_is_refused(base: KnowledgeBase) -> None:
+    run = _run(base)
+    with pytest.raises(InvalidInput, match="2,000 characters"):
+        base.lab.set_note(run, "x" * 2001)
+    with pytest.raises(InvalidInput, match="20 tags"):
+        base.lab.set_tags(run, ["x" * 41])
+    for act in (base.lab.pin_baseline, base.lab.delete_run, base.lab.run):
+        with pytest.raises(NotFound, match="no run 'unknown'"):
+            act("unknown")
+
+
+def test_a_question_set_has_one_baseline_until_it_is_unpinned_or_deleted(
+    base: KnowledgeBase,
+) -> None:
+    first, second = _run(base), _run(base)
+    assert base.lab.baseline(SET) is None
+    base.lab.pin_baseline(first)
+    base.lab.pin_baseline(second)
+    pinned = base.lab.baseline(SET)
+    assert pinned is not None
+    assert pinned.id == second
+    base.lab.delete_run(second)
+    assert base.lab.baseline(SET) is None
+    base.lab.pin_baseline(first)
+    base.lab.unpin_baseline(SET)
+    assert base.lab.baseline(SET) is None
+
+
+def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
+    base: KnowledgeBase,
+) -> None:
+    words, vectors = _run(base), _run(base, VECTORS)
+    base.lab.pin_baseline(words)
+    rows = base.lab.leaderboard(SET, "ndcg@3")
+    figures = {run.id: run.metrics["ndcg@3"] for run in base.lab.runs(SET)}
+    assert [row.value for row in rows] == sorted(figures.values(), reverse=True)
+    by_id = {row.run.id: row for row in rows}
+    assert {name: row.value for name, row in by_id.items()} == figures
+    assert (by_id[words].is_baseline, by_id[words].chips) == (True, ())
+    assert (by_id[vectors].is_baseline, by_id[vectors].chips) == (False, ("mode lexical → dense",))
+    for row in rows:
+        assert row.interval is not None
+        assert row.value is not None
+        assert row.interval.low <= row.value <= row.interval.high
+        assert row.comparable
+
+
+def test_a_run_without_the_metric_stands_last(base: KnowledgeBase) -> None:
+    shallow = base.lab.evaluate(SET, WORDS, (1,)).run.id
+    deep = _run(base)
+    rows = base.lab.leaderboard(SET)
+    assert [(row.run.id, row.value is None) for row in rows] == [(deep, False), (shallow, True)]
+    assert rows[1].interval is None
+    with pytest.raises(InvalidInput, match="did not measure ndcg@10"):
+        base.lab.compare([deep], shallow)
+
+
+def test_comparing_lists_every_question_with_both_rankings(base: KnowledgeBase) -> None:
+    words, vectors = _run(base), _run(base, VECTORS)
+    (found,) = base.lab.compare([vectors], words, "mrr@10")
+    before = {item.question_id: item for item in base.lab.run_results(words)}
+    after = {item.question_id: item for item in base.lab.run_results(vectors)}
+    assert {row.question_id for row in found.rows} == {"q1", "q2", "q3", "q4"}
+    for row in found.rows:
+        one, other = before[row.question_id], after[row.question_id]
+        assert (row.before, row.after) == (one.metrics["mrr@10"], other.metrics["mrr@10"])
+        assert row.difference == pytest.approx(row.after - row.before)
+        assert row.outcome == (
+            "won" if row.after > row.before else "lost" if row.after < row.before else "tied"
+        )
+        assert row.ids_before == tuple(entry[0] for entry in one.ranking)
+        assert row.ids_after == tuple(entry[0] for entry in other.ranking)
+    sizes = [abs(row.difference) for row in found.rows]
+    assert sizes == sorted(sizes, reverse=True)
+    figures = found.figures
+    assert (figures.won, figures.lost, figures.tied) == tuple(
+        sum(row.outcome == each for row in found.rows) for each in ("won", "lost", "tied")
+    )
+    assert found.caveats == ()
+
+
+def test_a_table_of_comparisons_is_corrected_together(base: KnowledgeBase) -> None:
+    words, one, two = _run(base), _run(base, VECTORS), _run(base, QUICK)
+    table = base.lab.compare([one, two], words)
+    assert [each.run.id for each in table] == [one, two]
+    assert [each.figures.compared for each in table] == [2, 2]
+    raw = sorted(each.figures.raw_p for each in table)
+    assert sorted(each.figures.p for each in table)[0] == pytest.approx(min(1.0, 2 * raw[0]))
+
+
+def test_only_held_out_questions_are_compared_where_they_are_named(base: KnowledgeBase) -> None:
+    words, vectors = _run(base), _run(base, VECTORS)
+    (found,) = base.lab.compare([vectors], words, held_out={"q1", "q3", "q5"})
+    assert {row.question_id for row in found.rows} == {"q1", "q3"}
+    assert found.figures.kind == "held-out"
+
+
+def test_regressions_are_the_questions_that_got_worse_than_the_baseline(
+    base: KnowledgeBase,
+) -> None:
+    words, vectors = _run(base), _run(base, VECTORS)
+    with pytest.raises(NotFound, match="no baseline"):
+        base.lab.regressions(vectors)
+    base.lab.pin_baseline(words)
+    before = {item.question_id: item.metrics for item in base.lab.run_results(words)}
+    after = {item.question_id: item.metrics for item in base.lab.run_results(vectors)}
+    worse = {
+        name for name, held in after.items() if held and held["ndcg@10"] < before[name]["ndcg@10"]
+    }
+    assert worse
+    assert {row.question_id for row in base.lab.regressions(vectors)} == worse
+    assert base.lab.regressions(words) == []
+
+
+def test_an_id_that_means_another_question_now_is_left_out(base: KnowledgeBase) -> None:
+    first = _run(base)
+    rows = [json.loads(line) for line in QUESTIONS.splitlines()]
+    rows[0]["text"] = "When does leave lapse?"
+    base.lab.import_questions(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
+    (found,) = base.lab.compare([_run(base)], first)
+    assert {row.question_id for row in found.rows} == {"q2", "q3", "q4"}
+    assert found.figures.left_out == 1
+    assert found.caveats == ("The questions or their labels changed between the two runs.",)
+
+
+def test_changed_documents_are_a_caveat(home: Path) -> None:
+    workspace, base = handbook(home)
+    first = _run(base)
+    add(workspace, base, {"canteen.txt": "Lunch is served from eleven to two."})
+    second = _run(base)
+    (found,) = base.lab.compare([second], first)
+    assert found.caveats == ("The documents changed between the two runs.",)
+    base.lab.pin_baseline(first)
+    shown = {row.run.id: row.comparable for row in base.lab.leaderboard(SET)}
+    assert shown == {first: True, second: False}
+
+
+def test_runs_of_different_question_sets_are_not_compared(base: KnowledgeBase) -> None:
+    first = _run(base)
+    base.lab.import_questions("other", "questions.jsonl", QUESTIONS)
+    other = base.lab.evaluate("other", WORDS).run.id
+    assert [run.id for run in base.lab.runs("other")] == [other]
+    with pytest.raises(InvalidInput, match="measured 'other'"):
+        base.lab.compare([other], first)
+
+
+def test_chips_are_short_and_leave_answers_out() -> None:
+    changed = QUICK.with_fields(
+        {
+            "search.top_k": 9,
+            "search.dense_weight": 0.8,
+            "search.threshold": 0.3,
+            "search.fuzzy": True,
+            "answer.max_tokens": 100,
+        }
+    )
+    assert recipe_chips(QUICK, changed) == (
+        "top k 5 → 9",
+        "threshold off → 0.3",
+        "dense weight 0.6 → 0.8",
+        "fuzzy off → on",
+    )

@@ -1,0 +1,79 @@
+"""The environment: defaults, values that make no sense, and that no secret shows."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rag.errors import InvalidInput
+from rag.settings import PROJECT, PROVIDER_VARIABLES, Settings
+
+
+def test_defaults() -> None:
+    settings = Settings.from_env({})
+    assert settings.home == PROJECT / "workspace"
+    assert settings.database_url == f"sqlite:///{PROJECT / 'workspace' / 'touchstone.db'}"
+    assert settings.allow_private_urls is False
+    assert settings.variable("OPENAI_API_KEY") is None
+
+
+def test_given_values(tmp_path: Path) -> None:
+    settings = Settings.from_env(
+        {
+            "TOUCHSTONE_HOME": f" {tmp_path} ",
+            "TOUCHSTONE_DATABASE_URL": "postgresql://me:secret@db/kb",
+            "TOUCHSTONE_ALLOW_PRIVATE_URLS": "Yes",
+            "TOUCHSTONE_MAX_UPLOAD_MB": "50",
+            "GROQ_API_KEY": "gsk-secret",
+            "MISTRAL_API_KEY": "  ",
+            "UNRELATED": "x",
+        }
+    )
+    assert settings.home == tmp_path
+    assert settings.database_url == "postgresql://me:secret@db/kb"
+    assert settings.allow_private_urls is True
+    assert settings.max_upload_mb == 50
+    assert dict(settings.provider_variables) == {"GROQ_API_KEY": "gsk-secret"}
+    assert "secret" not in repr(settings)
+
+
+def test_reads_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "from the process")
+    assert Settings.from_env().variable("DEEPSEEK_API_KEY") == "from the process"
+    assert Settings.from_env({}).variable("DEEPSEEK_API_KEY") is None
+    assert os.environ["DEEPSEEK_API_KEY"] == "from the process"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOUCHSTONE_HOME", __file__),
+        ("TOUCHSTONE_HOME", "~nobody-of-that-name/x"),
+        ("TOUCHSTONE_DATABASE_URL", "me:secret@db"),
+        ("TOUCHSTONE_ALLOW_PRIVATE_URLS", "maybe"),
+        ("TOUCHSTONE_MAX_UPLOAD_MB", "0"),
+        ("TOUCHSTONE_MAX_UPLOAD_MB", "-5"),
+        ("TOUCHSTONE_MAX_UPLOAD_MB", "many"),
+        ("TOUCHSTONE_MAX_UPLOAD_MB", "²"),
+        ("OPENAI_BASE_URL", "api.example.com"),
+        ("AZURE_OPENAI_ENDPOINT", "https://"),
+        ("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", "ftp://secret@host"),
+    ],
+)
+def test_bad_values_are_named_and_secrets_kept(name: str, value: str) -> None:
+    with pytest.raises(InvalidInput, match=name) as caught:
+        Settings.from_env({name: value})
+    assert caught.value.hint or "path" in caught.value.message
+    assert "secret" not in caught.value.message + caught.value.hint
+
+
+def test_every_variable_that_a_provider_asks_for_is_read() -> None:
+    from rag.providers import ROWS
+
+    asked = {
+        name
+        for row in ROWS
+        for name in (row.key_variable, row.base_url_variable, row.model_variable)
+        if name
+    }
+    assert asked <= set(PROVIDER_VARIABLES)

@@ -1,0 +1,33 @@
+"""What the retrievers contributed adds up to the score that a passage is ranked by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.recipe import Recipe
+from tests.handbook import LEAVE, RECIPE, make
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"search.mode": "dense"},
+        {"search.mode": "lexical"},
+        {"search.dense_weight": 0.3},
+        {"search.fusion": "rrf", "search.dense_weight": 0.7},
+    ],
+)
+def test_shares_add_up_to_the_score(tmp_path: Path, changes: dict[str, object]) -> None:
+    workspace, base = make(tmp_path)
+    recipe: Recipe = RECIPE.with_fields({"search.threshold": 0.15, **changes})
+    trace = base.search(LEAVE, recipe)
+    found = base.shares(trace, recipe)
+    hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
+    scores = {hit.chunk.key: hit.score for hit in hits}
+    assert {key: share.dense + share.lexical for key, share in found.items()} == pytest.approx(
+        scores
+    )
+    assert len(scores) >= 1
+    workspace.close()

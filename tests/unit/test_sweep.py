@@ -1,0 +1,204 @@
+"""Sweeps of a knowledge base: what they measure, confirm and refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag import Grid, KnowledgeBase, Recipe
+from rag.errors import InvalidFile, InvalidInput, InvalidRecipe, NotFound
+from rag.evaluation.judging import Judge
+from rag.evaluation.sweeping import Arithmetic, Cut, Prepared, flattened
+from rag.evaluation.sweeping.pruning import leading
+from rag.recipe import SearchRecipe
+from rag.retrieval import Candidates, select
+from rag.retrieval.candidates import NOT_FOUND
+from rag.types import Evidence, Question
+from tests.runs import SET, WORDS, handbook, without_spans
+from tests.workspaces import QUICK
+
+GRID: Mapping[str, list[Any]] = {
+    "search.mode": ["dense", "lexical", "hybrid"],
+    "search.fusion": ["weighted", "rrf"],
+    "search.dense_weight": [0.0, 0.3, 1.0],
+    "search.candidates": [2, 50],
+    "search.k1": [0.4, 1.2],
+    "search.threshold": [None, "auto", 0.3],
+    "search.top_k": [1, 5],
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return handbook(tmp_path_factory.mktemp("home"))[1]
+
+
+def test_every_recipe_of_a_grid_is_confirmed_by_the_pipeline(base: KnowledgeBase) -> None:
+    sweeper = base.lab.sweeper(SET)
+    sweep = sweeper.sweep(Grid.parse(GRID, WORDS), (1, 2))
+    assert (len(sweep.grid), sweep.figures.shape, sweep.questions) == (432, (432, 16), 5)
+    assert sweeper.verify(sweep, 60) == []
+    assert {"ndcg@2", "correct_refusal", "false_refusal"} <= set(sweep.names)
+
+
+def test_figures_are_those_that_an_evaluation_stores(base: KnowledgeBase) -> None:
+    sweep = base.lab.sweep(SET, GRID, WORDS, (1, 3))
+    for number in (0, 100, 431):
+        recipe = sweep.grid.recipe(number)
+        run = base.lab.evaluate(SET, recipe, (1, 3)).run
+        assert sweep.metrics(number) == without_spans(run.metrics)
+        assert recipe == WORDS.with_fields(sweep.grid.changes(number))
+    assert sweep.base == without_spans(base.lab.evaluate(SET, WORDS, (1, 3)).run.metrics)
+
+
+def test_a_wrong_figure_is_not_confirmed(base: KnowledgeBase) -> None:
+    sweeper = base.lab.sweeper(SET)
+    sweep = sweeper.sweep(Grid.parse({"search.top_k": [3]}, WORDS), (1,))
+    wrong = sweep.figures.copy()
+    wrong[0, sweep.names.index("recall@1")] = np.nextafter(wrong[0, 1], 2)
+    (found,) = sweeper.verify(replace(sweep, figures=wrong), 5)
+    assert (found.name, found.recipe.search.top_k) == ("recall@1", 3)
+    assert found.swept > found.evaluated
+
+
+def test_the_best_come_first_and_the_base_has_its_place(base: KnowledgeBase) -> None:
+    grid = {"search.threshold": [1.0, None], "search.mode": ["lexical", "dense"]}
+    sweep = base.lab.sweep(SET, grid, WORDS, (3,))
+    values = [sweep.metrics(number)["ndcg@3"] for number in range(4)]
+    assert [sweep.metrics(number)["ndcg@3"] for number in sweep.best("ndcg@3", 9)] == sorted(
+        values, reverse=True
+    )
+    assert sweep.place("ndcg@3") == 1 + sum(value > sweep.base["ndcg@3"] for value in values)
+    assert min(values) == 0.0  # nothing is as relevant as 1.0
+
+
+def test_index_fields_split_the_grid_into_builds(base: KnowledgeBase) -> None:
+    grid = Grid.parse({"index.chunk_size": [24, 24, 48], "search.dense_weight": [0.2, 0.8]}, QUICK)
+    assert [recipe.index.chunk_size for recipe in grid.indexes()] == [24, 48]
+    assert [grid.changes(number) for number in range(len(grid))] == [
+        {"index.chunk_size": size, "search.dense_weight": weight}
+        for size in (24, 48)
+        for weight in (0.2, 0.8)
+    ]
+    overlapping = {"index.chunk_size": [30, 400], "index.chunk_overlap": [25]}
+    assert len(Grid.parse(overlapping, QUICK)) == 2
+
+
+def test_context_tokens_grow_with_top_k(base: KnowledgeBase) -> None:
+    grid = Grid.parse({"search.top_k": [1, 2, 100], "search.threshold": [None, 1.0]}, WORDS)
+    sweep = base.lab.sweeper(SET).sweep(grid, (3,), with_context=True)
+    tokens = [sweep.metrics(number)["context_tokens"] for number in range(6)]
+    texts = [
+        [hit.chunk.text for hit in base.search(question.text, WORDS).hits]
+        for question in base.lab.questions(SET)
+    ]
+    first = [base.count_tokens(found[0], WORDS) if found else 0 for found in texts]
+    assert grid.changes(0) == {"search.top_k": 1, "search.threshold": None}
+    assert tokens[0] == sum(first) / 5
+    assert tokens[0] < tokens[2] <= tokens[4]
+    assert tokens[1] == tokens[3] == tokens[5] == 0.0
+
+
+def test_as_shown_cuts_at_top_k(base: KnowledgeBase) -> None:
+    sweeper, grid = base.lab.sweeper(SET), Grid.parse({"search.top_k": [1, 10]}, WORDS)
+    whole, shown = sweeper.sweep(grid, (1, 3)), sweeper.sweep(grid, (1, 3), as_shown=True)
+    assert np.array_equal(whole.figures[0], whole.figures[1])
+    assert np.array_equal(shown.figures[1], whole.figures[1])
+    one = shown.metrics(0)
+    assert one["recall@3"] == one["recall@1"] == whole.metrics(0)["recall@1"]
+    assert one["precision@3"] == pytest.approx(one["precision@1"] / 3)
+    with pytest.raises(InvalidInput, match="whole rankings"):
+        sweeper.verify(shown, 1)
+
+
+@pytest.mark.parametrize(
+    ("grid", "error", "said"),
+    [
+        (["search.top_k"], InvalidFile, "JSON object"),
+        ({"search.top": [1]}, InvalidRecipe, "search.top"),
+        ({"top_k": [1]}, InvalidRecipe, "top_k"),
+        ({"search.top_k": 5}, InvalidRecipe, "no list of values for 'search.top_k'"),
+        ({"search.mode": "dense"}, InvalidRecipe, "no list of values"),
+        ({"search.top_k": []}, InvalidRecipe, "no list of values"),
+        ({"search.top_k": [5, 0]}, InvalidRecipe, "search.top_k"),
+        ({"search.dense_weight": [0.5, [1]]}, InvalidRecipe, "search.dense_weight"),
+        ({"index.chunk_size": [100], "index.chunk_overlap": [100]}, InvalidRecipe, "less than"),
+        ({"answer.temperature": [0.1]}, InvalidRecipe, "does not change what is found"),
+        (
+            {"search.rrf_k": list(range(1, 1001)), "search.top_k": list(range(1, 1001))}
+            | {"search.mode": ["dense", "hybrid"]},
+            InvalidInput,
+            "2,000,000 recipes",
+        ),
+    ],
+)
+def test_a_wrong_grid_is_refused(grid: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        Grid.parse(grid, Recipe())
+
+
+def test_unknown_and_unlabelled_sets_are_refused(base: KnowledgeBase) -> None:
+    with pytest.raises(NotFound):
+        base.lab.sweep("no such set", {}, WORDS)
+    base.lab.import_questions("bare", "bare.jsonl", '{"id": "a", "text": "What?"}')
+    with pytest.raises(InvalidInput, match="label"):
+        base.lab.sweep("bare", {}, WORDS)
+
+
+def _recall(
+    candidates: Candidates, relevant: int, search: SearchRecipe, threshold: float | None, k: int
+) -> float:
+    """Recall@k, swept, where one passage is relevant."""
+    question = Question("q", "?", (Evidence("d", relevant * 10, relevant * 10 + 10),))
+    spans = {"d": [(key, key * 10, key * 10 + 10) for key in candidates.keys.tolist()]}
+    judge = Judge(spans, {"d": candidates.keys})
+    prepared = Prepared(flattened([question], [candidates], judge))
+    arithmetic = Arithmetic([question], [judge.ideal(question)], [f"recall@{k}"])
+    return float(arithmetic.figures(prepared, [search], lambda _: [Cut(threshold, k)])[0, 0, 0])
+
+
+def test_all_weight_on_one_list_of_ranks_leaves_ties_to_the_keys() -> None:
+    """Two passages that the words did not find: one is ahead in both lists, the other in key."""
+    keys = np.arange(1, 5)
+    cosine, bm25 = np.array([0.5, 0.9, -0.5, -0.6]), np.array([1.0, 2.0, 10.0, 9.0])
+    dense = np.array([1, 0, 2, 3], np.int32)
+    words = np.array([3, 2, 0, 1], np.int32)
+    search = SearchRecipe(mode="hybrid", fusion="rrf", dense_weight=0.0, candidates=2, top_k=1)
+    found = [np.where(ranks < 2, ranks, NOT_FOUND).astype(np.int32) for ranks in (dense, words)]
+    selection = select(Candidates(keys, cosine, bm25, *found), search, 0.0)
+    assert keys[selection.kept].tolist() == [1]
+    assert _recall(Candidates(keys, cosine, bm25, dense, words), 1, search, 0.0, 1) == 1.0
+
+
+def test_scores_that_rounding_makes_equal_are_ordered_by_key() -> None:
+    """The second is ahead of the first in both lists, but only in the last bit."""
+    search, ranks = SearchRecipe(mode="hybrid", top_k=2), np.array([2, 1, 3, 0], np.int32)
+    for value in np.linspace(0.5, 0.9, 400):
+        figures = np.array([value, np.nextafter(value, 2), 0.0, 1.7])
+        candidates = Candidates(np.arange(1, 5), figures, figures, ranks, ranks)
+        selection = select(candidates, search, None)
+        if selection.scores[0] == selection.scores[1]:
+            break
+    assert candidates.keys[selection.kept].tolist() == [4, 1]
+    assert _recall(candidates, 1, search, None, 2) == 1.0
+
+
+def test_pruning_leaves_out_what_cannot_matter_and_nothing_of_an_approximate_index() -> None:
+    dice = np.random.default_rng(0)
+    shared = dice.random(200)
+    cosine, bm25 = shared + dice.random(200) / 4, shared * 9 + dice.random(200)
+    dense, words = (np.argsort(np.argsort(-each)).astype(np.int32) for each in (cosine, bm25))
+    question = Question("q", "?", (Evidence("d", 0, 10),))
+    judge = Judge({"d": [(0, 0, 10)]}, {"d": np.arange(200)})
+
+    def kept(dense: np.ndarray) -> int:
+        found = Candidates(np.arange(200), cosine, bm25, dense, words)
+        return int(leading(flattened([question], [found], judge), 10, by_unit=True).mixed.sum())
+
+    assert 10 <= kept(dense) < 100
+    swapped = np.where(dense < 2, 1 - dense, dense).astype(np.int32)
+    assert kept(swapped) == 200

@@ -1,0 +1,152 @@
+"""The tuner: the figures of the ordinary pipeline, by question, and an honest best recipe."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rag import Grid, InvalidInput, KnowledgeBase, Tuner
+from rag.evaluation.sweeping.by_question import QuestionFigures
+from tests.runs import SET, VECTORS, WORDS, handbook
+
+HYBRID = WORDS.with_fields({"search.mode": "hybrid", "search.threshold": 0.2, "search.top_k": 2})
+RECIPES = [
+    WORDS,
+    VECTORS,
+    HYBRID,
+    HYBRID.with_fields({"search.dense_weight": 0.1, "search.threshold": 0.35}),
+    HYBRID.with_fields({"search.fusion": "rrf", "search.threshold": None}),
+    HYBRID.with_fields({"search.candidates": 3, "search.top_k": 1}),
+]
+METRICS = ["ndcg@3", "mrr@3", "recall@3", "precision@1"]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    return handbook(tmp_path_factory.mktemp("home"))[1]
+
+
+@pytest.fixture(scope="module")
+def tuner(base: KnowledgeBase) -> Tuner:
+    return base.lab.tuner(SET)
+
+
+def test_figures_are_those_of_an_evaluation_question_by_question(
+    base: KnowledgeBase, tuner: Tuner
+) -> None:
+    figures = tuner.figures(RECIPES, METRICS)
+    for number, recipe in enumerate(RECIPES):
+        found = base.lab.evaluate(SET, recipe, (1, 3, 20))
+        by_id = {result.question_id: result for result in found.results}
+        for name in METRICS:
+            values = figures.metrics[name][number]
+            assert values.tolist() == [by_id[key].metrics[name] for key in figures.labelled]
+            assert _mean(figures, name, number) == found.run.metrics[name]
+        refused = found.run.metrics["correct_refusal"], found.run.metrics["false_refusal"]
+        assert _mean(figures, "correct_refusal", number) == refused[0]
+        assert _mean(figures, "answered", number) == pytest.approx(1 - refused[1])
+
+
+def test_what_is_shown_is_what_a_search_returns(base: KnowledgeBase, tuner: Tuner) -> None:
+    figures = tuner.figures(RECIPES, METRICS, totals=["tokens"])
+    for number, recipe in enumerate(RECIPES):
+        hits = [base.search(question.text, recipe).hits for question in base.lab.questions(SET)]
+        assert figures.shown[number].tolist() == [len(found) for found in hits]
+        texts = [[hit.chunk.text for hit in found] for found in hits]
+        tokens = [sum(base.count_tokens(text, recipe) for text in found) for found in texts]
+        assert figures.tokens is not None
+        assert figures.tokens[number].tolist() == tokens
+
+
+def test_precision_of_what_is_shown_counts_passages(base: KnowledgeBase, tuner: Tuner) -> None:
+    figures = tuner.figures(
+        [HYBRID, HYBRID.with_fields({"search.threshold": 1.0})], METRICS, totals=["relevant"]
+    )
+    means = figures.means("shown_precision")
+    assert means is not None
+    assert figures.relevant is not None
+    assert means[0] == figures.relevant[0].sum() / figures.shown[0].sum()
+    assert 0 < figures.relevant[0].sum() <= 4
+    assert np.isnan(means[1])
+
+
+def test_as_shown_cuts_at_top_k(tuner: Tuner) -> None:
+    recipes = [HYBRID.with_fields({"search.top_k": k, "search.threshold": None}) for k in (1, 3)]
+    whole = tuner.figures(recipes, ["recall@3", "recall@1"])
+    shown = tuner.figures(recipes, ["recall@3"], as_shown=True).metrics["recall@3"]
+    assert shown[0].tolist() == whole.metrics["recall@1"][0].tolist()
+    assert shown[1].tolist() == whole.metrics["recall@3"][1].tolist()
+
+
+def test_a_part_has_its_questions_only(base: KnowledgeBase, tuner: Tuner) -> None:
+    parts = base.lab.split(SET)
+    everything = tuner.figures([HYBRID], METRICS)
+    all_ids = list(everything.labelled)
+    for part, ids in (("tuning", parts.tuning), ("held-out", parts.held_out)):
+        some = tuner.figures([HYBRID], METRICS, part, totals=["tokens"])
+        assert list(some.labelled) == [name for name in ids if name in all_ids]
+        places = [all_ids.index(name) for name in some.labelled]
+        assert (
+            some.metrics["ndcg@3"][0].tolist() == everything.metrics["ndcg@3"][0][places].tolist()
+        )
+        assert tuner.counted(part) == len(ids) == len(some.above[0])
+
+
+def test_a_change_is_paired(tuner: Tuner) -> None:
+    ours, theirs = tuner.figures([HYBRID], METRICS), tuner.figures([WORDS], METRICS)
+    change = ours.changes(["ndcg@3", "correct_refusal"], theirs)
+    expected = _mean(ours, "ndcg@3", 0) - _mean(theirs, "ndcg@3", 0)
+    assert change["ndcg@3"].difference == pytest.approx(expected)
+    assert list(change) == ["ndcg@3", "correct_refusal"]
+    same = ours.changes(["ndcg@3"], ours)["ndcg@3"]
+    assert (same.difference, tuple(same.interval), same.decided) == (0.0, (0.0, 0.0), False)
+
+
+def test_intervals_are_those_of_the_lab(base: KnowledgeBase, tuner: Tuner) -> None:
+    run = base.lab.evaluate(SET, HYBRID, (1, 3, 20)).run
+    names = [*METRICS, "correct_refusal"]
+    expected = base.lab.intervals(run.id)
+    found = tuner.figures([HYBRID], METRICS).intervals(names)
+    assert set(found) == set(names)
+    for name in names:
+        assert tuple(found[name]) == pytest.approx(tuple(expected[name]))
+
+
+def test_the_best_is_chosen_on_tuning_questions(base: KnowledgeBase, tuner: Tuner) -> None:
+    grid = Grid.parse({"search.mode": ["dense", "lexical"], "search.threshold": [None, 1.0]}, WORDS)
+    empty = WORDS.with_fields({"search.threshold": 1.0})
+    best = tuner.search(grid, empty, "ndcg@3")
+    tuned = tuner.figures([grid.recipe(number) for number in range(4)], ["ndcg@3"], "tuning")
+    means = tuned.means("ndcg@3")
+    assert means is not None
+    assert best.sweep.figures[:, best.sweep.names.index("ndcg@3")] == pytest.approx(means)
+    assert best.recipe == grid.recipe(int(np.argmax(means)))
+    assert best.selection.tried == 4
+    assert best.selection.comparison.kind == "held-out"
+    held_out = set(base.lab.split(SET).held_out)
+    assert set(best.selection.comparison.differences) <= held_out
+
+
+def test_nothing_better_leaves_the_baseline(tuner: Tuner) -> None:
+    grid = Grid.parse({"search.threshold": [1.0]}, WORDS)
+    best = tuner.search(grid, WORDS, "ndcg@3")
+    assert best.recipe == WORDS
+    assert best.selection.sentence.startswith("none of 1 recipes beats the baseline")
+
+
+def test_a_set_too_small_is_not_split(base: KnowledgeBase) -> None:
+    question = (
+        '{"id": "a", "text": "Hotel?", "evidence": [{"document": "travel.txt", "quote": "Hotels"}]}'
+    )
+    base.lab.import_questions("one", "one.jsonl", question)
+    tuner = base.lab.tuner("one")
+    assert tuner.split is None
+    assert tuner.figures([WORDS], METRICS).labelled == ("a",)
+    with pytest.raises(InvalidInput, match="too few"):
+        tuner.search(Grid.parse({}, WORDS), WORDS, "ndcg@3")
+
+
+def _mean(figures: QuestionFigures, name: str, number: int) -> float:
+    means = figures.means(name)
+    assert means is not None
+    return float(means[number])

@@ -1,0 +1,233 @@
+"""``sweep`` and ``gate`` on the command line: what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag import KnowledgeBase, Sweeper
+from rag.__main__ import main
+from tests.runs import SET, VECTORS, WORDS, handbook, without_spans
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    return handbook(home)[1]
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> str:
+    fields = {"search.mode": ["lexical", "dense"], "search.threshold": [None, 1.0]}
+    (tmp_path / "grid.json").write_text(json.dumps(fields))
+    return str(tmp_path / "grid.json")
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code = main([*arguments, "--json"])
+    out = capsys.readouterr().out
+    return code, json.loads(out) if out else None
+
+
+def test_a_sweep_prints_every_recipe_with_its_hash(
+    base: KnowledgeBase, grid: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = _run(
+        capsys, "sweep", "handbook", SET, "--grid", grid, "--k", "1,3", "--verify", "50"
+    )
+    assert code == 0
+    assert (told["recipes"], told["questions"], told["verified"]) == (4, 5, 4)
+    assert told["recipes_per_second"] == pytest.approx(4 / told["seconds"])
+    assert told["fetch_seconds"] > 0
+    changes = [each["set"] for each in told["results"]]
+    assert changes == [
+        {"search.mode": mode, "search.threshold": threshold}
+        for mode in ("lexical", "dense")
+        for threshold in (None, 1.0)
+    ]
+    for each in told["results"]:
+        assert each["recipe"] == WORDS.with_fields(each["set"]).hash
+    metrics = without_spans(base.lab.evaluate(SET, WORDS, (1, 3)).run.metrics)
+    assert told["results"][0]["metrics"] == metrics
+    assert told["base"] == {"recipe": WORDS.hash, "metrics": metrics}
+
+
+def test_a_sweep_for_people_names_the_best_and_where_the_recipe_stands(
+    base: KnowledgeBase, grid: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "handbook", SET, "--grid", grid, "--verify", "2", "--context"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"4 recipes on 5 questions of {SET!r}")
+    assert 'search.mode="lexical", search.threshold=null' in shown
+    assert "the recipe as it is, place" in shown
+    assert "2 recipes verified by ordinary evaluations: all figures identical" in shown
+
+
+def test_a_sweep_that_is_not_confirmed_ends_with_1(
+    base: KnowledgeBase,
+    grid: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ordinary = Sweeper.sweep
+
+    def wrong(*args: Any, **options: Any) -> Any:
+        found = ordinary(*args, **options)
+        found.figures[:] = np.nextafter(found.figures, 2)
+        return found
+
+    monkeypatch.setattr(Sweeper, "sweep", wrong)
+    code, told = _run(capsys, "sweep", "handbook", SET, "--grid", grid, "--verify", "1")
+    assert (code, told["verified"]) == (1, 1)
+    assert {"recipe", "metric", "swept", "evaluated"} == set(told["mismatches"][0])
+
+
+def test_builds_of_a_grid_are_made(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sizes.json").write_text('{"index.chunk_size": [16, 24]}')
+    code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(tmp_path / "sizes.json"))
+    assert (code, told["recipes"]) == (0, 2)
+    smaller = WORDS.with_fields({"index.chunk_size": 16})
+    assert base.library.missing(smaller.index) == 0
+    metrics = base.lab.evaluate(SET, smaller, (1, 3, 5, 10, 20)).run.metrics
+    first = told["results"][0]
+    assert first["metrics"] == metrics
+    assert "span_iou@5" in metrics
+    held = base.library.documents(smaller.index)
+    texts = [part.text for item in held for part in base.library.chunks(item.id, smaller.index)]
+    assert first["passages"] == len(texts)
+    tokens = sum(base.count_tokens(text, smaller) for text in texts) / len(texts)
+    assert first["mean_tokens"] == pytest.approx(tokens)
+
+
+def test_indexes_are_compared_in_one_table_and_what_does_not_fit_is_said(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = {
+        "index.chunker": ["recursive", "sentence"],
+        "index.chunk_size": [8, 24],
+        "index.chunk_overlap": [0, 8],
+    }
+    (tmp_path / "grid.json").write_text(json.dumps(fields))
+    assert main(["sweep", "handbook", SET, "--grid", str(tmp_path / "grid.json")]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    head = next(place for place, line in enumerate(shown) if "span_iou@5" in line)
+    assert shown[head].split() == [
+        *("chunker", "chunk_size", "chunk_overlap", "passages", "tokens"),
+        *("span_recall@5", "span_precision@5", "span_iou@5", "ndcg@10"),
+    ]
+    rows = [line.split()[:3] for line in shown[head + 1 : head + 7]]
+    assert rows == [
+        [chunker, *pair]
+        for chunker in ("recursive", "sentence")
+        for pair in (("8", "0"), ("24", "0"), ("24", "8"))
+    ]
+    assert [line for line in shown if line.startswith("skipped")] == [
+        "skipped, the overlap must be less than the size: "
+        f'index.chunker="{chunker}", index.chunk_size=8, index.chunk_overlap=8'
+        for chunker in ("recursive", "sentence")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        ("{", [], "is not JSON"),
+        ("[]", [], "JSON object"),
+        ('{"search.depth": [1]}', [], "search.depth"),
+        ("{}", ["--by", "ndcg@7"], "'ndcg@7' was not measured"),
+        ("{}", ["--k", "0"], "--k 0"),
+        ("{}", ["--verify", "3", "--as-shown"], "whole rankings"),
+    ],
+)
+def test_bad_input_ends_with_2(
+    base: KnowledgeBase,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: str,
+    options: list[str],
+    said: str,
+) -> None:
+    (tmp_path / "grid.json").write_text(content)
+    grid = str(tmp_path / "grid.json")
+    assert main(["sweep", "handbook", SET, "--grid", grid, *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_gate_passes_what_is_as_good_as_before(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = base.lab.evaluate(SET, WORDS, (1, 10)).run
+    code, told = _run(
+        capsys, "gate", "handbook", SET, "--min", "recall@10=0.5", "--baseline", before.id
+    )
+    assert (code, told["passed"], told["failures"]) == (0, True, [])
+    assert told["metrics"] == before.metrics
+    assert told["regressions"] == {"recall@10": []}
+    assert base.lab.run(told["run"]).recipe == WORDS
+
+
+def test_the_gate_ends_with_1_below_a_least_value(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = ("--set", "search.mode=dense", "--set", "search.threshold=1.0")
+    code, told = _run(capsys, "gate", "handbook", SET, "--min", "mrr@3=0.1", *nothing)
+    assert code == 1
+    assert told["failures"] == [{"metric": "mrr@3", "value": 0.0, "required": 0.1, "of": "min"}]
+
+
+def test_the_gate_lists_the_questions_that_got_worse(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = base.lab.evaluate(SET, WORDS, (1, 10)).run
+    worse = ("gate", "handbook", SET, "--baseline", before.id, "--set", "search.threshold=1.0")
+    code, told = _run(capsys, *worse)
+    assert code == 1
+    (failure,) = told["failures"]
+    assert failure == {
+        "metric": "ndcg@10",
+        "value": 0.0,
+        "required": before.metrics["ndcg@10"],
+        "of": "baseline",
+    }
+    lost = told["regressions"]["ndcg@10"]
+    assert {each["id"] for each in lost} == {"q1", "q2", "q3", "q4"}
+    assert all(each["before"] > each["after"] == 0.0 for each in lost)
+    assert _run(capsys, *worse, "--tolerance", "1")[0] == 0
+    assert main(list(worse)) == 1
+    shown = capsys.readouterr().out
+    assert "FAILED ndcg@10 0.0000, the baseline has" in shown
+    assert "What may a hotel cost?" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "nothing to check"),
+        (["--min", "ndcg@10"], "--min ndcg@10 has no value"),
+        (["--min", "ndcg@10=7"], "between 0 and 1"),
+        (["--min", "ndcg@10=nan"], "between 0 and 1"),
+        (["--min", "false_refusal=0.1"], "cannot be demanded"),
+        (["--min", "beauty@10=0.1"], "'beauty@10' was not measured"),
+        (["--baseline", "unknown"], "no run 'unknown'"),
+    ],
+)
+def test_a_gate_without_sense_ends_with_2(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert main(["gate", "handbook", SET, *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_baseline_of_another_set_is_refused(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = base.lab.export_questions(SET, "jsonl")
+    base.lab.import_questions("other", "other.jsonl", other)
+    run = base.lab.evaluate("other", VECTORS, (1,)).run
+    assert main(["gate", "handbook", SET, "--baseline", run.id]) == 2
+    assert "measured 'other'" in capsys.readouterr().err

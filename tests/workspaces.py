@@ -1,0 +1,34 @@
+"""Small workspaces for tests: quick embedder, documents written on the spot."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
+
+QUICK = Recipe().with_fields(
+    {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": None}
+)
+
+
+def workspace_at(home: Path) -> Workspace:
+    """A workspace whose worker is not started: jobs run when a test runs them."""
+    return Workspace(Settings.from_env({}, home=home))
+
+
+def add(workspace: Workspace, base: KnowledgeBase, files: Mapping[str, str | bytes]) -> list[str]:
+    """Adds files by name and content; returns what became of each."""
+    uploads = [
+        Upload(name, io.BytesIO(content.encode() if isinstance(content, str) else content))
+        for name, content in files.items()
+    ]
+    job = base.library.add_files(uploads)
+    workspace.jobs.run(job)
+    return [item.status for item in workspace.jobs.items(job)]
+
+
+def found(base: KnowledgeBase, question: str, recipe: Recipe = QUICK) -> list[str]:
+    """Texts of the hits."""
+    return [hit.chunk.text for hit in base.search(question, recipe).hits]
