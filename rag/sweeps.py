@@ -184,6 +184,9 @@ class Sweeper:
             seconds.fetching += time.perf_counter() - started
             arithmetic = Arithmetic(self._questions, source.ideals, names, as_shown)
             searches = _searches(recipe.search, grid.rankings, arithmetic.depth)
+            cuts = _Cuts(self._services, self._base_id, recipe.index, grid.selections)
+            for search in searches:
+                cuts(search)  # a probability without a calibration is refused here
             parts: dict[int, Floats] = {}
             for numbers in alike(searches, source.exact).values():
                 started = time.perf_counter()
@@ -194,7 +197,6 @@ class Sweeper:
                     prepared.layout(by)
                 tokens = source.tokens(prepared.deep) if with_context else None
                 fetched = time.perf_counter()
-                cuts = _Cuts(self._services, self._base_id, recipe.index, grid.selections)
                 found = arithmetic.figures(prepared, chosen, cuts, tokens)
                 parts.update(zip(numbers, found, strict=True))
                 seconds.fetching += fetched - started

@@ -79,15 +79,23 @@ def address(serve: Serve) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def warm_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the knowledge base "handbook": the default recipe, documents, a question set."""
-    home = tmp_path_factory.mktemp("warm")
+def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("filled")
     workspace = workspace_at(home)
     base = workspace.create("handbook")
     assert set(add(workspace, base, DOCUMENTS)) == {"added"}
     base.lab.import_questions("checks", "checks.jsonl", LABELLED)
     workspace.close()
     return home
+
+
+@pytest.fixture
+def warm_home(filled_home: Path, tmp_path: Path) -> Path:
+    """A home with the knowledge base "handbook": the default recipe, documents, a question set.
+
+    Every test has its own, because a journey labels, evaluates and saves.
+    """
+    return shutil.copytree(filled_home, tmp_path / "warm")
 
 
 @pytest.fixture(scope="session")
