@@ -19,10 +19,11 @@ import numpy as np
 
 from rag import stores
 from rag.lexical import LexicalIndex
+from rag.protocols import Embedder, VectorStore
 from rag.recipe import IndexRecipe
 from rag.storage import Database, bases, builds, documents, passages, vectors
 from rag.storage.passages import PassageBatch
-from rag.types import Chunk, Embedder, Keys, Vectors, VectorStore
+from rag.types import Chunk, Keys, Vectors
 
 log = logging.getLogger(__name__)
 

@@ -12,9 +12,10 @@ from rag.chunking import chunks
 from rag.errors import Cancelled, StorageError, TouchstoneError
 from rag.indexing import cache_vectors
 from rag.labelling import reanchor
+from rag.protocols import Embedder
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
-from rag.types import Chunk, Document, Embedder, chunk_key
+from rag.types import Chunk, Document, chunk_key
 
 log = logging.getLogger(__name__)
 

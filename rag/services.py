@@ -12,10 +12,10 @@ from rag.errors import InvalidInput
 from rag.files import Files
 from rag.indexing import Indexes
 from rag.lexical import analyzer
+from rag.protocols import ChatModel, Embedder
 from rag.recipe import IndexRecipe, SearchRecipe
 from rag.settings import Settings
 from rag.storage import Database, documents, jobs
-from rag.types import ChatModel, Embedder
 
 
 class Models:

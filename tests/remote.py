@@ -1,9 +1,10 @@
 """Providers that point at a scripted server."""
 
 from rag import providers
+from rag.protocols import ChatModel, Embedder
 from rag.providers import Patience
 from rag.settings import Settings
-from rag.types import ChatModel, Delta, Embedder, Message
+from rag.types import Delta, Message
 from tests.servers import Script
 
 KEY = "sk-secret-0123456789"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from rag.answering.sentences import Statement, statements
 from rag.answering.words import content_words, rarities
-from rag.types import Citation, Embedder, Hit
+from rag.protocols import Embedder
+from rag.types import Citation, Hit
 
 QUOTES = 3
 EMBEDDED_CHARACTERS = 1600

@@ -9,17 +9,9 @@ from rag.answering.extractive import quotes
 from rag.answering.prompting import messages, prompt_text, says_no_answer
 from rag.answering.refusal import refusal
 from rag.answering.stream import AnswerStream
+from rag.protocols import ChatModel, Embedder
 from rag.recipe import AnswerRecipe
-from rag.types import (
-    Answer,
-    AnswerStatus,
-    ChatModel,
-    Citation,
-    Delta,
-    Embedder,
-    Trace,
-    Usage,
-)
+from rag.types import Answer, AnswerStatus, Citation, Delta, Trace, Usage
 
 QUOTES_MODE = "quotes"
 

@@ -16,8 +16,9 @@ from types import MappingProxyType
 
 from rag.chunking.atoms import Scale, read_atoms
 from rag.chunking.spans import Policy, cut
+from rag.protocols import Tokenizer
 from rag.recipe import Chunker, IndexRecipe
-from rag.types import Chunk, Document, Tokenizer, chunk_key
+from rag.types import Chunk, Document, chunk_key
 
 __all__ = ["CHUNKERS", "Cutting", "chunks"]
 

@@ -22,7 +22,7 @@ from rag.chunking.characters import (
     kinds_of,
     word_starts,
 )
-from rag.types import Tokenizer
+from rag.protocols import Tokenizer
 
 Atoms = npt.NDArray[np.int64]
 """Shape (5, atoms). Rows: start and end offset in the document (trimmed of white space), size of

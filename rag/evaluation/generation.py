@@ -13,7 +13,8 @@ from rag.errors import ProviderMisbehaved
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.drafts import Draft, ModelKind, draft
 from rag.evaluation.leaks import Rarity
-from rag.types import ChatModel, Chunk, Message
+from rag.protocols import ChatModel
+from rag.types import Chunk, Message
 
 TRIES = 3
 PASSAGES: Mapping[ModelKind, int] = {"two-passage": 2}

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.relevance import judged_by_document
-from rag.types import Evidence, Question, Tokenizer
+from rag.protocols import Tokenizer
+from rag.types import Evidence, Question
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rag.protocols import InputType, Tokenizer
 from rag.providers.tokens import WordTokens
 from rag.providers.vectors import unit_rows
-from rag.types import InputType, Tokenizer, Vectors
+from rag.types import Vectors
 
 _WORD = re.compile(r"\w+")
 

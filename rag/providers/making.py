@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rag.protocols import ChatModel, Embedder
 from rag.providers.endpoint import Endpoint, Patience, model_of, require_configured, resolve
 from rag.providers.hashing import HashingEmbedder
 from rag.providers.minilm import MiniLM
@@ -10,7 +11,6 @@ from rag.providers.openai_wire import OpenAIWire
 from rag.providers.remote import RemoteEmbedder
 from rag.providers.static import WordLlama
 from rag.providers.table import LOCAL_WIRES, Variables, chat_row, embedding_row, traits
-from rag.types import ChatModel, Embedder
 
 EMBEDDING_PATIENCE = Patience(timeout=60, tries=4)
 CHAT_PATIENCE = Patience(timeout=120, tries=2)

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import MissingDependency
+from rag.protocols import InputType, Tokenizer
 from rag.providers.tokens import encodable, wordpiece_backend, wordpiece_tokens
 from rag.providers.vectors import unit_rows
-from rag.types import InputType, Tokenizer, Vectors
+from rag.types import Vectors
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -7,11 +7,12 @@ from threading import Lock
 
 import numpy as np
 
+from rag.protocols import InputType, Tokenizer
 from rag.providers.endpoint import Endpoint, patiently
 from rag.providers.table import ModelTraits
 from rag.providers.tokens import encodable, wordpiece_tokens
 from rag.providers.vectors import unit_rows
-from rag.types import InputType, Tokenizer, Vectors
+from rag.types import Vectors
 
 BATCH_TEXTS = 64
 BATCH_CHARACTERS = 200_000

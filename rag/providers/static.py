@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.errors import MissingDependency
+from rag.protocols import InputType, Tokenizer
 from rag.providers.tokens import SubwordTokens, encodable
 from rag.providers.vectors import unit_rows
-from rag.types import InputType, Tokenizer, Vectors
+from rag.types import Vectors
 
 if TYPE_CHECKING:
     import tokenizers

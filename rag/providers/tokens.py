@@ -28,7 +28,7 @@ def encodable(text: str) -> str:
 
 
 class SubwordTokens:
-    """A tokenizer of the `tokenizers` library as a ``rag.types.Tokenizer``."""
+    """A tokenizer of the `tokenizers` library as a ``rag.protocols.Tokenizer``."""
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
         self._backend = backend

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.lexical import LexicalIndex
+from rag.protocols import VectorStore
 from rag.recipe import SearchRecipe
-from rag.types import Keys, Scores, Vectors, VectorStore
+from rag.types import Keys, Scores, Vectors
 
 NOT_FOUND = np.iinfo(np.int32).max
 """The rank of a candidate in the list of a retriever that did not find it."""

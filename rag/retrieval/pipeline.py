@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.lexical import LexicalIndex
+from rag.protocols import Embedder, VectorStore
 from rag.recipe import Recipe
 from rag.retrieval.candidates import (
     NOT_FOUND,
@@ -19,7 +20,7 @@ from rag.retrieval.candidates import (
 )
 from rag.retrieval.fusion import Order
 from rag.retrieval.selection import Selection, select
-from rag.types import Chunk, Dropped, Embedder, Hit, Stage, Trace, Vectors, VectorStore
+from rag.types import Chunk, Dropped, Hit, Stage, Trace, Vectors
 
 Lookup = Callable[[Sequence[int]], Mapping[int, tuple[Chunk, str]]]
 """Passages with the names of their documents, by key; keys that are gone are absent."""

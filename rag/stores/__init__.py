@@ -1,9 +1,9 @@
-"""Vector stores behind one protocol, ``rag.types.VectorStore``."""
+"""Vector stores behind one protocol, ``rag.protocols.VectorStore``."""
 
 from __future__ import annotations
 
 from rag.errors import InvalidRecipe
-from rag.types import VectorStore
+from rag.protocols import VectorStore
 
 KINDS = ("flat", "hnsw", "ivf")
 

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 from rag import Recipe, Settings, Upload, Workspace
+from rag.protocols import Embedder, InputType
 from rag.services import Models
-from rag.types import Embedder, InputType, Vectors
+from rag.types import Vectors
 
 DOCUMENTS, PARAGRAPHS = 40, 60
 

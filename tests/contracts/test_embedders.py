@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag import providers
+from rag.protocols import Embedder
 from rag.settings import Settings
-from rag.types import Embedder
 
 LOCAL = {
     name: providers.embedder(name, Settings.from_env({}))

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from rag import stores
 from rag.errors import InvalidInput, InvalidRecipe
+from rag.protocols import VectorStore
 from rag.stores import faiss as faiss_store
 from rag.stores import vector_index
-from rag.types import Keys, Scores, Vectors, VectorStore
+from rag.types import Keys, Scores, Vectors
 
 EVERY_KIND = pytest.mark.parametrize("kind", stores.KINDS)
 DIMENSION = 24

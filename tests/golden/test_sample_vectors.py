@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rag import IndexRecipe
+from rag.protocols import Embedder, InputType
 from rag.services import Models
 from rag.storage.vectors import text_hash
-from rag.types import Embedder, InputType, Vectors
+from rag.types import Vectors
 from rag.workspace import SAMPLE_VECTORS
 from tests.workspaces import workspace_at
 

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.chunking import CHUNKERS, chunks
+from rag.protocols import Tokenizer
 from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Heading, Page, Tokenizer, chunk_key
+from rag.types import Chunk, Document, Heading, Page, chunk_key
 from tests.tokenizers import WordPiece, Words
 
 WORDS, WORDPIECE = Words(), WordPiece()

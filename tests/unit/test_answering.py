@@ -4,9 +4,10 @@ import pytest
 
 from rag import answering, providers
 from rag.errors import ProviderRejected, ProviderUnavailable
+from rag.protocols import ChatModel
 from rag.recipe import AnswerRecipe
 from rag.settings import Settings
-from rag.types import ChatModel, Trace, Usage
+from rag.types import Trace, Usage
 from tests.answers import Scripted, hit, hits, trace
 
 FAKE = providers.embedder("fake", Settings.from_env({}))

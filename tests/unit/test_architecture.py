@@ -25,6 +25,7 @@ COMPOSING = """
 # Module (with everything below it) to layer; the longest name that fits counts.
 LAYERS = {
     "rag.types": 0,
+    "rag.protocols": 0,
     "rag.errors": 0,
     "rag.version": 0,
     "rag.recipe": 1,

@@ -11,10 +11,11 @@ import pytest
 from rag import IndexRecipe, KnowledgeBase, Workspace
 from rag.errors import InvalidRecipe, NotFound, ProviderRejected, ProviderUnavailable
 from rag.jobs.build import build
+from rag.protocols import Embedder, InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.services import Models
 from rag.storage import Database, builds
-from rag.types import Embedder, InputType, Vectors
+from rag.types import Vectors
 from tests.workspaces import QUICK, add, found, workspace_at
 
 LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"

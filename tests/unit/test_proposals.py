@@ -11,8 +11,9 @@ import pytest
 from rag import KnowledgeBase, Workspace
 from rag.errors import AlreadyExists, InvalidInput, NotFound, ProviderUnavailable
 from rag.evaluation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind
+from rag.protocols import ChatModel
 from rag.services import Models
-from rag.types import ChatModel, Message
+from rag.types import Message
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add, workspace_at
 

@@ -1,0 +1,87 @@
+"""What adapters must be able to do: contracts behind which models and stores are exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.types import Delta, Keys, Message, Scores, Vectors
+
+InputType = Literal["query", "document"]
+
+
+class Tokenizer(Protocol):
+    """Cuts text into the tokens that an embedder counts."""
+
+    def count(self, text: str) -> int:
+        """Number of tokens, without the special ones that a model adds around a text."""
+        ...
+
+    def offsets(self, text: str) -> npt.NDArray[np.int64]:
+        """Character spans of the tokens, shape (tokens, 2), increasing and within ``text``."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. Stateless to its callers and safe to share between threads."""
+
+    @property
+    def id(self) -> str:
+        """Names the vector space in the cache: two embedders share an id only if vectors agree."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector. A remote embedder may ask its server once to learn it."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What chunk sizes in tokens are counted with."""
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """Unit vectors, shape (len(texts), dimension), float32, in the order of ``texts``.
+
+        Raises ProviderError when a remote model fails or answers another dimension.
+        """
+        ...
+
+
+class ChatModel(Protocol):
+    """A language model behind some wire format."""
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        """The reply, piece by piece. Raises ProviderError, also in the middle of a reply."""
+        ...
+
+
+class VectorStore(Protocol):
+    """Vectors by passage key. A value: ``added`` and ``removed`` leave the receiver as it was.
+
+    Searches of a snapshot that is in use therefore never see a half-applied change.
+    """
+
+    def __len__(self) -> int:
+        """Number of vectors that can be found."""
+
+    def added(self, keys: Keys, vectors: Vectors) -> VectorStore:
+        """A store that also holds ``vectors``; a key that is present already is replaced."""
+
+    def removed(self, keys: Keys) -> VectorStore:
+        """A store without ``keys``; unknown ones are ignored. A removed vector is never found."""
+
+    def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
+        """The k nearest to one ``query`` (shape (dimension,)) by cosine, best first.
+
+        Ties break by key. ``allowed`` restricts the search; the result is then still exact
+        where the index is.
+        """
+
+    def vectors(self, keys: Keys) -> Vectors:
+        """Stored vectors of ``keys``, in their order. Raises KeyError for an unknown key."""
+
+    def save(self, folder: str) -> None:
+        """Writes the store into an existing, empty folder."""
