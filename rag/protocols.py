@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-from rag.types import Delta, Keys, Message, Scores, Vectors
+    from rag.types import Delta, Keys, Message, Scores, Vectors
 
 InputType = Literal["query", "document"]
 
