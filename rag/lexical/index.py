@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rag.errors import NotFound
 from rag.lexical.analyzers import Analyzer, analyzer
-from rag.lexical.clauses import Clause, clauses, segment_scores
+from rag.lexical.clauses import Clause, clauses, row_scores, segment_scores
 from rag.lexical.explain import Explanation, TermMatch, joined
 from rag.lexical.segment import Segment, build, merged
 from rag.types import Keys, Scores
@@ -116,9 +116,11 @@ class LexicalIndex:
         """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
         wanted = np.asarray(keys, dtype=np.int64)
         result = np.zeros(len(wanted))
-        for segment, scores in self._scored(query, k1, b, fuzzy, prefix):
+        parts, dampings = self._clauses(query, fuzzy, prefix), self._dampings(k1, b)
+        for at, segment in enumerate(self.segments):
             rows = segment.find(wanted)
-            result[rows >= 0] = scores[rows[rows >= 0]]
+            here = rows >= 0
+            result[here] = row_scores(parts, segment, at, dampings[at], rows[here])
         return result
 
     def explain(

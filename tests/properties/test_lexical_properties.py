@@ -80,6 +80,14 @@ def test_explanations_add_up_to_the_score(plan, query, how) -> None:
             assert match.contribution == pytest.approx(product, abs=1e-9)
 
 
+@given(steps, texts, options, st.sets(keys))
+def test_scores_of_some_passages_are_those_of_the_search(plan, query, how, asked) -> None:
+    index, _ = grown(plan)
+    found = dict(zip(*(part.tolist() for part in index.search(query, 100, **how)), strict=True))
+    scores = index.scores(query, np.array(sorted(asked), dtype=np.int64), **how)
+    assert scores.tolist() == [found.get(key, 0.0) for key in sorted(asked)]
+
+
 @given(steps, texts, options, st.sets(keys), st.integers(1, 15))
 def test_allowed_is_a_filter_of_the_whole_ranking(plan, query, how, allowed, k) -> None:
     index, _ = grown(plan)
