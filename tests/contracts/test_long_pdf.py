@@ -1,0 +1,71 @@
+"""A PDF of a thousand pages tells how far it is, and can be stopped on the way."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Upload, Workspace
+from tests.sample_files import PROSE, pdf
+from tests.workspaces import QUICK, workspace_at
+
+PAGES = 1000
+
+
+@pytest.fixture(scope="module")
+def thousand_pages() -> bytes:
+    return pdf(*(f"Page {number} of the manual.\n{PROSE}" for number in range(1, PAGES + 1)))
+
+
+def _queued(home: Path, content: bytes) -> tuple[Workspace, KnowledgeBase, int]:
+    workspace = workspace_at(home)
+    base = workspace.create("kb", QUICK)
+    return workspace, base, base.library.add_files([Upload("manual.pdf", io.BytesIO(content))])
+
+
+def _pages_read(message: str) -> int | None:
+    found = re.search(r"manual\.pdf: reading ([\d,]+) of 1,000", message)
+    return int(found[1].replace(",", "")) if found else None
+
+
+@pytest.mark.slow
+def test_progress_counts_pages_upwards_to_the_end(tmp_path: Path, thousand_pages: bytes) -> None:
+    workspace, base, job = _queued(tmp_path, thousand_pages)
+    told: list[tuple[int, str]] = []
+
+    def watch(units: int, _total: int, message: str) -> None:
+        told.append((units, message))
+
+    done = workspace.jobs.run(job, watch)
+    workspace.close()
+    assert (done.status, done.message) == ("done", "1 of 1 read")
+    pages = [page for _, message in told if (page := _pages_read(message)) is not None]
+    assert pages == sorted(pages)
+    assert 0 < pages[0] < PAGES
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+    (document,) = base.library.documents(QUICK.index)
+    assert document.pages == PAGES
+
+
+@pytest.mark.slow
+def test_cancelled_half_way_it_ends_there_and_leaves_nothing(
+    tmp_path: Path, thousand_pages: bytes
+) -> None:
+    workspace, base, job = _queued(tmp_path, thousand_pages)
+    seen: list[int] = []
+
+    def stop_half_way(_units: int, _total: int, message: str) -> None:
+        page = _pages_read(message)
+        if page is not None:
+            seen.append(page)
+            workspace.jobs.cancel(job)
+
+    done = workspace.jobs.run(job, stop_half_way)
+    assert done.status == "cancelled"
+    assert max(seen) < PAGES
+    assert base.library.documents(QUICK.index) == []
+    assert base.search("manual", QUICK).hits == ()
+    workspace.close()
