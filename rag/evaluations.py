@@ -24,7 +24,7 @@ from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.indexing import Index
 from rag.limits import Limit, limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval import best_by_words, join, nearest, select
+from rag.retrieval import best_by_words, join, nearest, refuse_unbuilt, select
 from rag.services import Services
 from rag.storage import passages, runs
 from rag.storage import questions as question_rows
@@ -129,6 +129,7 @@ class Evaluator:
         tell: Tell = lambda _done, _total: None,
     ) -> tuple[list[QuestionResult], dict[str, float]]:
         """Results by question and their means, without keeping them as a run."""
+        refuse_unbuilt(recipe.search)
         asked = limit(self._services, self._base_id, recipe.index, recipe.search)
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         search = deepened(recipe.search, max(cutoffs))

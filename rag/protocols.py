@@ -59,6 +59,17 @@ class ChatModel(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Reads a question and passages together, and says how well they fit."""
+
+    def scores(self, question: str, texts: Sequence[str]) -> Scores:
+        """One score for each of ``texts``, shape (len(texts),), in their order; higher is better.
+
+        Scores compare within one call, not between questions. Raises ProviderError.
+        """
+        ...
+
+
 class VectorStore(Protocol):
     """Vectors by passage key. A value: ``added`` and ``removed`` leave the receiver as it was.
 

@@ -10,15 +10,27 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from rag.errors import InvalidRecipe
 
 Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page"]
 Mode = Literal["dense", "lexical", "hybrid"]
 Relevance = Literal["cosine", "probability"]
+Names = tuple[Annotated[str, Field(min_length=1)], ...]
+
+_DATE = r"^(\d{4}-\d\d-\d\d)?$"
+_PAGES = r"^(\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*)?$"
 
 
 class _Part(BaseModel):
@@ -26,8 +38,8 @@ class _Part(BaseModel):
 
     @property
     def hash(self) -> str:
-        """Twelve hex digits over the canonical JSON of all fields."""
-        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """Twelve hex digits over the canonical JSON of what decides the result."""
+        canonical = json.dumps(_deciding(self), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
@@ -65,8 +77,8 @@ class IndexRecipe(_Part):
         return f"{self.chunker} {self.chunk_size}/{self.chunk_overlap} {unit}"
 
 
-class SearchRecipe(_Part):
-    """How a question finds passages. Changing it costs nothing."""
+class Retrievers(_Part):
+    """What every search needs: two retrievers, how they merge, where the list ends."""
 
     mode: Mode = Field("hybrid", description="vectors, words (BM25), or both")
     top_k: int = Field(5, ge=1, le=1000, description="passages returned")
@@ -92,6 +104,83 @@ class SearchRecipe(_Part):
     b: float = Field(0.75, ge=0, le=1, description="BM25: how much long passages are discounted")
     fuzzy: bool = Field(False, description="BM25: also match words with small spelling differences")
     prefix: bool = Field(False, description="BM25: also match words that begin like the query's")
+
+
+class SearchRecipe(Retrievers):
+    """How a question finds passages. Changing it costs nothing.
+
+    The fields of ``Retrievers``, and steps between them that are off by default.
+    """
+
+    # The question, before anything is searched.
+    spelling: bool = Field(
+        False, description="BM25: words that no passage has give way to near ones that one has"
+    )
+    rewrite: bool = Field(
+        False, description="a follow-up question is made complete from the conversation"
+    )
+    expansions: int = Field(
+        0, ge=0, le=8, description="further wordings by a language model, searched as well"
+    )
+    hyde: bool = Field(
+        False, description="a hypothetical answer by a language model is embedded as well"
+    )
+    # A second search with what the first one found.
+    feedback: int = Field(
+        0, ge=0, le=20, description="first passages that enrich the question; 0 is off"
+    )
+    feedback_weight: float = Field(
+        0.4, ge=0, le=1, description="feedback: their share in the question's vector"
+    )
+    feedback_terms: int = Field(
+        0, ge=0, le=50, description="feedback: words of theirs that join the BM25 query"
+    )
+    # The order of what was found.
+    rerank: str | None = Field(
+        None,
+        pattern=r"^(service(:.+)?|chat|onnx:.+|cross-encoder:.+)$",
+        description="who looks again: service[:MODEL], chat, onnx:PATH or cross-encoder:PATH",
+    )
+    rerank_depth: int = Field(20, ge=1, le=200, description="rerank: how many of the first")
+    rerank_batch: int = Field(16, ge=1, le=200, description="rerank: passages in one request")
+    duplicates: float | None = Field(
+        None, ge=0.5, le=1, description="a passage this near (cosine) to a better one is left out"
+    )
+    mmr: float | None = Field(
+        None, ge=0, le=1, description="share of the score against diversity; 1 is score alone"
+    )
+    # Where to look: a passage must fit every filter that is set, by any of its values.
+    documents: Names = Field((), description="only documents of these names, * and ? stand for any")
+    types: Names = Field((), description="only these media types or suffixes (pdf, text/html)")
+    tags: Names = Field((), description="only documents with one of these tags")
+    pages: str = Field("", pattern=_PAGES, description="only these pages: 4 or 3-9, more by comma")
+    after: str = Field("", pattern=_DATE, description="only documents of this day or later")
+    before: str = Field("", pattern=_DATE, description="only documents of this day or earlier")
+    heading: str = Field("", description="only under headings with these words")
+    # What of a result goes into the prompt.
+    context: Literal["passage", "neighbours", "section", "page"] = Field(
+        "passage", description="what is shown of a hit: itself, or what is around it"
+    )
+    neighbours: int = Field(1, ge=1, le=5, description="context: passages on each side")
+    merge: bool = Field(False, description="context: hits that touch become one")
+    order: Literal["rank", "document"] = Field(
+        "rank", description="context: best first, or as they stand in the documents"
+    )
+
+    @property
+    def steps(self) -> dict[str, Any]:
+        """The steps that are not at their default, by field name."""
+        fields = type(self).model_fields
+        return {
+            name: value for name, value in self if name in _STEPS and value != fields[name].default
+        }
+
+    @field_validator("after", "before")
+    @classmethod
+    def _is_a_day(cls, value: str) -> str:
+        if value:
+            date.fromisoformat(value)
+        return value
 
 
 class AnswerRecipe(_Part):
@@ -152,6 +241,26 @@ class Recipe(_Part):
             for name, value in self.fields().items()
             if value != theirs[name]
         }
+
+
+_STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
+
+
+def _deciding(part: _Part) -> dict[str, Any]:
+    """The fields that a hash covers.
+
+    Steps at their defaults are left out: the default of such a field means that the step is not
+    there, now and in every later version. So a recipe keeps its hash when new steps come to be
+    known, and runs before and after are of one recipe. All other fields count, at defaults too:
+    those defaults may change, and the recipe would then be another one.
+    """
+    content = part.model_dump(mode="json")
+    for name, value in part:
+        if isinstance(value, _Part):
+            content[name] = _deciding(value)
+        elif isinstance(part, SearchRecipe) and name in _STEPS - part.steps.keys():
+            del content[name]
+    return content
 
 
 _PARTS: dict[str, type[_Part]] = {

@@ -13,7 +13,7 @@ from rag.evaluation.sweeping import Deep, Prepared, flattened
 from rag.evaluations import Tell
 from rag.indexing import Index
 from rag.recipe import IndexRecipe, SearchRecipe
-from rag.retrieval import best_by_words, join, nearest
+from rag.retrieval import best_by_words, join, nearest, refuse_unbuilt
 from rag.services import Services
 from rag.storage import passages
 from rag.types import Question, Vectors
@@ -54,6 +54,7 @@ class Source:
 
     def prepared(self, search: SearchRecipe, tell: Tell) -> Prepared:
         """The same, ready to be swept over."""
+        refuse_unbuilt(search)
         options = _options(search, self.exact)
         depth, found = self._deep.get(options, (0, None))
         if found is None or depth < search.candidates:

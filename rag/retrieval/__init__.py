@@ -4,6 +4,7 @@ from rag.retrieval.candidates import Calibrated, Candidates, best_by_words, join
 from rag.retrieval.pipeline import Corpus, embed_question, retrieve
 from rag.retrieval.selection import Selection, select
 from rag.retrieval.shares import Share, shares
+from rag.retrieval.unbuilt import refuse_unbuilt
 
 __all__ = [
     "Calibrated",
@@ -15,6 +16,7 @@ __all__ = [
     "embed_question",
     "join",
     "nearest",
+    "refuse_unbuilt",
     "retrieve",
     "select",
     "shares",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.lexical import LexicalIndex
-from rag.protocols import Embedder, VectorStore
+from rag.protocols import ChatModel, Embedder, Reranker, VectorStore
 from rag.recipe import Recipe
 from rag.retrieval.candidates import (
     NOT_FOUND,
@@ -20,7 +20,8 @@ from rag.retrieval.candidates import (
 )
 from rag.retrieval.fusion import Order
 from rag.retrieval.selection import Selection, select
-from rag.types import Chunk, Dropped, Hit, Stage, Trace, Vectors
+from rag.retrieval.unbuilt import refuse_unbuilt
+from rag.types import Chunk, Dropped, Hit, Keys, Stage, Trace, Vectors
 
 Lookup = Callable[[Sequence[int]], Mapping[int, tuple[Chunk, str]]]
 """Passages with the names of their documents, by key; keys that are gone are absent."""
@@ -30,7 +31,9 @@ Lookup = Callable[[Sequence[int]], Mapping[int, tuple[Chunk, str]]]
 class Corpus:
     """What is searched: one build of a knowledge base at one moment.
 
-    ``calibration`` is there where the recipe's threshold is a probability.
+    ``calibration`` is there where the recipe's threshold is a probability, ``chat`` and
+    ``reranker`` where the recipe has steps that need them. ``allowed`` restricts every search to
+    these passages.
     """
 
     embedder: Embedder
@@ -38,6 +41,9 @@ class Corpus:
     lexical: LexicalIndex
     lookup: Lookup
     calibration: Calibrated | None = None
+    chat: ChatModel | None = None
+    reranker: Reranker | None = None
+    allowed: Keys | None = None
 
     @property
     def passages(self) -> int:
@@ -52,13 +58,17 @@ def embed_question(question: str, embedder: Embedder) -> Vectors:
 
 
 def retrieve(question: str, recipe: Recipe, corpus: Corpus, threshold: float | None) -> Trace:
-    """Runs one question. ``threshold`` is the resolved value of ``recipe.search.threshold``."""
+    """Runs one question. ``threshold`` is the resolved value of ``recipe.search.threshold``.
+
+    Raises InvalidRecipe for a step that this version does not have.
+    """
     clock, search = _Clock(), recipe.search
+    refuse_unbuilt(search)
     query = embed_question(question, corpus.embedder)
     embedded = clock.lap()
-    near = nearest(query, corpus.dense, search)
+    near = nearest(query, corpus.dense, search, corpus.allowed)
     near_seconds = clock.lap()
-    words = best_by_words(question, corpus.lexical, search)
+    words = best_by_words(question, corpus.lexical, search, corpus.allowed)
     words_seconds = clock.lap()
     candidates = join(question, query, near, words, corpus.dense, corpus.lexical, search)
     selection = select(candidates, search, threshold, corpus.calibration)

@@ -1,0 +1,22 @@
+"""Steps that recipes can name and retrieval does not have yet: refused, never passed over."""
+
+from __future__ import annotations
+
+from rag.errors import InvalidRecipe
+from rag.recipe import SearchRecipe
+
+_QUESTION = {"spelling", "rewrite", "expansions", "hyde", "feedback", "feedback_terms"}
+_ORDER = {"rerank", "duplicates", "mmr"}
+_FILTERS = {"documents", "types", "tags", "pages", "after", "before", "heading"}
+_CONTEXT = {"context", "merge", "order"}
+UNBUILT = _QUESTION | _ORDER | _FILTERS | _CONTEXT
+
+
+def refuse_unbuilt(recipe: SearchRecipe) -> None:
+    """Raises InvalidRecipe for a recipe that switches on what is not there."""
+    asked = [f"search.{name}" for name in recipe.steps if name in UNBUILT]
+    if asked:
+        raise InvalidRecipe(
+            f"This version cannot do what the recipe asks for: {', '.join(asked)}.",
+            "Leave these fields at their defaults.",
+        )

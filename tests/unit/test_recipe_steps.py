@@ -1,0 +1,68 @@
+"""Steps of a recipe that are off by default: bounds, hash, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rag import InvalidRecipe, Recipe
+
+BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
+
+
+def test_a_step_that_is_off_leaves_the_hash_as_it_was() -> None:
+    assert Recipe().hash == BEFORE_STEPS
+    assert Recipe().with_fields({"search.mmr": None, "search.feedback": 0}).hash == BEFORE_STEPS
+    assert Recipe().with_fields({"search.feedback": 2}).hash != BEFORE_STEPS
+    assert Recipe().with_fields({"search.feedback_weight": 0.5}).hash != BEFORE_STEPS
+
+
+def test_a_recipe_that_was_stored_without_steps_is_read_as_one_without_them() -> None:
+    stored = Recipe().model_dump(mode="json")
+    old = {name: stored["search"][name] for name in ("mode", "top_k", "threshold", "candidates")}
+    assert Recipe.parse({"search": old}) == Recipe()
+
+
+def test_steps_are_named_by_what_is_not_at_its_default() -> None:
+    changed = Recipe().with_fields({"search.tags": ["law"], "search.top_k": 9})
+    assert changed.search.steps == {"tags": ("law",)}
+    assert Recipe().search.steps == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("feedback", 21),
+        ("feedback_weight", 1.5),
+        ("expansions", 9),
+        ("rerank", "service:"),
+        ("rerank", "somebody"),
+        ("rerank_depth", 0),
+        ("duplicates", 0.4),
+        ("mmr", -0.1),
+        ("documents", "one name"),
+        ("tags", [""]),
+        ("pages", "three"),
+        ("after", "2024-13-01"),
+        ("before", "yesterday"),
+        ("neighbours", 0),
+        ("order", "chance"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused_by_name(field: str, value: Any) -> None:
+    with pytest.raises(InvalidRecipe, match=f"search.{field}"):
+        Recipe().with_fields({f"search.{field}": value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rerank", "service:rerank-v3"),
+        ("rerank", "cross-encoder:/models/one"),
+        ("pages", "3-9, 12"),
+        ("after", "2024-02-29"),
+    ],
+)
+def test_values_that_make_sense_are_taken(field: str, value: Any) -> None:
+    assert Recipe().with_fields({f"search.{field}": value}).search.steps == {field: value}
