@@ -86,6 +86,6 @@ class _Counting:
         self.id, self.dimension, self.tokenizer = inner.id, inner.dimension, inner.tokenizer
 
     def embed(self, texts: list[str], input_type: InputType) -> Vectors:
-        for text in texts:
+        for text in texts if input_type == "document" else ():
             self._seen[text] = self._seen.get(text, 0) + 1
         return self._inner.embed(texts, input_type)
