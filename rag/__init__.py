@@ -8,9 +8,7 @@
 Importing the package loads nothing heavy; models and readers are loaded when they are first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # the name is enough for type checkers; importing it is half the start
 if TYPE_CHECKING:
     from rag.build_table import MOST_ROWS, BuildFigures
     from rag.bundles import Reproduction
@@ -109,6 +107,8 @@ _MODULES = {name: module for module, names in _WHERE.items() for name in names.s
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'rag' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_MODULES[name]), name)
 
 

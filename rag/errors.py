@@ -22,20 +22,24 @@ The dashboard shows ``message`` and ``hint``; the command line prints both to st
 Anything else that surfaces is a defect, is logged with an id, and shown as "unexpected".
 """
 
-from typing import Literal
+from __future__ import annotations
 
-UnreadableReason = Literal[
-    "encrypted",
-    "needs_password",
-    "scanned",
-    "damaged",
-    "empty",
-    "too_large",
-    "unsupported_type",
-    "wrong_extension",
-    "timed_out",
-    "unreachable",
-]
+TYPE_CHECKING = False  # the name is enough for type checkers
+if TYPE_CHECKING:
+    from typing import Literal
+
+    UnreadableReason = Literal[
+        "encrypted",
+        "needs_password",
+        "scanned",
+        "damaged",
+        "empty",
+        "too_large",
+        "unsupported_type",
+        "wrong_extension",
+        "timed_out",
+        "unreachable",
+    ]
 
 
 class TouchstoneError(Exception):

@@ -13,7 +13,7 @@ from rag.evaluation.sweeping import Deep, Prepared, flattened
 from rag.evaluations import Tell
 from rag.indexing import Index
 from rag.recipe import IndexRecipe, SearchRecipe
-from rag.retrieval import best_by_words, join, nearest, refuse_unbuilt
+from rag.retrieval import Found, best_by_words, join, nearest, refuse_unbuilt
 from rag.services import Services
 from rag.storage import passages
 from rag.types import Question, Vectors
@@ -46,6 +46,7 @@ class Source:
         self._judge = judge
         self._calibration = calibration
         self._deep: dict[Options, tuple[int, Prepared]] = {}
+        self._near: dict[int, tuple[int, Found]] = {}
         self._tokens: dict[int, int] = {}
 
     def deep(self, search: SearchRecipe, tell: Tell) -> Deep:
@@ -68,7 +69,7 @@ class Source:
         found = []
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
-            near = nearest(query, self.index.dense, search)
+            near = self._nearest(place, query, search)
             words = best_by_words(question.text, self.index.lexical, search)
             found.append(
                 join(
@@ -76,6 +77,14 @@ class Source:
                 )
             )
         return flattened(self._questions, found, self._judge, self._calibration)
+
+    def _nearest(self, place: int, query: Vectors, search: SearchRecipe) -> Found:
+        """What the vectors find, which serves every BM25; of an exact index the deepest does."""
+        depth, found = self._near.get(place, (0, Found.nothing()))
+        if depth < search.candidates or not (self.exact or depth == search.candidates):
+            found = nearest(query, self.index.dense, search)
+            self._near[place] = search.candidates, found
+        return found.first(search.candidates)
 
     def tokens(self, deep: Deep) -> npt.NDArray[np.int64]:
         """Length of every candidate in tokens of the embedder, shape (candidates,)."""

@@ -33,7 +33,8 @@ class Sweep:
     """The figures of every recipe of a grid. ``figures``: shape (recipes, names).
 
     ``base`` has those of the recipe that the grid was laid around. ``fetch_seconds`` went into
-    finding candidates and sorting them by relevance, ``seconds`` into the arithmetic after that.
+    finding candidates and sorting them by relevance, ``seconds`` into the arithmetic after that;
+    of the processor that took ``processor_seconds``, which other programs do not lengthen.
     """
 
     set_name: str
@@ -46,6 +47,7 @@ class Sweep:
     base: Mapping[str, float]
     seconds: float
     fetch_seconds: float
+    processor_seconds: float
 
     @property
     def recipes_per_second(self) -> float:
@@ -123,7 +125,7 @@ class Sweeper:
         names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
         extra = [CONTEXT] if with_context else []
         alone = Grid.parse({}, grid.base)
-        base, _ = self._figures(alone, names, as_shown, with_context, tell)
+        base, before = self._figures(alone, names, as_shown, with_context, tell)
         figures, seconds = self._figures(grid, names, as_shown, with_context, tell)
         every = (*Arithmetic(self._questions, (), names).names, *extra)
         return Sweep(
@@ -136,7 +138,8 @@ class Sweeper:
             figures=figures,
             base=dict(zip(every, base[0].tolist(), strict=True)),
             seconds=seconds.arithmetic,
-            fetch_seconds=seconds.fetching,
+            fetch_seconds=before.fetching + seconds.fetching,
+            processor_seconds=seconds.processor,
         )
 
     def verify(
@@ -196,11 +199,12 @@ class Sweeper:
                 for by in {search.relevance for search in chosen}:
                     prepared.layout(by)
                 tokens = source.tokens(prepared.deep) if with_context else None
-                fetched = time.perf_counter()
+                fetched, worked = time.perf_counter(), time.process_time()
                 found = arithmetic.figures(prepared, chosen, cuts, tokens)
                 parts.update(zip(numbers, found, strict=True))
                 seconds.fetching += fetched - started
                 seconds.arithmetic += time.perf_counter() - fetched
+                seconds.processor += time.process_time() - worked
             results += [parts[number] for number in range(len(searches))]
         return np.concatenate(results), seconds
 
@@ -231,6 +235,7 @@ class Sweeper:
 class _Seconds:
     fetching: float = 0.0
     arithmetic: float = 0.0
+    processor: float = 0.0
 
 
 class _Cuts:

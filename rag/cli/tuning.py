@@ -28,6 +28,7 @@ def sweep(
         "seconds": found.seconds,
         "recipes_per_second": found.recipes_per_second,
         "fetch_seconds": found.fetch_seconds,
+        "processor_seconds": found.processor_seconds,
         "verified": verified,
         "mismatches": [
             {

@@ -50,6 +50,10 @@ class Found:
         """The result of a retriever that the recipe's mode leaves out."""
         return cls(np.empty(0, np.int64), np.empty(0))
 
+    def first(self, count: int) -> Found:
+        """The best of them."""
+        return Found(self.keys[:count], self.scores[:count])
+
 
 def nearest(
     query: Vectors, dense: VectorStore, recipe: SearchRecipe, allowed: Keys | None = None

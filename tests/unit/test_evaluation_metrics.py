@@ -7,7 +7,6 @@ import pytest
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import (
-    Metric,
     Ranked,
     evaluate,
     evaluate_rankings,
@@ -82,7 +81,8 @@ def test_a_score_must_be_a_number() -> None:
 
 
 def test_names() -> None:
-    assert parse_metric("ndcg@10") == Metric("ndcg", 10)
+    found = parse_metric("ndcg@10")
+    assert (found.measure, found.k) == ("ndcg", 10)
     for name in ("ndcg", "ndcg@0", "ndcg@-1", "ndcg@x", "ndcg@1.5", "rouge@5", "", "ndcg@10 "):
         with pytest.raises(InvalidInput, match="is not a metric"):
             parse_metric(name)

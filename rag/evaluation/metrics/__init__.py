@@ -3,11 +3,9 @@
 A name is imported when it is first used: a scored run needs no NumPy.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # the name is enough for type checkers
 if TYPE_CHECKING:
-    from rag.evaluation.metrics.names import MEASURE_NAMES, Metric, Qrels, Run, parse_metric
+    from rag.evaluation.metrics.names import MEASURE_NAMES, Metric, parse_metric
     from rag.evaluation.metrics.ranked import (
         MEASURES,
         Ranked,
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from rag.evaluation.metrics.scored import evaluate_run
 
 _WHERE = {
-    "names": "MEASURE_NAMES Metric Qrels Run parse_metric",
+    "names": "MEASURE_NAMES Metric parse_metric",
     "ranked": "MEASURES Ranked Standing evaluate evaluate_rankings",
     "scored": "evaluate_run",
 }
@@ -28,6 +26,8 @@ _MODULES = {name: module for module, names in _WHERE.items() for name in names.s
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
@@ -35,9 +35,7 @@ __all__ = [
     "MEASURES",
     "MEASURE_NAMES",
     "Metric",
-    "Qrels",
     "Ranked",
-    "Run",
     "Standing",
     "evaluate",
     "evaluate_rankings",

@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from rag.evaluation.metrics.names import Qrels, parse_metric
+from rag.evaluation.metrics.names import parse_metric
+
+if TYPE_CHECKING:
+    from rag.evaluation.metrics.names import Qrels
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,7 +1,8 @@
 """Metrics of scored runs held as dictionaries, in plain Python.
 
 Only the few relevant hits of a question matter, so there is no array to fill; and a script that
-scores a run is done before NumPy would have been imported.
+scores a run is done before NumPy would have been imported. What is imported here is counted: most
+of the time of such a script is its start.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 
 from rag.errors import InvalidInput
-from rag.evaluation.metrics.names import Qrels, Run, parse_metric
+from rag.evaluation.metrics.names import parse_metric
 
-Found = Sequence[tuple[int, int]]
-"""Rank (from 1) and grade of the relevant hits, best rank first: never empty."""
-Ideal = tuple[int, ...]
-"""The grades of all that is relevant, best first: never empty."""
+TYPE_CHECKING = False  # the name is enough for type checkers
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from rag.evaluation.metrics.names import Qrels, Run
+
+    Found = Sequence[tuple[int, int]]
+    """Rank (from 1) and grade of the relevant hits, best rank first: never empty."""
+    Ideal = tuple[int, ...]
+    """The grades of all that is relevant, best first: never empty."""
+    _Measure = Callable[[Found, int, Ideal], float]
 
 
 def evaluate_run(qrels: Qrels, run: Run, names: Sequence[str]) -> dict[str, array[float]]:
@@ -83,20 +89,18 @@ def _single(value: float) -> float:
     return array("f", (value,))[0]
 
 
-@lru_cache(maxsize=4096)
+_DISCOUNTS = tuple(math.log2(rank + 1) for rank in range(1, 1025))
+
+
 def _ideal_gain(ideal: Ideal) -> float:
     return _gain(tuple(enumerate(ideal, start=1)))
-
-
-@lru_cache(maxsize=4096)
-def _discount(rank: int) -> float:
-    return math.log2(rank + 1)
 
 
 def _gain(found: Found) -> float:
     total = 0.0  # not sum(), which rounds in another way from Python 3.12 on
     for rank, grade in found:
-        total += grade / _discount(rank)
+        known = rank <= len(_DISCOUNTS)
+        total += grade / (_DISCOUNTS[rank - 1] if known else math.log2(rank + 1))
     return total
 
 
@@ -106,8 +110,6 @@ def _summed_precision(found: Found) -> float:
         total += number / rank
     return total
 
-
-_Measure = Callable[[Found, int, Ideal], float]
 
 _MEASURES: Mapping[str, _Measure] = MappingProxyType(
     {

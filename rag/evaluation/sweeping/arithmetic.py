@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ class Arithmetic:
         refusals = ["correct_refusal", *(["false_refusal"] if True in has else [])]
         return [*self.metrics, *(refusals if False in has else [])]
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """How far down the rankings the metrics look."""
         return max(parse_metric(name).k for name in self.metrics)
