@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components import recipe_state, retrieval
+from pages.components.collect_dialog import collect_button
 from pages.components.guard import guard, show_error
 from pages.components.source_view import Place, forget_walk, source_view
 from pages.components.text import lines, marked, plain
@@ -185,6 +186,8 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
             help="Why these passages, and not others?",
         ):
             _inspect(base, turn)
+        if turn.status in ("complete", "interrupted", "refused"):
+            collect_button(base, turn)
         if turn.status in ("complete", "interrupted"):
             st.feedback(
                 "thumbs",

@@ -101,6 +101,20 @@ def test_a_thumb_is_stored(base: KnowledgeBase) -> None:
     assert base.conversations.turns(1)[0].thumb == -1
 
 
+def test_an_answered_question_is_added_with_the_grades_of_its_sources(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    citation = base.conversations.turns(1)[0].citations[0]
+    app.button(key="chat_collect_1").click().run()
+    app.get_by_key("chat_collect_grade_1_1").set_value("2")
+    app.button(key="chat_collect_store_1").click().run()
+    assert not app.exception
+    question = base.lab.labelled_questions("questions")[0]
+    (label,) = question.labels
+    assert (question.text, label.grade) == (LEAVE, 2)
+    assert label.quote == citation.quote
+    assert label.document_id == citation.document_id
+
+
 def test_inspecting_an_answer_opens_its_question_and_passage(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), LEAVE)
     app.button(key="chat_inspect_1").click().run()
