@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from rag.corpora import corpus
 from rag.evaluation.calibration import LabelledQuestion, fit
 from rag.evaluation.floors import Floors
 from rag.evaluation.splits import split
 from rag.evaluations import Evaluator
 from rag.limits import BM25_FIELDS, FittedCalibration, as_fitted, limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval import best_by_words, join, nearest
+from rag.retrieval import Timeline, gather
 from rag.services import Services
 from rag.storage import builds, calibrations
 from rag.storage.calibrations import CalibrationRow
@@ -102,11 +103,11 @@ class Calibrator:
         index = self._services.indexes.current(self._base_id, index_recipe)
         queries = self._evaluator.queries(questions, index_recipe)
         judge = self._evaluator.judge(questions, index)
+        recipe = Recipe(index=index_recipe, search=search)
+        searched = corpus(self._services, self._base_id, recipe, index)
         labelled = []
         for question, query in zip(questions, queries, strict=True):
-            near = nearest(query, index.dense, search)
-            words = best_by_words(question.text, index.lexical, search)
-            found = join(question.text, query, near, words, index.dense, index.lexical, search)
+            _, found = gather(question.text, search, searched, Timeline(), query)
             _, grades = judge.graded(question, found.keys)
             labelled.append(LabelledQuestion(found, grades > 0, question.answerable))
         return labelled

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from rag.corpora import corpus
 from rag.errors import InvalidInput
 from rag.evaluation import retrieved_text
 from rag.evaluation.judging import Judge, Judged
@@ -22,9 +23,9 @@ from rag.evaluation.metrics import evaluate as measure
 from rag.evaluation.relevance import is_measurable
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.indexing import Index
-from rag.limits import Limit, limit
+from rag.limits import limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval import best_by_words, join, nearest, refuse_unbuilt, select
+from rag.retrieval import Corpus, Timeline, gather, select
 from rag.services import Services
 from rag.storage import passages, runs
 from rag.storage import questions as question_rows
@@ -129,15 +130,15 @@ class Evaluator:
         tell: Tell = lambda _done, _total: None,
     ) -> tuple[list[QuestionResult], dict[str, float]]:
         """Results by question and their means, without keeping them as a run."""
-        refuse_unbuilt(recipe.search)
         asked = limit(self._services, self._base_id, recipe.index, recipe.search)
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         search = deepened(recipe.search, max(cutoffs))
         judge = self.judge(questions, index)
+        searched = corpus(self._services, self._base_id, recipe, index, asked.calibration)
         ranked = []
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
             tell(place, len(questions))
-            keys, scores = _rank(question.text, query, index, search, asked)
+            keys, scores = _rank(question.text, query, search, searched, asked.threshold)
             ranked.append(judge.judge(question, keys, scores, max(cutoffs)))
         return measured(ranked, cutoffs, self._span_figures(ranked, cutoffs, index))
 
@@ -174,13 +175,12 @@ def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:
 
 
 def _rank(
-    question: str, query: Vectors, index: Index, search: SearchRecipe, asked: Limit
+    question: str, query: Vectors, search: SearchRecipe, searched: Corpus, threshold: float | None
 ) -> tuple[Keys, Scores]:
     """Everything above the threshold, best first: cut later, by passage or by document."""
-    near = nearest(query, index.dense, search)
-    words = best_by_words(question, index.lexical, search)
-    candidates = join(question, query, near, words, index.dense, index.lexical, search)
-    selection = select(candidates, search, asked.threshold, asked.calibration)
+    _, candidates = gather(question, search, searched, Timeline(), query)
+    vectors = searched.dense.vectors
+    selection = select(candidates, search, threshold, searched.calibration, vectors)
     above = np.concatenate([selection.kept, selection.beyond])
     return candidates.keys[above], selection.scores[above]
 

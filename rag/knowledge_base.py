@@ -8,15 +8,15 @@ from datetime import datetime
 from rag import answering
 from rag.answering import AnswerStream
 from rag.conversations import Conversations
+from rag.corpora import corpus
 from rag.errors import InvalidInput
-from rag.indexing import lookup
 from rag.jobs import Jobs
 from rag.lab import Lab
 from rag.lexical import Explanation
 from rag.library import Library
 from rag.limits import limit
 from rag.recipe import Recipe
-from rag.retrieval import Corpus, Share, retrieve, shares
+from rag.retrieval import Share, retrieve, shares
 from rag.services import Services
 from rag.storage import bases
 from rag.storage.bases import Base
@@ -60,12 +60,11 @@ class KnowledgeBase:
         if not question.strip():
             raise InvalidInput("The question is empty.", "Type a question.")
         index = self._services.indexes.current(self.id, recipe.index)
-        embedder = self._services.models.embedder(recipe.index.embedder)
         asked = limit(self._services, self.id, recipe.index, recipe.search)
-        find = lookup(self._database, self.id, index.cut_id)
-        corpus = Corpus(embedder, index.dense, index.lexical, find, asked.calibration)
-        trace = retrieve(question.strip(), recipe, corpus, asked.threshold)
-        return answering.with_context(trace, recipe.answer.context_tokens, embedder.tokenizer.count)
+        searched = corpus(self._services, self.id, recipe, index, asked.calibration)
+        trace = retrieve(question.strip(), recipe, searched, asked.threshold)
+        count = searched.embedder.tokenizer.count
+        return answering.with_context(trace, recipe.answer.context_tokens, count)
 
     def ask(self, question: str, recipe: Recipe) -> AnswerStream:
         """Searches, then answers from what was found; the stream yields pieces of text."""
@@ -93,7 +92,10 @@ class KnowledgeBase:
 
         def spans(hit: Hit) -> list[tuple[int, int]]:
             return words.matched_spans(
-                trace.question, hit.chunk.text, fuzzy=search.fuzzy, prefix=search.prefix
+                trace.words or trace.question,
+                hit.chunk.text,
+                fuzzy=search.fuzzy,
+                prefix=search.prefix,
             )
 
         return spans
@@ -103,7 +105,7 @@ class KnowledgeBase:
         index = self._services.indexes.current(self.id, recipe.index)
         search = recipe.search
         return index.lexical.explain(
-            trace.question,
+            trace.words or trace.question,
             key,
             k1=search.k1,
             b=search.b,

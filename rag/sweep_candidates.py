@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from rag.corpora import corpus
+from rag.errors import InvalidInput
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import Deep, Prepared, flattened
 from rag.evaluations import Tell
 from rag.indexing import Index
-from rag.recipe import IndexRecipe, SearchRecipe
-from rag.retrieval import Found, best_by_words, join, nearest, refuse_unbuilt
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.retrieval import Candidates, Remembered, Timeline, gather
 from rag.services import Services
 from rag.storage import passages
 from rag.types import Question, Vectors
 
-Options = tuple[float, float, bool, bool, int]
+Options = tuple[float, float, bool, bool, int, bool]
+
+_ARITHMETIC = frozenset({"spelling"})
+"""Steps that only change what is found, not how it is ranked and cut."""
 
 _KEPT = 8  # tables of candidates of a build, for different k1, b ...
 
@@ -29,6 +35,7 @@ class Source:
     def __init__(
         self,
         services: Services,
+        base_id: int,
         questions: Sequence[Question],
         recipe: IndexRecipe,
         index: Index,
@@ -41,12 +48,13 @@ class Source:
         self.exact = recipe.vector_index == "flat"
         self.ideals = [judge.ideal(question) for question in questions]
         self._services = services
+        self._base_id = base_id
         self._recipe = recipe
         self._questions = questions
         self._judge = judge
         self._calibration = calibration
+        self._dense = Remembered(index.dense, self.exact)
         self._deep: dict[Options, tuple[int, Prepared]] = {}
-        self._near: dict[int, tuple[int, Found]] = {}
         self._tokens: dict[int, int] = {}
 
     def deep(self, search: SearchRecipe, tell: Tell) -> Deep:
@@ -55,7 +63,7 @@ class Source:
 
     def prepared(self, search: SearchRecipe, tell: Tell) -> Prepared:
         """The same, ready to be swept over."""
-        refuse_unbuilt(search)
+        refuse_steps(search)
         options = _options(search, self.exact)
         depth, found = self._deep.get(options, (0, None))
         if found is None or depth < search.candidates:
@@ -66,25 +74,15 @@ class Source:
         return found
 
     def _fetched(self, search: SearchRecipe, tell: Tell) -> Deep:
-        found = []
+        found = list[Candidates]()
+        recipe = Recipe(index=self._recipe, search=search)
+        searched = replace(
+            corpus(self._services, self._base_id, recipe, self.index), dense=self._dense
+        )
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
-            near = self._nearest(place, query, search)
-            words = best_by_words(question.text, self.index.lexical, search)
-            found.append(
-                join(
-                    question.text, query, near, words, self.index.dense, self.index.lexical, search
-                )
-            )
+            found.append(gather(question.text, search, searched, Timeline(), query)[1])
         return flattened(self._questions, found, self._judge, self._calibration)
-
-    def _nearest(self, place: int, query: Vectors, search: SearchRecipe) -> Found:
-        """What the vectors find, which serves every BM25; of an exact index the deepest does."""
-        depth, found = self._near.get(place, (0, Found.nothing()))
-        if depth < search.candidates or not (self.exact or depth == search.candidates):
-            found = nearest(query, self.index.dense, search)
-            self._near[place] = search.candidates, found
-        return found.first(search.candidates)
 
     def tokens(self, deep: Deep) -> npt.NDArray[np.int64]:
         """Length of every candidate in tokens of the embedder, shape (candidates,)."""
@@ -99,7 +97,17 @@ class Source:
 def _options(search: SearchRecipe, exact: bool) -> Options:
     """What candidates depend on; of an approximate index also how many were asked for."""
     asked = 0 if exact else search.candidates
-    return search.k1, search.b, search.fuzzy, search.prefix, asked
+    return search.k1, search.b, search.fuzzy, search.prefix, asked, search.spelling
+
+
+def refuse_steps(search: SearchRecipe) -> None:
+    """Raises InvalidInput for steps that arithmetic on candidates cannot follow."""
+    asked = [f"search.{name}" for name in search.steps if name not in _ARITHMETIC]
+    if asked:
+        raise InvalidInput(
+            f"Recipes with {', '.join(asked)} cannot be measured at once with others.",
+            "Evaluate the recipe by itself, or leave these fields at their defaults.",
+        )
 
 
 def alike(searches: Sequence[SearchRecipe], exact: bool) -> dict[Options, list[int]]:

@@ -221,6 +221,7 @@ class Sweeper:
             judge = self._evaluator.judge(self._questions, index)
             self._sources[recipe.hash] = Source(
                 self._services,
+                self._base_id,
                 self._questions,
                 recipe,
                 index,

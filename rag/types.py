@@ -162,7 +162,7 @@ class Trace:
 
     ``recipe`` is the hash of the recipe, ``passages`` the size of the corpus searched,
     ``threshold`` the relevance that was asked for (None: no threshold). ``relevance`` names what
-    that is.
+    that is. ``words`` is the question as BM25 read it, "" where that is the question itself.
     """
 
     question: str
@@ -173,6 +173,7 @@ class Trace:
     hits: tuple[Hit, ...]
     seconds: float
     relevance: Literal["cosine", "probability"] = "cosine"
+    words: str = ""
 
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, if this retrieval had one."""

@@ -2,12 +2,15 @@
 
 from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names
 from rag.lexical.explain import Explanation, TermMatch
-from rag.lexical.index import LexicalIndex
+from rag.lexical.index import LexicalIndex, Query
+from rag.lexical.spelling import Correction
 
 __all__ = [
     "Analyzer",
+    "Correction",
     "Explanation",
     "LexicalIndex",
+    "Query",
     "TermMatch",
     "analyzer",
     "analyzer_names",

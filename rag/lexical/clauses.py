@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -44,10 +43,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One distinct query term; a passage is credited with the best of ``candidates`` it holds."""
+    """One distinct query term; a passage is credited with the best of ``candidates`` it holds.
+
+    ``repeats`` says how often it stands in the query, or how much it counts in a weighted one.
+    """
 
     term: str
-    repeats: int
+    repeats: float
     candidates: tuple[Candidate, ...]
 
 
@@ -57,26 +59,26 @@ def inverse_document_frequency(passages: int, total: int) -> float:
 
 
 def clauses(
-    terms: Iterable[str], segments: Sequence[Segment], *, fuzzy: bool, prefix: bool
+    terms: Mapping[str, float], segments: Sequence[Segment], *, fuzzy: bool, prefix: bool
 ) -> list[Clause]:
-    """One clause per distinct term, in the order of first occurrence."""
+    """One clause per distinct term with its weight, in their order."""
     total = sum(segment.size for segment in segments)
     return [
         Clause(term, repeats, tuple(_candidates(term, repeats, segments, total, fuzzy, prefix)))
-        for term, repeats in Counter(terms).items()
+        for term, repeats in terms.items()
     ]
 
 
 def _candidates(
-    term: str, repeats: int, segments: Sequence[Segment], total: int, fuzzy: bool, prefix: bool
+    term: str, repeats: float, segments: Sequence[Segment], total: int, fuzzy: bool, prefix: bool
 ) -> Iterator[Candidate]:
     """The term itself, then its variants. A rare variant is not worth more than the term."""
-    places, passages = _places(term, segments)
+    places, passages = find_term(term, segments)
     ceiling = inverse_document_frequency(passages, total)
     if passages:
         yield Candidate(term, "exact", 1.0, passages, ceiling, repeats * ceiling, places)
     for variant in _variants(term, segments, fuzzy, prefix):
-        places, passages = _places(variant.term, segments)
+        places, passages = find_term(variant.term, segments)
         idf = min(ceiling, inverse_document_frequency(passages, total))
         boost = repeats * variant.weight * idf
         yield Candidate(*variant, passages, idf, boost, places)
@@ -97,10 +99,10 @@ def _variants(term: str, segments: Sequence[Segment], fuzzy: bool, prefix: bool)
 
 def _living(variants: Iterable[Variant], segments: Sequence[Segment]) -> Iterator[Variant]:
     """Variants that some passage still holds."""
-    return (variant for variant in variants if _places(variant.term, segments)[1])
+    return (variant for variant in variants if find_term(variant.term, segments)[1])
 
 
-def _places(term: str, segments: Sequence[Segment]) -> tuple[tuple[int, ...], int]:
+def find_term(term: str, segments: Sequence[Segment]) -> tuple[tuple[int, ...], int]:
     """Position of a term in each segment, and the number of live passages that hold it."""
     places = tuple(segment.term(term) for segment in segments)
     found = zip(segments, places, strict=True)

@@ -78,19 +78,25 @@ def _letter_set(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 
 
 def misspelt(term: str, spellings: Iterable[Spelling]) -> list[Variant]:
-    """Words within one edit (two from eight characters on), the nearest first.
+    """``misspellings`` as variants, the nearest first."""
+    found = misspellings(term, spellings)
+    variants = [Variant(word, "fuzzy", _similarity(term, word, found[word])) for word in found]
+    return sorted(variants, key=lambda variant: (-variant.weight, variant.term))
+
+
+def misspellings(term: str, spellings: Iterable[Spelling]) -> dict[str, int]:
+    """Words within one edit (two from eight characters on), with their number of edits.
 
     An edit inserts, deletes or replaces a character or swaps neighbours (optimal string
     alignment). Codes and numbers have no misspellings: 4410 is not 4411.
     """
     if not FUZZY_SHORTEST <= len(term) <= FUZZY_LONGEST or any(c.isdigit() for c in term):
-        return []
+        return {}
     most = 2 if len(term) >= FUZZY_TWO_EDITS else 1
     found: dict[str, int] = {}
     for spelling in spellings:
         found.update(spelling.near(term, most))
-    variants = [Variant(word, "fuzzy", _similarity(term, word, found[word])) for word in found]
-    return sorted(variants, key=lambda variant: (-variant.weight, variant.term))
+    return found
 
 
 def _similarity(term: str, word: str, edits: int) -> float:

@@ -26,7 +26,7 @@ class TermMatch:
     matched: str
     kind: Kind
     weight: float
-    repeats: int
+    repeats: float
     tf: int
     passages: int
     idf: float

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,11 @@ from rag.lexical.analyzers import Analyzer, analyzer
 from rag.lexical.clauses import Clause, clauses, row_scores, segment_scores
 from rag.lexical.explain import Explanation, TermMatch, joined
 from rag.lexical.segment import Segment, build, merged
+from rag.lexical.spelling import Correction, corrections
 from rag.types import Keys, Scores
+
+Query = str | Mapping[str, float]
+"""A question as text, or index terms by how much each counts (1 is once in a question)."""
 
 BATCH_PASSAGES = 4096
 BATCH_CHARACTERS = 4_000_000
@@ -79,7 +84,7 @@ class LexicalIndex:
 
     def search(
         self,
-        query: str,
+        query: Query,
         k: int,
         *,
         k1: float,
@@ -105,7 +110,7 @@ class LexicalIndex:
 
     def scores(
         self,
-        query: str,
+        query: Query,
         keys: Keys,
         *,
         k1: float,
@@ -125,7 +130,7 @@ class LexicalIndex:
 
     def explain(
         self,
-        query: str,
+        query: Query,
         key: int,
         *,
         k1: float,
@@ -144,7 +149,7 @@ class LexicalIndex:
         )
 
     def matched_spans(
-        self, query: str, text: str, fuzzy: bool = False, prefix: bool = False
+        self, query: Query, text: str, fuzzy: bool = False, prefix: bool = False
     ) -> list[tuple[int, int]]:
         """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
         parts = self._clauses(query, fuzzy, prefix)
@@ -177,11 +182,20 @@ class LexicalIndex:
         segments = tuple(Segment.load(place / name) for name in names)
         return cls(analyzer(manifest["analyzer"]), segments)
 
-    def _clauses(self, query: str, fuzzy: bool, prefix: bool) -> list[Clause]:
-        return clauses(self.analyzer.query_tokens(query), self.segments, fuzzy=fuzzy, prefix=prefix)
+    def terms(self, question: str) -> dict[str, float]:
+        """The index terms of a question, by how often it has them."""
+        return dict(Counter(self.analyzer.query_tokens(question)))
+
+    def corrections(self, question: str) -> list[Correction]:
+        """Words of a question that no passage has, each with the nearest that one has."""
+        return corrections(question, self.analyzer, self.segments)
+
+    def _clauses(self, query: Query, fuzzy: bool, prefix: bool) -> list[Clause]:
+        terms = self.terms(query) if isinstance(query, str) else query
+        return clauses(terms, self.segments, fuzzy=fuzzy, prefix=prefix)
 
     def _scored(
-        self, query: str, k1: float, b: float, fuzzy: bool, prefix: bool
+        self, query: Query, k1: float, b: float, fuzzy: bool, prefix: bool
     ) -> Iterator[tuple[Segment, Scores]]:
         parts = self._clauses(query, fuzzy, prefix)
         dampings = self._dampings(k1, b)

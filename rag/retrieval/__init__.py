@@ -1,30 +1,26 @@
 """From a question to a trace: candidates, fusion, threshold, top-k."""
 
-from rag.retrieval.candidates import (
-    Calibrated,
-    Candidates,
-    Found,
-    best_by_words,
-    join,
-    nearest,
-)
-from rag.retrieval.pipeline import Corpus, embed_question, retrieve
+from rag.retrieval.candidates import Asked, Calibrated, Candidates
+from rag.retrieval.corpus import Corpus, Lookup
+from rag.retrieval.gathering import embed_question, gather
+from rag.retrieval.pipeline import retrieve
+from rag.retrieval.remembered import Remembered
 from rag.retrieval.selection import Selection, select
 from rag.retrieval.shares import Share, shares
-from rag.retrieval.unbuilt import refuse_unbuilt
+from rag.retrieval.timeline import Timeline
 
 __all__ = [
+    "Asked",
     "Calibrated",
     "Candidates",
     "Corpus",
-    "Found",
+    "Lookup",
+    "Remembered",
     "Selection",
     "Share",
-    "best_by_words",
+    "Timeline",
     "embed_question",
-    "join",
-    "nearest",
-    "refuse_unbuilt",
+    "gather",
     "retrieve",
     "select",
     "shares",

@@ -8,7 +8,7 @@ from typing import Protocol, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from rag.lexical import LexicalIndex
+from rag.lexical import LexicalIndex, Query
 from rag.protocols import VectorStore
 from rag.recipe import SearchRecipe
 from rag.types import Keys, Scores, Vectors
@@ -26,6 +26,9 @@ class Candidates:
     ``cosine`` and ``bm25`` are the true figures of every candidate, whichever retriever found it.
     Ranks count from 0. ``k1``, ``b``, ``fuzzy`` and ``prefix`` decide ``bm25``, so candidates
     serve every recipe that agrees in these four.
+
+    ``near`` and ``words`` are what the retrievers ranked by where they were asked for something
+    else than the question: an enriched one. None where that is ``cosine``, or ``bm25``.
     """
 
     keys: Keys
@@ -33,9 +36,36 @@ class Candidates:
     bm25: Scores
     dense_rank: Ranks
     lexical_rank: Ranks
+    near: Scores | None = None
+    words: Scores | None = None
+
+    @property
+    def dense_scores(self) -> Scores:
+        """What the dense list is ordered by, shape (n,)."""
+        return self.cosine if self.near is None else self.near
+
+    @property
+    def lexical_scores(self) -> Scores:
+        """What the lexical list is ordered by, shape (n,)."""
+        return self.bm25 if self.words is None else self.words
 
     def __len__(self) -> int:
         return len(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as the retrievers are asked it.
+
+    ``vector`` (dimension,) is that of the question itself, which relevance is measured with, and
+    ``words`` are its words. ``near`` and ``terms`` stand in for them in the search where a step
+    enriched them, None where none did.
+    """
+
+    vector: Vectors
+    words: str
+    near: Vectors | None = None
+    terms: Query | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +80,30 @@ class Found:
         """The result of a retriever that the recipe's mode leaves out."""
         return cls(np.empty(0, np.int64), np.empty(0))
 
-    def first(self, count: int) -> Found:
-        """The best of them."""
-        return Found(self.keys[:count], self.scores[:count])
-
 
 def nearest(
-    query: Vectors, dense: VectorStore, recipe: SearchRecipe, allowed: Keys | None = None
+    asked: Asked, dense: VectorStore, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
-    """The first ``recipe.candidates`` by cosine; ``query`` has shape (dimension,)."""
+    """The first ``recipe.candidates`` by cosine."""
     if recipe.mode == "lexical":
         return Found.nothing()
+    query = asked.vector if asked.near is None else asked.near
     return Found(*dense.search(query, recipe.candidates, allowed))
 
 
 def best_by_words(
-    question: str, lexical: LexicalIndex, recipe: SearchRecipe, allowed: Keys | None = None
+    asked: Asked, lexical: LexicalIndex, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
     """The first ``recipe.candidates`` by BM25."""
     if recipe.mode == "dense":
         return Found.nothing()
-    return Found(
-        *lexical.search(question, recipe.candidates, allowed=allowed, **bm25_options(recipe))
-    )
+    query = asked.words if asked.terms is None else asked.terms
+    options = bm25_options(recipe)
+    return Found(*lexical.search(query, recipe.candidates, allowed=allowed, **options))
 
 
 def join(
-    question: str,
-    query: Vectors,
+    asked: Asked,
     near: Found,
     words: Found,
     dense: VectorStore,
@@ -90,17 +116,16 @@ def join(
     BM25 in dense mode, where the threshold is a probability that rests on both.
     """
     keys = np.union1d(near.keys, words.keys)
-    bm25 = (
-        np.zeros(len(keys))
-        if recipe.mode == "dense" and recipe.relevance == "cosine"
-        else lexical.scores(question, keys, **bm25_options(recipe))
-    )
+    options, rows = bm25_options(recipe), dense.vectors(keys)
+    needs_words = recipe.mode != "dense" or recipe.relevance == "probability"
     return Candidates(
         keys=keys,
-        cosine=_cosines(query, dense, keys),
-        bm25=bm25,
+        cosine=_cosines(asked.vector, rows),
+        bm25=lexical.scores(asked.words, keys, **options) if needs_words else np.zeros(len(keys)),
         dense_rank=_ranks(keys, near.keys),
         lexical_rank=_ranks(keys, words.keys),
+        near=None if asked.near is None else _cosines(asked.near, rows),
+        words=None if asked.terms is None else lexical.scores(asked.terms, keys, **options),
     )
 
 
@@ -124,11 +149,9 @@ def bm25_options(recipe: SearchRecipe) -> Bm25Options:
     return {"k1": recipe.k1, "b": recipe.b, "fuzzy": recipe.fuzzy, "prefix": recipe.prefix}
 
 
-def _cosines(query: Vectors, dense: VectorStore, keys: Keys) -> Scores:
-    if not len(keys):
-        return np.empty(0)
+def _cosines(query: Vectors, rows: Vectors) -> Scores:
     # Row-wise in double precision: the same passage has the same figure in every index.
-    products = dense.vectors(keys).astype(np.float64) * query.astype(np.float64)
+    products = rows.astype(np.float64) * query.astype(np.float64)
     return np.asarray(products.sum(axis=1))
 
 

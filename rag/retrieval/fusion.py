@@ -18,14 +18,14 @@ def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
     ``dense``: cosine. ``lexical``: BM25. ``hybrid``: weighted min-max or reciprocal ranks.
     """
     if recipe.mode == "dense":
-        return candidates.cosine
+        return candidates.dense_scores
     if recipe.mode == "lexical":
-        return candidates.bm25
+        return candidates.lexical_scores
     if recipe.fusion == "rrf":
         return reciprocal_ranks(
             candidates.dense_rank, candidates.lexical_rank, recipe.rrf_k, recipe.dense_weight
         )
-    return weighted(candidates.cosine, candidates.bm25, recipe.dense_weight)
+    return weighted(candidates.dense_scores, candidates.lexical_scores, recipe.dense_weight)
 
 
 def weighted(cosine: Scores, bm25: Scores, dense_weight: float) -> Scores:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates
+from rag.retrieval.diversity import Double, diversified, doubles
 from rag.retrieval.fusion import Order, fused_scores, ranking
-from rag.types import Scores
+from rag.types import Keys, Scores, Vectors
+
+VectorsOf = Callable[[Keys], Vectors]
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Positions of candidates by fate; each list is best first.
 
-    ``order`` ranks all; ``below`` fell under the threshold, ``beyond`` came after top-k, ``kept``
-    are the results. ``scores`` and ``relevance``, shape (n,), are aligned with the candidates, not
-    with ``order``.
+    ``order`` ranks all; ``below`` fell under the threshold, ``doubles`` say what a better one
+    says, ``beyond`` came after top-k, ``kept`` are the results. ``scores`` and ``relevance``, shape
+    (n,), are aligned with the candidates, not with ``order``. ``mmr`` has the values by which
+    diversity chose, by position.
     """
 
     order: Order
@@ -27,6 +32,8 @@ class Selection:
     below: Order
     beyond: Order
     kept: Order
+    doubles: tuple[Double, ...] = ()
+    mmr: Mapping[int, float] = field(default_factory=dict)
 
 
 def select(
@@ -34,24 +41,54 @@ def select(
     recipe: SearchRecipe,
     threshold: float | None,
     calibration: Calibrated | None = None,
+    vectors: VectorsOf | None = None,
 ) -> Selection:
-    """Ranks, then drops what is less relevant than ``threshold``, then cuts at top-k.
+    """Ranks, drops what is less relevant than ``threshold``, then what is said twice; then
+    diversity reorders, and top-k cuts.
 
     ``threshold`` is the resolved value: the recipe's ``auto`` has become a number or None.
-    Relevance is the cosine, or what ``calibration`` makes of the candidates.
+    Relevance is the cosine, or what ``calibration`` makes of the candidates. ``vectors`` reads
+    those of passages: recipes with ``duplicates`` or ``mmr`` need it.
     """
     scores = fused_scores(candidates, recipe)
     order = ranking(candidates.keys, scores)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
-    relevant = (
-        np.ones(len(order), dtype=bool) if threshold is None else relevance[order] >= threshold
-    )
-    above = order[relevant]
+    kept = np.ones(len(order), np.bool_) if threshold is None else relevance[order] >= threshold
+    below, same = order[~kept], tuple[Double, ...]()
+    if recipe.duplicates is not None:
+        same = _doubles(candidates.keys, order[kept], recipe.duplicates, vectors)
+        kept &= ~np.isin(order, [double.place for double in same])
+    values: dict[int, float] = {}
+    if recipe.mmr is not None:
+        places = order[kept]
+        picked, found = diversified(
+            scores[places], _read(candidates.keys[places], vectors), recipe.mmr, recipe.top_k
+        )
+        values = dict(zip(places[picked].tolist(), found.tolist(), strict=True))
+        order = order.copy()
+        order[kept] = np.concatenate([places[picked], np.delete(places, picked)])
+    above = order[kept]
     return Selection(
         order=order,
         scores=scores,
         relevance=relevance,
-        below=order[~relevant],
+        below=below,
         beyond=above[recipe.top_k :],
         kept=above[: recipe.top_k],
+        doubles=same,
+        mmr=values,
     )
+
+
+def _doubles(
+    keys: Keys, places: Order, limit: float, vectors: VectorsOf | None
+) -> tuple[Double, ...]:
+    """Doubles among the candidates at ``places`` (best first), by positions of candidates."""
+    found = doubles(_read(keys[places], vectors), limit)
+    return tuple(Double(int(places[a]), int(places[b]), cosine) for a, b, cosine in found)
+
+
+def _read(keys: Keys, vectors: VectorsOf | None) -> Vectors:
+    if vectors is None:
+        raise ValueError("a recipe with duplicates or mmr needs the vectors of passages")
+    return vectors(keys)

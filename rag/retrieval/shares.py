@@ -30,13 +30,18 @@ def shares(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Share]:
         return {key: Share(0.0, hit.score) for key, hit in held.items()}
     if recipe.fusion == "rrf":
         return {key: _reciprocal(hit, recipe) for key, hit in held.items()}
-    dense = min_max(np.array([hit.parts["dense"] for hit in held.values()]))
-    words = min_max(np.array([hit.parts["bm25"] for hit in held.values()]))
+    dense = min_max(np.array([_asked(hit, "feedback", "dense") for hit in held.values()]))
+    words = min_max(np.array([_asked(hit, "feedback_bm25", "bm25") for hit in held.values()]))
     weight = recipe.dense_weight
     return {
         key: Share(weight * float(near), (1.0 - weight) * float(word))
         for key, near, word in zip(held, dense, words, strict=True)
     }
+
+
+def _asked(hit: Hit, enriched: str, plain: str) -> float:
+    """What a retriever ranked by: of the enriched question where there was one."""
+    return hit.parts.get(enriched, hit.parts[plain])
 
 
 def _reciprocal(hit: Hit, recipe: SearchRecipe) -> Share:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rag.errors import InvalidRecipe
 from rag.recipe import SearchRecipe
 
-_QUESTION = {"spelling", "rewrite", "expansions", "hyde", "feedback", "feedback_terms"}
-_ORDER = {"rerank", "duplicates", "mmr"}
+_QUESTION = {"rewrite", "expansions", "hyde"}
+_ORDER = {"rerank"}
 _FILTERS = {"documents", "types", "tags", "pages", "after", "before", "heading"}
 _CONTEXT = {"context", "merge", "order"}
 UNBUILT = _QUESTION | _ORDER | _FILTERS | _CONTEXT

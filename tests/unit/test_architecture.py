@@ -18,7 +18,7 @@ VAGUE_NAMES = {"utils", "util", "helpers", "core", "base", "manager", "misc", "c
 COMPOSING = """
     indexing ingestion services question_sets question_edits label_edits labelling exchange
     judging_queue build_table passage_labels proposals conversations calibrations limits evaluations
-    sweep_candidates sweeps gates library run_figures run_history rankings reporting bundles
+    corpora sweep_candidates sweeps gates library run_figures run_history rankings reporting bundles
     tuning lab knowledge_base workspace jobs
 """
 

@@ -1,0 +1,38 @@
+"""What a search runs on, handed to it by whoever knows where things are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.lexical import LexicalIndex
+from rag.protocols import ChatModel, Embedder, Reranker, VectorStore
+from rag.retrieval.candidates import Calibrated
+from rag.types import Chunk, Keys
+
+Lookup = Callable[[Sequence[int]], Mapping[int, tuple[Chunk, str]]]
+"""Passages with the names of their documents, by key; keys that are gone are absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is searched: one build of a knowledge base at one moment.
+
+    ``calibration`` is there where the recipe's threshold is a probability, ``chat`` and
+    ``reranker`` where the recipe has steps that need them. ``allowed`` restricts every search to
+    these passages.
+    """
+
+    embedder: Embedder
+    dense: VectorStore
+    lexical: LexicalIndex
+    lookup: Lookup
+    calibration: Calibrated | None = None
+    chat: ChatModel | None = None
+    reranker: Reranker | None = None
+    allowed: Keys | None = None
+
+    @property
+    def passages(self) -> int:
+        """Number of passages that can be found."""
+        return len(self.lexical)

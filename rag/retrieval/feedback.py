@@ -1,0 +1,87 @@
+"""Pseudo-relevance feedback: the first passages found are believed, and enrich the question.
+
+The vector moves towards theirs (Rocchio 1971, "Relevance feedback in information retrieval");
+their telling words join the BM25 query (RM3: Abdul-Jaleel et al., "UMass at TREC 2004").
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from rag.recipe import SearchRecipe
+from rag.retrieval.candidates import Asked, Candidates
+from rag.retrieval.corpus import Corpus
+from rag.retrieval.fusion import fused_scores, ranking
+from rag.types import Keys, Scores, Vectors
+
+TERMS_SHARE = 0.5
+"""Share of the added words in the BM25 query: what Anserini and Pyserini take for RM3."""
+
+
+def enriched(asked: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus) -> Asked:
+    """The question with what its first ``recipe.feedback`` passages add to it."""
+    scores = fused_scores(first, recipe)
+    believed = ranking(first.keys, scores)[: recipe.feedback]
+    keys = first.keys[believed]
+    if not len(keys):
+        return asked
+    near, terms = asked.near, asked.terms
+    if recipe.feedback_weight and recipe.mode != "lexical":
+        vector = asked.vector if near is None else near
+        near = rocchio(vector, corpus.dense.vectors(keys), recipe.feedback_weight)
+    if recipe.feedback_terms and recipe.mode != "dense":
+        model = _language_model(keys, scores[believed], corpus)
+        terms = rm3(corpus.lexical.terms(asked.words), model, recipe.feedback_terms)
+    return replace(asked, near=near, terms=terms)
+
+
+def rocchio(query: Vectors, believed: Vectors, weight: float) -> Vectors:
+    """``(1 - weight) * query + weight * mean(believed)`` as a unit vector, shape (dimension,).
+
+    ``believed`` has shape (n, dimension).
+    """
+    exact = (1 - weight) * query.astype(np.float64) + weight * believed.astype(np.float64).mean(0)
+    length = float(np.linalg.norm(exact))
+    return query if length == 0 else np.asarray(exact / length, np.float32)
+
+
+def rm3(query: Mapping[str, float], model: Mapping[str, float], most: int) -> dict[str, float]:
+    """The query with the ``most`` likeliest words of the believed passages.
+
+    Both are brought to the same sum, so that scores stay those of a question of its length; ties
+    break by word.
+    """
+    best = dict(sorted(model.items(), key=lambda item: (-item[1], item[0]))[:most])
+    total, length = sum(best.values()), sum(query.values())
+    if not total:
+        return dict(query)
+    mixed = {term: (1 - TERMS_SHARE) * weight for term, weight in query.items()}
+    for term, share in best.items():
+        mixed[term] = mixed.get(term, 0.0) + TERMS_SHARE * length * share / total
+    return mixed
+
+
+def _language_model(keys: Keys, scores: Scores, corpus: Corpus) -> dict[str, float]:
+    """How likely each term is in the believed passages, the better ones counting more."""
+    wanted = [int(key) for key in keys]
+    passages = corpus.lookup(wanted)
+    belief = scores / scores.sum() if scores.min() > 0 else np.full(len(scores), 1 / len(scores))
+    model: Counter[str] = Counter()
+    for key, share in zip(wanted, belief.tolist(), strict=True):
+        if key in passages:
+            terms = Counter(corpus.lexical.analyzer.query_tokens(passages[key][0].text))
+            length = sum(terms.values())
+            for term, count in terms.items():
+                model[term] += share * count / length
+    return dict(model)
+
+
+def added_words(asked: Asked, corpus: Corpus) -> list[str]:
+    """The terms that feedback brought in, heaviest first."""
+    terms = asked.terms if isinstance(asked.terms, Mapping) else {}
+    own = corpus.lexical.terms(asked.words)
+    return [term for term, _ in sorted(terms.items(), key=lambda item: -item[1]) if term not in own]

@@ -1,0 +1,89 @@
+"""Everything a question can find: the steps from its words to one set of candidates."""
+
+from __future__ import annotations
+
+from rag.protocols import Embedder
+from rag.recipe import SearchRecipe
+from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
+from rag.retrieval.corpus import Corpus
+from rag.retrieval.feedback import added_words, enriched
+from rag.retrieval.spelling import corrected
+from rag.retrieval.timeline import Timeline
+from rag.retrieval.unbuilt import refuse_unbuilt
+from rag.types import Vectors
+
+
+def gather(
+    question: str,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
+    vector: Vectors | None = None,
+) -> tuple[Asked, Candidates]:
+    """The question as it was asked in the end, and all candidates.
+
+    ``vector`` (dimension,) is that of the question where it is known already. Raises InvalidRecipe
+    for a step that this version does not have.
+    """
+    refuse_unbuilt(recipe)
+    words = corrected(question, corpus, timeline) if recipe.spelling else question
+    if vector is None:
+        vector = embed_question(question, corpus.embedder)
+    timeline.passed("question", 1, 1, "embedding of the question")
+    asked = Asked(vector, words)
+    found = _search(asked, recipe, corpus, timeline)
+    if recipe.feedback:
+        asked, found = _again(asked, found, recipe, corpus, timeline)
+    return asked, found
+
+
+def embed_question(question: str, embedder: Embedder) -> Vectors:
+    """The unit vector of a question, shape (dimension,)."""
+    vector: Vectors = embedder.embed([question], "query")[0]
+    return vector
+
+
+def _search(asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> Candidates:
+    depth = recipe.candidates
+    reach = corpus.passages if corpus.allowed is None else len(corpus.allowed)
+    near = nearest(asked, corpus.dense, recipe, corpus.allowed)
+    if recipe.mode != "lexical":
+        timeline.passed("dense", reach, len(near.keys), f"nearest {depth} vectors")
+    words = best_by_words(asked, corpus.lexical, recipe, corpus.allowed)
+    if recipe.mode != "dense":
+        timeline.passed("lexical", reach, len(words.keys), f"best {depth} by BM25")
+    found = join(asked, near, words, corpus.dense, corpus.lexical, recipe)
+    timeline.passed("fusion", len(near.keys) + len(words.keys), len(found), _how(recipe))
+    return found
+
+
+def _again(
+    asked: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
+) -> tuple[Asked, Candidates]:
+    """A second search with what the first passages add; its candidates are the candidates."""
+    richer = enriched(asked, first, recipe, corpus)
+    if richer is asked or (richer.near is None and richer.terms is None):
+        timeline.passed("feedback", len(first), len(first), "nothing to add")
+        return asked, first
+    near = nearest(richer, corpus.dense, recipe, corpus.allowed)
+    words = best_by_words(richer, corpus.lexical, recipe, corpus.allowed)
+    found = join(richer, near, words, corpus.dense, corpus.lexical, recipe)
+    timeline.passed("feedback", len(first), len(found), _added(richer, recipe, corpus))
+    return richer, found
+
+
+def _added(asked: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
+    parts = [f"first {recipe.feedback} believed"]
+    if asked.near is not None:
+        parts.append(f"{recipe.feedback_weight:.0%} of the vector")
+    if words := added_words(asked, corpus):
+        parts.append("words " + ", ".join(words))
+    return "; ".join(parts)
+
+
+def _how(recipe: SearchRecipe) -> str:
+    if recipe.mode != "hybrid":
+        return "one retriever, nothing to fuse"
+    if recipe.fusion == "rrf":
+        return f"reciprocal ranks, constant {recipe.rrf_k}, {recipe.dense_weight:.2f} on dense"
+    return f"weighted, {recipe.dense_weight:.2f} on dense"

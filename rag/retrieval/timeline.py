@@ -1,0 +1,29 @@
+"""The stages of one retrieval as they pass, with the time each took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rag.types import Dropped, Stage
+
+
+class Timeline:
+    """Collects stages; the time since the last one is that of the next."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self._start = self._last = time.perf_counter()
+
+    def passed(
+        self, name: str, taken: int, given: int, note: str = "", dropped: Sequence[Dropped] = ()
+    ) -> None:
+        """Notes a stage that has just ended."""
+        now = time.perf_counter()
+        self.stages.append(Stage(name, taken, given, tuple(dropped), now - self._last, note))
+        self._last = now
+
+    @property
+    def seconds(self) -> float:
+        """Since the first stage began."""
+        return time.perf_counter() - self._start
