@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from rag.errors import InvalidInput
+from rag.evaluation.floors import Floors
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.splits import Selection, Split, choose, split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
@@ -97,6 +98,25 @@ class Tuner:
             closeup = self._closeup(deepest, part, "tokens" in totals)
             cuts = self._cuts(recipes)
             return closeup.figures(cuts, metrics, as_shown=as_shown, totals=totals)
+
+    def floors(self, recipe: Recipe) -> Floors:
+        """What every threshold does to the candidates of a recipe, before top-k.
+
+        The same as ``Lab.floors``, from candidates that are there: of probabilities on held-out
+        questions. Raises InvalidInput.
+        """
+        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        ids = None if asked.calibration is None else self._ids("held-out")
+        counts = np.array([ids is None or item.id in ids for item in self._sweeper.questions])
+        answerable = np.array([item.answerable for item in self._sweeper.questions], np.bool_)
+        with self._lock:
+            deep = self._deep(recipe)
+        inside = deep.within(recipe.search.mode, recipe.search.candidates) & counts[deep.row]
+        relevance = deep.cosine if asked.calibration is None else deep.probability
+        if relevance is None:
+            raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
+        rows = (np.cumsum(counts) - 1)[deep.row[inside]]
+        return Floors.of(relevance[inside], deep.grade[inside] > 0, rows, answerable[counts])
 
     def search(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell = _silent) -> Best:
         """The best recipe of a grid by the tuning questions, compared on the held-out ones.

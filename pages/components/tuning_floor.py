@@ -76,7 +76,7 @@ def _value(found: Recommendation) -> float | None:
 
 @st.cache_data(max_entries=16, show_spinner="Reading thresholds …")
 def _floors(_bench: Bench, key: Key) -> Floors:
-    return _bench.base.lab.floors(_bench.set_name, _bench.recipe)
+    return _bench.tuner.floors(_bench.recipe)
 
 
 def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:

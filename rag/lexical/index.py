@@ -28,6 +28,8 @@ SMALLEST_SEGMENT = 4096
 LARGEST_MERGED = 65_536
 MOST_DEAD = 0.25
 REMEMBERED_PARAMETERS = 8
+REMEMBERED_QUERIES = 1024
+FEW_POSTINGS = 20_000  # so many are read sooner than looked through
 FORMAT = 1
 
 
@@ -49,6 +51,7 @@ class LexicalIndex:
     analyzer: Analyzer
     segments: tuple[Segment, ...] = ()
     _damping: dict[tuple[float, float], list[Scores]] = field(default_factory=dict, repr=False)
+    _asked: dict[tuple[str, bool, bool], list[Clause]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def empty(cls, analyzer_name: str) -> LexicalIndex:
@@ -122,10 +125,14 @@ class LexicalIndex:
         wanted = np.asarray(keys, dtype=np.int64)
         result = np.zeros(len(wanted))
         parts, dampings = self._clauses(query, fuzzy, prefix), self._dampings(k1, b)
+        postings = sum(each.passages for clause in parts for each in clause.candidates)
         for at, segment in enumerate(self.segments):
             rows = segment.find(wanted)
             here = rows >= 0
-            result[here] = row_scores(parts, segment, at, dampings[at], rows[here])
+            if postings + len(segment.keys) < FEW_POSTINGS:
+                result[here] = segment_scores(parts, segment, at, dampings[at])[rows[here]]
+            else:
+                result[here] = row_scores(parts, segment, at, dampings[at], rows[here])
         return result
 
     def explain(
@@ -191,8 +198,16 @@ class LexicalIndex:
         return corrections(question, self.analyzer, self.segments)
 
     def _clauses(self, query: Query, fuzzy: bool, prefix: bool) -> list[Clause]:
-        terms = self.terms(query) if isinstance(query, str) else query
-        return clauses(terms, self.segments, fuzzy=fuzzy, prefix=prefix)
+        """What counts for a query, whatever k1 and b; of the last questions it is kept."""
+        if not isinstance(query, str):
+            return clauses(query, self.segments, fuzzy=fuzzy, prefix=prefix)
+        known = self._asked.get((query, fuzzy, prefix))
+        if known is None:
+            known = clauses(self.terms(query), self.segments, fuzzy=fuzzy, prefix=prefix)
+            if len(self._asked) >= REMEMBERED_QUERIES:
+                self._asked.clear()
+            self._asked[query, fuzzy, prefix] = known
+        return known
 
     def _scored(
         self, query: Query, k1: float, b: float, fuzzy: bool, prefix: bool

@@ -167,6 +167,21 @@ def test_floors_of_probabilities_are_read_on_held_out_questions(parts: Knowledge
     assert best.precision >= 0.9
 
 
+def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase) -> None:
+    tuner = parts.lab.tuner(SET)
+    for changes in (
+        {},
+        {"search.mode": "dense", "search.candidates": 3},
+        {"search.mode": "lexical", "search.k1": 0.4},
+        PROBABILITY,
+        {**PROBABILITY, "search.candidates": 2},
+    ):
+        recipe = RECIPE.with_fields(changes)
+        ours, expected = tuner.floors(recipe), parts.lab.floors(SET, recipe)
+        for name in ("values", "hits", "answerable", "unanswerable"):
+            assert getattr(ours, name).tolist() == getattr(expected, name).tolist()
+
+
 def test_too_few_labels_are_refused(home: Path) -> None:
     workspace, base = _workspace(home, questions=12)
     with pytest.raises(NotEnoughLabels):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.evaluation.judging import Judge
+from rag.recipe import Mode
 from rag.retrieval.candidates import Calibrated, Candidates, Ranks
 from rag.types import Keys, Question, Scores
 
@@ -34,6 +35,11 @@ class Deep:
     unit: Integers
     grade: Integers
     probability: Scores | None = None
+
+    def within(self, mode: Mode, candidates: int) -> npt.NDArray[np.bool_]:
+        """Which of them a recipe of that mode finds when it asks for so many."""
+        near, words = self.dense_rank < candidates, self.lexical_rank < candidates
+        return {"dense": near, "lexical": words, "hybrid": near | words}[mode]
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> Deep:
         """The candidates of some questions; ``chosen`` has shape (questions,)."""

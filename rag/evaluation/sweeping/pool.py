@@ -114,11 +114,8 @@ def pool(layout: Layout, family: Family, kept: Mask | None = None) -> Pool:
     ``kept`` (candidates,) restricts them to those that matter.
     """
     deep = layout.deep
-    found = {
-        "dense": deep.dense_rank < family.candidates,
-        "lexical": deep.lexical_rank < family.candidates,
-    }
-    chosen = found[family.kind] if family.kind in found else found["dense"] | found["lexical"]
+    mode = family.kind if family.kind in ("dense", "lexical") else "hybrid"
+    chosen = deep.within(mode, family.candidates)
     inside = chosen if kept is None else chosen & kept
     places = layout.order[inside[layout.order]]
     rows = deep.row[places]
