@@ -1,0 +1,64 @@
+"""How long a page's script takes when an input changes: shared by benchmarks of pages."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def opened(page: str, **query: str) -> AppTest:
+    """A page of the dashboard, run once, without a browser."""
+    app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=300)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run().switch_page(page).run()
+    return checked(app)
+
+
+def checked(app: AppTest) -> AppTest:
+    """The same, unless it failed."""
+    if app.exception:
+        raise RuntimeError(app.exception[0].message)
+    return app
+
+
+def timed(rerun: Callable[[int], object], reruns: int) -> list[tuple[float, float]]:
+    """Milliseconds of each rerun, numbered from 1: on the clock, and of the processor."""
+    found = []
+    for at in range(1, reruns + 1):
+        clock, processor = time.perf_counter(), time.process_time()
+        rerun(at)
+        found.append((time.perf_counter() - clock, time.process_time() - processor))
+    return [(1000 * clock, 1000 * processor) for clock, processor in found]
+
+
+def told(name: str, found: list[tuple[float, float]]) -> dict[str, float]:
+    """Medians and 95th percentiles; a busy machine lengthens only what the clock says."""
+    clock, processor = np.array(found).T
+    return {
+        f"{name}_p50_ms": float(np.median(clock)),
+        f"{name}_p95_ms": float(np.percentile(clock, 95)),
+        f"{name}_processor_p50_ms": float(np.median(processor)),
+        f"{name}_processor_p95_ms": float(np.percentile(processor, 95)),
+    }
+
+
+@contextmanager
+def at_home(folder: str) -> Iterator[None]:
+    """The dashboard keeps its data in a folder."""
+    former = os.environ.get("TOUCHSTONE_HOME")
+    os.environ["TOUCHSTONE_HOME"] = folder
+    try:
+        yield
+    finally:
+        os.environ.pop("TOUCHSTONE_HOME")
+        if former is not None:
+            os.environ["TOUCHSTONE_HOME"] = former
