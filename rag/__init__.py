@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rag.providers import ProviderStatus
     from rag.question_edits import QuestionRow
     from rag.rankings import Ranked, SideBySide
-    from rag.readers import SUPPORTED
+    from rag.readers import SUPPORTED, PageImage
     from rag.recipe import AnswerRecipe, IndexRecipe, Recipe, SearchRecipe
     from rag.retrieval import Share
     from rag.run_history import LeaderboardRow, QuestionDifference, RunComparison
@@ -86,7 +86,7 @@ _WHERE = {
     "rag.question_edits": "QuestionRow",
     "rag.passage_labels": "QuestionLabels",
     "rag.rankings": "Ranked SideBySide",
-    "rag.readers": "SUPPORTED",
+    "rag.readers": "PageImage SUPPORTED",
     "rag.recipe": "AnswerRecipe IndexRecipe Recipe SearchRecipe",
     "rag.retrieval": "Share",
     "rag.run_history": "LeaderboardRow QuestionDifference RunComparison",
@@ -159,6 +159,7 @@ __all__ = [
     "Mismatch",
     "NotEnoughLabels",
     "NotFound",
+    "PageImage",
     "Part",
     "ProviderStatus",
     "Question",

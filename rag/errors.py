@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         "wrong_extension",
         "timed_out",
         "unreachable",
+        "missing",
     ]
 
 

@@ -17,9 +17,10 @@ from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation import beir
 from rag.jobs import Jobs
 from rag.question_sets import checked_name
-from rag.readers import web
+from rag.readers import PageImage, web
 from rag.recipe import IndexRecipe
 from rag.services import Services
+from rag.source_pages import Span, page_image
 from rag.storage import bases, builds, documents, labels, passages, vectors
 from rag.storage.builds import BuildRow
 from rag.types import Chunk, Document
@@ -89,6 +90,10 @@ class Library:
         """The uploaded file, or None where a document came without one."""
         path = self._services.files.path(document_id)
         return path if path.exists() else None
+
+    def page(self, document: Document, number: int, spans: Sequence[Span]) -> PageImage:
+        """A page as it was printed, with spans of the text marked. Raises UnreadableDocument."""
+        return page_image(self.original(document.id), document, number, spans)
 
     def chunks(self, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
         """The stored passages of a document in a build, in order."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rag.errors import Cancelled, TouchstoneError, UnreadableDocument
@@ -18,13 +18,24 @@ from rag.readers.formats import SUPPORTED, Format, format_of
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
 from rag.readers.markdown import headings, looks_like_markdown
+from rag.readers.page_image import Mark, PageImage
 from rag.readers.sniff import DESCRIPTIONS, kind_of
 from rag.types import Document
 
-__all__ = ["SUPPORTED", "Limits", "format_of", "read", "read_text"]
+__all__ = [
+    "SUPPORTED",
+    "Limits",
+    "Mark",
+    "PageImage",
+    "draw",
+    "format_of",
+    "read",
+    "read_text",
+]
 
 _BLOCK = 1 << 20
 _DEFAULT = Limits()
+_DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits
 
 
 def read(
@@ -67,6 +78,27 @@ def read_text(text: str, title: str) -> Document:
     content = Content(clean, headings=headings(clean) if markdown else ())
     name = " ".join(normalise(title).split()) or "Pasted text"
     return _document(content, digest, name, "", "text/markdown" if markdown else "text/plain")
+
+
+def draw(
+    path: Path,
+    number: int,
+    text: str,
+    marks: Sequence[Mark],
+    *,
+    limits: Limits = _DRAWING,
+    password: str | None = None,
+) -> PageImage:
+    """Draws page ``number`` (from 1) of a PDF with some of its words marked, in a process apart.
+
+    ``text`` is what the document has of this page, ``marks`` are spans of it. Raises
+    UnreadableDocument for a file that is gone, locked or damaged, or takes too long.
+    """
+    if not path.is_file():
+        raise UnreadableDocument(
+            "The original file is not kept here.", "Add it again.", reason="missing"
+        )
+    return shared_pool().draw(Source(path.resolve(), limits, password), number, text, marks)
 
 
 def _content(form: Format, source: Source, cancelled: Callable[[], bool] | None) -> Content:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rag.errors import Cancelled, UnreadableDocument
@@ -17,6 +17,7 @@ from rag.readers import wire
 from rag.readers.content import Content, Source
 from rag.readers.formats import Format
 from rag.readers.limits import Limits
+from rag.readers.page_image import Mark, PageImage
 
 _POLL_SECONDS = 0.05
 _PROCESSES = 2
@@ -48,13 +49,24 @@ class WorkerPool:
         self, form: Format, source: Source, cancelled: Callable[[], bool] | None = None
     ) -> Content:
         """Has ``source`` read. Raises UnreadableDocument, Cancelled, or what its tick raises."""
+        request = wire.request(form.extensions[0], source)
+        return wire.content_of(self._ask(request, source, cancelled))
+
+    def draw(self, source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:
+        """Has a page of a PDF drawn, see ``draw_page``. Raises UnreadableDocument."""
+        request = wire.page_request(source, number, text, marks)
+        return wire.page_of(self._ask(request, source, None))
+
+    def _ask(
+        self, request: wire.Message, source: Source, cancelled: Callable[[], bool] | None
+    ) -> wire.Message:
         while not self._free.acquire(timeout=_POLL_SECONDS):
             _stop_if(cancelled)
         try:
             _stop_if(cancelled)
             worker = self._take()
             try:
-                return worker.read(form.extensions[0], source, cancelled)
+                return worker.ask(request, source, cancelled)
             finally:
                 self._give_back(worker)
         finally:
@@ -126,10 +138,15 @@ class Worker:
         """Returns when the process has ended."""
         self._process.wait()
 
-    def read(self, extension: str, source: Source, cancelled: Callable[[], bool] | None) -> Content:
-        """Has one file read. Raises UnreadableDocument, Cancelled, or what ``tick`` raises."""
+    def ask(
+        self, request: wire.Message, source: Source, cancelled: Callable[[], bool] | None
+    ) -> wire.Message:
+        """The answer to a request. Raises UnreadableDocument, Cancelled, or what ``tick`` raises.
+
+        The program that crashes, hangs or lies is given up; whoever asks next gets another.
+        """
         self.clean, self.reads = False, self.reads + 1
-        self._send(wire.request(extension, source))
+        self._send(request)
         patience = _Patience(source.limits)
         while True:
             _stop_if(cancelled)
@@ -147,7 +164,7 @@ class Worker:
                 self.clean = failure.reason != "too_large"
                 raise failure
             self.clean = True
-            return wire.content_of(message)
+            return message
 
     def end(self) -> None:
         """Kills the process, whatever it is doing."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from rag.errors import UnreadableDocument
@@ -38,7 +40,7 @@ class PdfiumPages:
         try:
             return len(self._open())
         except PdfiumError as error:
-            raise self._explain(error.err_code) from error
+            raise _explain(self._source, error.err_code) from error
 
     def text(self, index: int) -> str:
         """Text of one page, "" where there is none or the page does not load."""
@@ -79,10 +81,26 @@ class PdfiumPages:
                 raise
         return self._document
 
-    def _explain(self, code: int | None) -> UnreadableDocument:
-        if code == _WRONG_PASSWORD:
-            return wrong_password(self._source.password)
-        return unknown_encryption() if code == _UNKNOWN_SECURITY else damaged_pdf()
+
+@contextmanager
+def open_pdf(source: Source) -> Iterator[PdfDocument]:
+    """The file, opened and closed again. Raises UnreadableDocument where it does not open."""
+    from pypdfium2 import PdfDocument, PdfiumError
+
+    try:
+        document = PdfDocument(source.path, password=source.password)
+    except PdfiumError as error:
+        raise _explain(source, error.err_code) from error
+    try:
+        yield document
+    finally:
+        document.close()
+
+
+def _explain(source: Source, code: int | None) -> UnreadableDocument:
+    if code == _WRONG_PASSWORD:
+        return wrong_password(source.password)
+    return unknown_encryption() if code == _UNKNOWN_SECURITY else damaged_pdf()
 
 
 def wrong_password(given: str | None) -> UnreadableDocument:

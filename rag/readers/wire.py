@@ -1,19 +1,22 @@
 """What goes over the pipes between the program and its reading processes: JSON, one per line.
 
-Request: extension, path, limits, password. Replies: any number of ``progress``, then one of
-``content`` or ``error``.
+Request: extension, path, limits, password, and for a picture the page. Replies: any number of
+``progress``, then one of ``content``, ``page`` or ``error``.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Content, Source
 from rag.readers.limits import Limits
+from rag.readers.page_image import Mark, PageImage
 from rag.types import Heading, Page
 
 Message = dict[str, Any]
@@ -40,6 +43,31 @@ def request(extension: str, source: Source) -> Message:
         "limits": dataclasses.asdict(source.limits),
         "password": source.password,
     }
+
+
+def page_request(source: Source, number: int, text: str, marks: Sequence[Mark]) -> Message:
+    """Asks for a page of a PDF to be drawn."""
+    spans = [(mark.start, mark.end) for mark in marks]
+    return request("pdf", source) | {"page": {"number": number, "text": text, "marks": spans}}
+
+
+def page_asked(message: Message) -> tuple[int, str, list[Mark]] | None:
+    """Number, text and marks of the page that a request is for; None where it wants the text."""
+    body = message.get("page")
+    return body and (body["number"], body["text"], [Mark(*span) for span in body["marks"]])
+
+
+def page_message(page: PageImage) -> Message:
+    """A page that was drawn."""
+    picture = base64.b64encode(page.png).decode("ascii")
+    return {"page": dataclasses.asdict(page) | {"png": picture}}
+
+
+def page_of(message: Message) -> PageImage:
+    """The reverse of ``page_message``."""
+    body = message["page"]
+    boxes = tuple(tuple(tuple(box) for box in each) for each in body["boxes"])
+    return PageImage(**body | {"png": base64.b64decode(body["png"]), "boxes": boxes})
 
 
 def source_of(message: Message) -> Source:

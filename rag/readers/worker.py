@@ -14,6 +14,7 @@ from rag.errors import UnreadableDocument
 from rag.readers import wire
 from rag.readers.content import Source
 from rag.readers.formats import format_of
+from rag.readers.page_image import draw_page
 
 
 def main() -> None:
@@ -39,7 +40,7 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
     _limit_memory(asked.limits.memory_mb)
     source = Source(asked.path, asked.limits, asked.password, tick)
     try:
-        content = format_of(f"file.{request['extension']}").read(source)
+        reply = _reply(request, source)
     except UnreadableDocument as error:
         send(wire.error_message(error))
     except MemoryError:
@@ -49,7 +50,14 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
     except Exception:  # parsers raise anything on hostile input
         send(wire.error_message(_damaged(request["extension"])))
     else:
-        send(wire.content_message(content))
+        send(reply)
+
+
+def _reply(request: wire.Message, source: Source) -> wire.Message:
+    page = wire.page_asked(request)
+    if page is not None:
+        return wire.page_message(draw_page(source, *page))
+    return wire.content_message(format_of(f"file.{request['extension']}").read(source))
 
 
 def _limit_memory(megabytes: int) -> None:

@@ -1,0 +1,212 @@
+"""Where the characters of a document's page stand among those of the page as it is printed.
+
+The document's text was cleaned (hyphens joined, ligatures resolved, blocks in another order); the
+page's characters are as the file has them, each with its place. Both are folded to letters that
+compare, and aligned: first in order, by the longest common subsequence, then what was moved, by
+the longest runs that are still free, then single words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+import numpy.typing as npt
+from rapidfuzz.distance import LCSseq
+
+Places = npt.NDArray[np.int64]
+"""Index of the page's character by character of the text, -1 where there is none; shape (n,)."""
+
+MOST_CHARACTERS = 30_000  # of a page; the aligner's memory grows with the square
+_SHORTEST = 5  # folded characters; shorter runs on their own agree by chance
+_NEAR = 3  # a short run counts when it stands this close to a long one in both texts
+_SHORT_WORD = 4  # a word of so few characters is found whole or not at all
+_MOST_SEARCHES = 300
+_TAKEN = "\x00"
+
+_Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    text: int
+    page: int
+    length: int
+
+
+def align(text: str, page: str) -> Places:
+    """For each character of ``text`` its index in ``page``, or -1. No index occurs twice.
+
+    White space, hyphens and case do not count. Without moved blocks the indices increase.
+    """
+    text, page = text[:MOST_CHARACTERS], page[:MOST_CHARACTERS]
+    (letters, origins), (signs, targets) = _folded(text), _folded(page)
+    found = np.full(len(letters), -1, np.int64)
+    for run in _in_order(letters, signs):
+        found[run.text : run.text + run.length] = np.arange(run.page, run.page + run.length)
+    words = _words(text, origins)
+    _release_torn(words, found)
+    _extend(letters, signs, words, found)
+    _place_moved(letters, signs, found)
+    _place_words(letters, signs, words, _words(page, targets), found)
+    places = np.full(len(text), -1, np.int64)
+    known = np.flatnonzero(found >= 0)
+    places[origins[known]] = targets[found[known]]
+    return _unique(places)
+
+
+def _folded(text: str) -> tuple[str, Places]:
+    """The characters that count, folded, and for each the index it comes from."""
+    letters, origins = list[str](), list[int]()
+    for index, character in enumerate(text):
+        for letter in unicodedata.normalize("NFKD", character).casefold():
+            if _counts(letter):
+                letters.append(letter)
+                origins.append(index)
+    return "".join(letters), np.asarray(origins, np.int64)
+
+
+def _counts(letter: str) -> bool:
+    # Hyphens come and go at line ends; accents are a character of their own in some files;
+    # controls and U+FFFE are pdfium's marks.
+    kind = unicodedata.category(letter)
+    return kind[0] not in "ZCM" and kind != "Pd" and letter != "\u2212"
+
+
+def _in_order(letters: str, signs: str) -> Iterator[_Run]:
+    runs = [
+        _Run(block.a, block.b, block.size)
+        for block in LCSseq.editops(letters, signs).as_matching_blocks()
+        if block.size
+    ]
+    for place, run in enumerate(runs):
+        if run.length >= _SHORTEST or _leans(runs, place):
+            yield run
+
+
+def _leans(runs: Sequence[_Run], place: int) -> bool:
+    """Whether a short run stands right beside a long one, as around a misread letter."""
+    run = runs[place]
+    before = runs[place - 1] if place else None
+    after = runs[place + 1] if place + 1 < len(runs) else None
+    return (before is not None and before.length >= _SHORTEST and _gap(before, run) <= _NEAR) or (
+        after is not None and after.length >= _SHORTEST and _gap(run, after) <= _NEAR
+    )
+
+
+def _gap(one: _Run, next_one: _Run) -> int:
+    return max(
+        next_one.text - one.text - one.length,
+        next_one.page - one.page - one.length,
+    )
+
+
+def _words(text: str, origins: Places) -> list[_Span]:
+    """Words, cut at white space, as spans of folded characters; words of none are left out."""
+    edges = [match.span() for match in re.finditer(r"\S+", text)]
+    spans = np.searchsorted(origins, np.asarray(edges, np.int64).reshape(-1, 2))
+    return [(first, last) for first, last in spans.tolist() if last > first]
+
+
+def _release_torn(words: Sequence[_Span], found: Places) -> None:
+    """Frees what of a word lies away from the rest of it, and short words found only in part.
+
+    In the folded texts a word stands in one piece, also where a line ends within it.
+    """
+    for first, last in words:
+        places = found[first:last]
+        if (places >= 0).all() and places[-1] - places[0] == last - first - 1:
+            continue
+        known = np.flatnonzero(places >= 0)
+        torn = np.flatnonzero(np.abs(np.diff(places[known])) > _NEAR) + 1
+        pieces = np.split(known, torn)
+        largest = max(pieces, key=len)
+        kept = places[largest]
+        places[:] = -1
+        if last - first > _SHORT_WORD or len(largest) == last - first:
+            places[largest] = kept
+
+
+def _extend(letters: str, signs: str, words: Sequence[_Span], found: Places) -> None:
+    """Fills ``found`` for the rest of a word beside what was found, where the page has it there."""
+    taken = np.zeros(len(signs), dtype=bool)
+    taken[found[found >= 0]] = True
+    for first, last in words:
+        steps = [(index, 1) for index in range(first + 1, last)]
+        steps += [(index, -1) for index in range(last - 2, first - 1, -1)]
+        for index, step in steps:
+            place = found[index - step] + step
+            if found[index] >= 0 or found[index - step] < 0 or not 0 <= place < len(signs):
+                continue
+            if not taken[place] and signs[place] == letters[index]:
+                found[index], taken[place] = place, True
+
+
+def _place_moved(letters: str, signs: str, found: Places) -> None:
+    """Fills ``found`` for runs that stand elsewhere on the page, the longest of a gap first."""
+    free = list(signs)
+    for index in found[found >= 0]:
+        free[index] = _TAKEN
+    waiting = list(_gaps(found))
+    for _ in range(_MOST_SEARCHES):
+        while waiting and waiting[-1][1] - waiting[-1][0] < _SHORTEST:
+            waiting.pop()
+        if not waiting:
+            return
+        first, last = waiting.pop()
+        run = _longest(letters[first:last], "".join(free))
+        if run.length >= _SHORTEST:
+            start = first + run.text
+            found[start : start + run.length] = np.arange(run.page, run.page + run.length)
+            free[run.page : run.page + run.length] = _TAKEN * run.length
+            waiting += [(first, start), (start + run.length, last)]
+
+
+def _place_words(
+    letters: str,
+    signs: str,
+    words: Sequence[_Span],
+    page_words: Sequence[_Span],
+    found: Places,
+) -> None:
+    """Fills ``found`` for words that both texts have left over, like ones in the same order."""
+    taken = np.zeros(len(signs), dtype=bool)
+    taken[found[found >= 0]] = True
+    left: dict[str, deque[int]] = defaultdict(deque)
+    for first, last in page_words:
+        if not taken[first:last].any():
+            left[signs[first:last]].append(first)
+    for first, last in words:
+        waiting = left.get(letters[first:last])
+        if waiting and (found[first:last] < 0).all():
+            start = waiting.popleft()
+            found[first:last] = np.arange(start, start + last - first)
+
+
+def _gaps(found: Places) -> Iterator[tuple[int, int]]:
+    missing = np.concatenate([[False], found < 0, [False]])
+    edges = np.flatnonzero(missing[1:] != missing[:-1])
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
+def _longest(wanted: str, free: str) -> _Run:
+    at = free.find(wanted)
+    if at >= 0:
+        return _Run(0, at, len(wanted))
+    matcher = SequenceMatcher(None, free, wanted, autojunk=False)
+    match = matcher.find_longest_match(0, len(free), 0, len(wanted))
+    return _Run(match.b, match.a, match.size)
+
+
+def _unique(places: Places) -> Places:
+    """A ligature on the page stands for several letters; the first of them keeps it."""
+    known = np.flatnonzero(places >= 0)
+    _, first = np.unique(places[known], return_index=True)
+    kept = np.full(len(places), -1, np.int64)
+    kept[known[first]] = places[known[first]]
+    return kept
