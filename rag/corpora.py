@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rag.evaluation.calibration import Calibration
 from rag.indexing import Index, lookup
-from rag.recipe import Recipe
-from rag.retrieval import Corpus
+from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval import Corpus, filters
 from rag.services import Services
+from rag.storage import documents, passages
+from rag.types import Keys
 
 
 def corpus(
@@ -26,4 +30,24 @@ def corpus(
         lexical=index.lexical,
         lookup=lookup(services.database, base_id, index.cut_id),
         calibration=calibration,
+        allowed=allowed(services, base_id, recipe.search, index),
     )
+
+
+def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index) -> Keys | None:
+    """Keys of the passages that pass the filters of a recipe; None where it has none."""
+    if not filters.is_filtered(search):
+        return None
+    with services.database.read() as connection:
+        chosen = filters.fitting_documents(documents.traits(connection, base_id), search)
+        if not filters.looks_at_passages(search):
+            parts = [held for name, held in index.keys.items() if name in chosen]
+            return np.concatenate([np.empty(0, np.int64), *parts])
+        found = [
+            key
+            for key, document_id, page, heading in passages.marks(connection, base_id, index.cut_id)
+            if document_id in chosen
+            and document_id in index.keys
+            and filters.fits_passage(page, heading, search)
+        ]
+    return np.array(found, np.int64)

@@ -208,11 +208,12 @@ class Ingestion:
         if documents.exists(connection, self._base_id, document.id) is not None:
             return Stored(document.name, "unchanged", 0)  # another process was quicker
         before = documents.named(connection, self._base_id, document.name)
-        length, texts = 0, list[bytes]()
+        length, texts, tags = 0, list[bytes](), tuple[str, ...]()
         if before is not None:
             length = documents.characters(connection, self._base_id, before)
+            tags = documents.tags(connection, self._base_id, before)
             texts = documents.remove(connection, self._base_id, before)
-        documents.insert_document(connection, self._base_id, document)
+        documents.insert_document(connection, self._base_id, document, tags)
         reanchor(connection, self._base_id, document, before, length)
         numbers = []
         for recipe in recipes:

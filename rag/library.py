@@ -41,6 +41,7 @@ class DocumentInfo:
     pages: int
     passages: int
     added: datetime
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Library:
                 row.pages,
                 counts.get(row.id, 0),
                 row.added,
+                row.tags,
             )
             for row in rows
         ]
@@ -191,6 +193,22 @@ class Library:
                 vectors.forget(connection, removed)
             bases.touch(connection, self._base_id)
         self._services.discard_files(document_ids)
+
+    def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:
+        """Sets the tags of a document, named by id or by name; returns them, sorted.
+
+        They are kept when another version of it replaces it. Raises NotFound, and InvalidInput for
+        a tag without words.
+        """
+        words = sorted({" ".join(tag.split()) for tag in tags})
+        if "" in words:
+            raise InvalidInput("A tag needs a word.", "Leave empty ones out.")
+        with self._database.write() as connection:
+            document_id = documents.named(connection, self._base_id, document) or document
+            documents.tags(connection, self._base_id, document_id)
+            documents.set_tags(connection, self._base_id, document_id, words)
+            bases.touch(connection, self._base_id)
+        return tuple(words)
 
     def labels_on(self, document_ids: Sequence[str]) -> int:
         """How many labels point into some documents, and would be without a document."""

@@ -56,6 +56,10 @@ def parser() -> argparse.ArgumentParser:
     each.add_argument(
         "--with-documents", action="store_true", help="include the documents in a BEIR collection"
     )
+    each = verb("tag", "set the tags of a document, which searches can be restricted to")
+    each.add_argument("kb")
+    each.add_argument("document", help="its name or id")
+    each.add_argument("tag", nargs="*", help="all its tags; none takes them away")
     for name, text in (("search", "find passages"), ("ask", "answer with citations")):
         each = verb(name, text, recipe)
         each.add_argument("kb")

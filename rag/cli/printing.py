@@ -276,6 +276,11 @@ def schema(definition: Mapping[str, Any]) -> Output:
     return Output(definition, json.dumps(definition, indent=2))
 
 
+def tagged(document: str, tags: Sequence[str]) -> Output:
+    words = ", ".join(tags) or "no tag"
+    return Output({"document": document, "tags": list(tags)}, f"{document}: {words}")
+
+
 def ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
     lines = []
     for name, figures in measured.items():

@@ -94,6 +94,11 @@ def export_run(args: argparse.Namespace) -> Output:
     return sharing.written(args.output, run=args.run)
 
 
+def tag(args: argparse.Namespace) -> Output:
+    words = _workspace(args).base(args.kb).library.tag(args.document, args.tag)
+    return printing.tagged(args.document, words)
+
+
 def search(args: argparse.Namespace) -> Output:
     base, recipe = _ready(args)
     return printing.trace(base.search(args.question, recipe))
@@ -195,6 +200,7 @@ VERBS: dict[str, Verb] = {
     "import-beir": import_beir,
     "import-questions": import_questions,
     "export-questions": export_questions,
+    "tag": tag,
     "search": search,
     "ask": ask,
     "evaluate": evaluate,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import UnreadableDocument
@@ -133,6 +134,7 @@ def _finish(
     return composer.content(
         title=_information(reader, "/Title"),
         author=_information(reader, "/Author"),
+        date=_day(_information(reader, "/CreationDate") or ""),
         pages=str(count),
         pages_without_text=_ranges(silent),
     )
@@ -182,6 +184,15 @@ def _information(reader: PdfReader | None, key: str) -> str | None:
     except MemoryError:
         raise
     except Exception:  # like the outline: a bonus
+        return None
+
+
+def _day(value: str) -> str | None:
+    """``D:20240131120000Z`` as ``2024-01-31``; None where it is no date."""
+    digits = value.removeprefix("D:")[:8]
+    try:
+        return datetime.strptime(digits, "%Y%m%d").date().isoformat()
+    except ValueError:
         return None
 
 

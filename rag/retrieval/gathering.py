@@ -7,6 +7,7 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import added_words, enriched
+from rag.retrieval.filters import described
 from rag.retrieval.spelling import corrected
 from rag.retrieval.timeline import Timeline
 from rag.retrieval.unbuilt import refuse_unbuilt
@@ -31,6 +32,8 @@ def gather(
         vector = embed_question(question, corpus.embedder)
     timeline.passed("question", 1, 1, "embedding of the question")
     asked = Asked(vector, words)
+    if corpus.allowed is not None:
+        timeline.passed("filter", corpus.passages, len(corpus.allowed), described(recipe))
     found = _search(asked, recipe, corpus, timeline)
     if recipe.feedback:
         asked, found = _again(asked, found, recipe, corpus, timeline)

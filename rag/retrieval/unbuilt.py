@@ -7,9 +7,8 @@ from rag.recipe import SearchRecipe
 
 _QUESTION = {"rewrite", "expansions", "hyde"}
 _ORDER = {"rerank"}
-_FILTERS = {"documents", "types", "tags", "pages", "after", "before", "heading"}
 _CONTEXT = {"context", "merge", "order"}
-UNBUILT = _QUESTION | _ORDER | _FILTERS | _CONTEXT
+UNBUILT = _QUESTION | _ORDER | _CONTEXT
 
 
 def refuse_unbuilt(recipe: SearchRecipe) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from rag.errors import NotFound
 from rag.storage.tables import chunk, document, document_part
@@ -27,9 +27,27 @@ class DocumentRow:
     characters: int
     pages: int
     added: datetime
+    tags: tuple[str, ...]
 
 
-def insert_document(connection: Connection, base_id: int, value: Document) -> None:
+@dataclass(frozen=True, slots=True)
+class DocumentTraits:
+    """What a document can be chosen by.
+
+    ``day`` is the document's own date where its metadata has one, else the day it was added, as
+    ``2024-01-31``.
+    """
+
+    id: str
+    name: str
+    media_type: str
+    tags: tuple[str, ...]
+    day: str
+
+
+def insert_document(
+    connection: Connection, base_id: int, value: Document, tags: Sequence[str] = ()
+) -> None:
     """Stores ``value``. The caller has removed what it replaces."""
     connection.execute(
         insert(document).values(
@@ -43,6 +61,7 @@ def insert_document(connection: Connection, base_id: int, value: Document) -> No
             metadata=dict(value.metadata),
             characters=len(value.text),
             added=datetime.now(UTC),
+            tags=list(tags),
         )
     )
     for position, start in enumerate(range(0, len(value.text), _PART)):
@@ -89,11 +108,47 @@ def every(connection: Connection, base_id: int) -> list[DocumentRow]:
             columns.characters,
             func.json_array_length(columns.pages).label("pages"),
             columns.added,
+            columns.tags,
         )
         .where(columns.base_id == base_id)
         .order_by(columns.name)
     )
-    return [DocumentRow(**row._mapping) for row in rows]
+    return [DocumentRow(**{**row._mapping, "tags": tuple(row.tags)}) for row in rows]
+
+
+def traits(connection: Connection, base_id: int) -> list[DocumentTraits]:
+    """What the documents of a base can be chosen by."""
+    columns = document.c
+    rows = connection.execute(
+        select(
+            columns.id,
+            columns.name,
+            columns.media_type,
+            columns.tags,
+            columns.metadata["date"].as_string().label("date"),
+            columns.added,
+        ).where(columns.base_id == base_id)
+    )
+    return [
+        DocumentTraits(
+            row.id, row.name, row.media_type, tuple(row.tags), row.date or f"{row.added:%Y-%m-%d}"
+        )
+        for row in rows
+    ]
+
+
+def tags(connection: Connection, base_id: int, document_id: str) -> tuple[str, ...]:
+    """The tags of a document, sorted. Raises NotFound."""
+    row = connection.execute(select(document.c.tags).where(_is(base_id, document_id))).first()
+    if row is None:
+        raise NotFound("That document is not here any more.", "It was deleted or replaced.")
+    return tuple(row.tags)
+
+
+def set_tags(connection: Connection, base_id: int, document_id: str, words: Sequence[str]) -> None:
+    """Replaces the tags of a document."""
+    change = update(document).where(_is(base_id, document_id)).values(tags=sorted(set(words)))
+    connection.execute(change)
 
 
 def count(connection: Connection, base_id: int) -> int:

@@ -132,6 +132,18 @@ def spans(
     return found
 
 
+def marks(
+    connection: Connection, base_id: int, cut_id: int
+) -> Iterator[tuple[int, str, int | None, str]]:
+    """(key, document id, page, heading) of the passages of a cut."""
+    rows = connection.execute(
+        select(chunk.c.key, chunk.c.document_id, chunk.c.page, chunk.c.heading).where(
+            chunk.c.base_id == base_id, chunk.c.cut_id == cut_id
+        )
+    )
+    return ((row[0], row[1], row[2], row[3]) for row in rows)
+
+
 def texts(connection: Connection, cut_id: int, every: int = 1) -> Iterator[str]:
     """Texts of the passages of a cut, or of one in ``every``, taken by key: as good as chance."""
     statement = select(chunk.c.text).where(chunk.c.cut_id == cut_id)

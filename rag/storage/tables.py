@@ -76,6 +76,7 @@ document = Table(
     Column("metadata", JSON, nullable=False),
     Column("characters", Integer, nullable=False),
     Column("added", DateTime(timezone=True), nullable=False),
+    Column("tags", JSON, nullable=False, server_default="[]"),
     UniqueConstraint("base_id", "name"),
 )
 

@@ -18,7 +18,6 @@ SMALLEST_SEGMENT = 4096
 LARGEST_MERGED = 65_536
 MOST_DEAD = 0.25
 MARGIN = 32
-FEW_ALLOWED = 4096
 FORMAT = 1
 
 
@@ -57,15 +56,15 @@ class _Segment:
             rows = self.find(allowed)
             mask = np.zeros(len(self.keys), dtype=np.bool_)
             mask[rows[rows >= 0]] = True
-        rows = self._candidates(query, k, mask)
+        rows = self._candidates(query, k, mask, exact=allowed is not None)
         return _best(self.keys[rows], self._cosines(query, rows), k)
 
-    def _candidates(self, query: Vectors, k: int, mask: Mask) -> Rows:
-        """Rows of ``mask`` that hold its k nearest, for certain unless kind is approximate."""
+    def _candidates(self, query: Vectors, k: int, mask: Mask, *, exact: bool) -> Rows:
+        """Rows of ``mask`` that hold its k nearest; ``exact`` makes that certain in every kind."""
         choice, wanted = int(np.count_nonzero(mask)), k + MARGIN
         if choice <= wanted:
             return np.flatnonzero(mask)
-        if self.index.kind != "flat" and choice > max(FEW_ALLOWED, len(mask) // 10):
+        if self.index.kind != "flat" and not exact:
             rows = self.index.approximate(query, wanted, mask)
             if len(rows) >= k:
                 return rows
@@ -119,6 +118,9 @@ class FaissStore:
 
     def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
         """The k nearest to ``query``, shape (dimension,), best first; ties break by key.
+
+        Among ``allowed`` they are exact in every kind: a graph is walked in vain where most of it
+        may not be found.
 
         Raises InvalidInput for a query of another dimension.
         """
