@@ -119,10 +119,14 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         )
         return
     place = next((i for i, run in enumerate(runs) if _same_search(run.recipe, recipe)), 0)
-    run, before = runs[place], runs[place + 1] if place + 1 < len(runs) else None
+    run, former = runs[place], runs[place + 1] if place + 1 < len(runs) else None
+    pinned = base.lab.baseline(chosen.name)
+    is_pinned = pinned is not None and pinned.id != run.id
+    before = pinned if is_pinned else former
     _stale(base, chosen, run, recipe)
-    cards(run, before)
-    st.caption(f"{_about(run)} {comparison(run, before)}")
+    cards(run, before, base.lab.intervals(run.id))
+    st.caption(f"{_about(run)} {comparison(run, before, pinned=is_pinned)}")
+    _open_judgements(base, run)
     results = base.lab.run_results(run.id)
     left, right = st.columns(2, gap="large")
     with left:
@@ -140,6 +144,18 @@ def _about(run: Run) -> str:
         f"Run {ago(run.created)}: {counted(run.questions, 'question')}, recipe "
         f"`{run.recipe.hash[:6]}`, took {duration(run.seconds)}."
     )
+
+
+def _open_judgements(base: KnowledgeBase, run: Run) -> None:
+    """How many of the first ten nobody judged, and how far that could move the figures."""
+    found = base.lab.unjudged(run.id)
+    if found is not None and found.unjudged:
+        low, high = found.ndcg
+        st.caption(
+            f"{found.share:.0%} of the passages in the first {found.k} are not "
+            f"judged. Whatever they turn out to be, nDCG@{found.k} lies between {low:.3f} and "
+            f"{high:.3f}."
+        )
 
 
 def _same_search(one: Recipe, other: Recipe) -> bool:

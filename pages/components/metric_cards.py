@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.text import plain
 from pages.components.wording import ago
-from rag import Run
+from rag import Interval, Run
 
 _UNCHANGED = 0.0005  # below that, three decimals show no change
 
@@ -55,17 +55,20 @@ MEASURES: Mapping[str, str] = {
 }
 
 
-def cards(run: Run, before: Run | None) -> None:
-    """Five figures, each with its change against the run before."""
+def cards(run: Run, before: Run | None, intervals: Mapping[str, Interval]) -> None:
+    """Five figures, each with its interval and its change against another run."""
     with st.grid(len(CARDS), min_column_width=150):
         for card in CARDS:
-            _card(card, run.metrics, before.metrics if before else {})
+            with st.container(border=True, height="stretch", gap="small"):
+                _card(card, run.metrics, before.metrics if before else {})
+                if card.metric in intervals:
+                    st.caption(_spread(intervals[card.metric], card))
 
 
 def _card(card: Card, now: Mapping[str, float], before: Mapping[str, float]) -> None:
     value = now.get(card.metric)
     if value is None:
-        st.metric(card.label, "–", help=f"{card.help} This set has no such question.", border=True)
+        st.metric(card.label, "–", help=f"{card.help} This set has no such question.")
         return
     change = value - before[card.metric] if card.metric in before else None
     st.metric(
@@ -74,9 +77,13 @@ def _card(card: Card, now: Mapping[str, float], before: Mapping[str, float]) -> 
         delta=_change(change, card),
         delta_color="off" if change is not None and abs(change) < _UNCHANGED else "normal",
         delta_arrow="off" if change is not None and abs(change) < _UNCHANGED else "auto",
-        help=card.help,
-        border=True,
+        help=f"{card.help} Below it the 95 % interval: other questions of this kind would give "
+        "a figure in there.",
     )
+
+
+def _spread(interval: Interval, card: Card) -> str:
+    return f"{_shown(interval.low, card)} to {_shown(interval.high, card)}"
 
 
 def _shown(value: float, card: Card) -> str:
@@ -113,12 +120,13 @@ def figures_table(run: Run) -> None:
     )
 
 
-def comparison(run: Run, before: Run | None) -> str:
-    """What the changes on the cards are measured against."""
+def comparison(run: Run, before: Run | None, *, pinned: bool) -> str:
+    """What the changes on the cards are measured against; ``pinned`` for the baseline."""
     if before is None:
         return "The first run of this set: the next one shows what changed."
     changed = before.recipe.differences(run.recipe)
-    return f"Change against the run {ago(before.created)}: {_differences(changed)}."
+    which = "the baseline, the run" if pinned else "the run"
+    return f"Change against {which} {ago(before.created)}: {_differences(changed)}."
 
 
 def _differences(changed: Mapping[str, Sequence[object]]) -> str:

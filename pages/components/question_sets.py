@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from pages.components.guard import guard, show_error
+from pages.components.guard import guard
 from pages.components.text import plain
 from pages.components.wording import counted
 from rag import KnowledgeBase
 
 SET = "set"  # state key of the picker and name of the URL's parameter
 _IMPORTED = "metrics_imported"
+_JUDGEMENTS = (".qrels", ".txt")
 _EXAMPLE = (
     '{"id": "q1", "text": "How long is the warranty?", "tags": ["policy"], "evidence": ['
     '{"document": "terms.pdf", "quote": "The warranty lasts 24 months.", "grade": 2}]}\n'
@@ -38,22 +40,34 @@ def import_button(label: str = "Import questions", *, primary: bool = False) -> 
 
 @st.dialog("Import questions", icon=":material/upload_file:")
 def import_dialog(base: KnowledgeBase) -> None:
-    """Reads a JSONL or CSV file into a question set."""
+    """Reads a file into a question set, or judgements into one that is there."""
     st.caption(
         "One question a line, with the passages that answer it: the document's name and the "
         "words. Labels are kept as places in documents, so they outlive every new index."
     )
     _examples()
-    file = st.file_uploader("JSONL or CSV", type=["jsonl", "csv"], key="metrics_import_file")
-    name = st.text_input(
-        "Name of the set",
-        value=Path(file.name).stem if file else "",
-        max_chars=80,
-        help="A set of that name is replaced.",
+    st.caption(
+        "A zip is a collection in BEIR's layout (queries.jsonl, qrels). TREC judgements (.qrels) "
+        "go to the questions of a set that is there."
     )
+    file = st.file_uploader(
+        "JSONL, CSV, BEIR zip or TREC qrels",
+        type=["jsonl", "csv", "zip", "qrels", "txt"],
+        key="metrics_import_file",
+    )
+    if file is not None and file.name.lower().endswith(_JUDGEMENTS):
+        names = [item.name for item in base.lab.question_sets()]
+        name = st.selectbox("Set that the judgements are for", names, key="metrics_judged_set")
+    else:
+        name = st.text_input(
+            "Name of the set",
+            value=Path(file.name).stem if file else "",
+            max_chars=80,
+            help="A set of that name is replaced.",
+        )
     if st.button("Import", key="metrics_import_go", type="primary", disabled=file is None):
         with guard():
-            _import(base, name.strip(), file.name, file.getvalue())
+            _import(base, (name or "").strip(), file.name, file.getvalue())
 
 
 def _examples() -> None:
@@ -71,13 +85,9 @@ def _examples() -> None:
 
 
 def _import(base: KnowledgeBase, name: str, file_name: str, content: bytes) -> None:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        show_error(f"{file_name} is not UTF-8 text.", "Save it as UTF-8 and try again.")
-        return
-    number = base.lab.import_questions(name, file_name, text)
-    st.session_state[_IMPORTED] = f"{counted(number, 'question')} imported into {name}."
+    number = base.lab.import_questions(name, file_name, content)
+    what = "judgement" if file_name.lower().endswith(_JUDGEMENTS) else "question"
+    st.session_state[_IMPORTED] = f"{counted(number, what)} imported into {name}."
     choose_set(name)
     st.rerun()
 
@@ -101,12 +111,18 @@ def settle_set(names: list[str]) -> None:
 
 def export_buttons(base: KnowledgeBase, name: str) -> None:
     """Downloads of a set, as files that can be imported again."""
-    for form in ("jsonl", "csv"):
+    exports: dict[str, tuple[str, Callable[[], str | bytes]]] = {
+        "JSONL": ("jsonl", partial(base.lab.export_questions, name, "jsonl")),
+        "CSV": ("csv", partial(base.lab.export_questions, name, "csv")),
+        "BEIR": ("zip", partial(base.lab.export_beir, name)),
+        "TREC qrels": ("qrels", partial(base.lab.export_questions, name, "qrels")),
+    }
+    for label, (ending, data) in exports.items():
         st.download_button(
-            f"Export {form.upper()}",
-            data=partial(base.lab.export_questions, name, form),
-            file_name=f"{name}.{form}",
-            key=f"metrics_export_{form}",
+            f"Export {label}",
+            data=data,
+            file_name=f"{name}.{ending}",
+            key=f"metrics_export_{ending}",
             icon=":material/download:",
             on_click="ignore",
             width="stretch",

@@ -66,6 +66,35 @@ def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page
     assert "search\\.threshold auto → 1\\.0" in said
 
 
+def test_cards_have_intervals_and_the_change_against_the_baseline(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    first = base.lab.evaluate("checks", base.recipe()).run
+    base.lab.pin_baseline(first.id)
+    base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
+    last = base.lab.evaluate("checks", base.recipe()).run
+    app = open_page("metrics.py")
+    low, high = base.lab.intervals(last.id)["mrr@10"]
+    captions = [each.value for each in app.caption]
+    assert f"{low:.3f} to {high:.3f}" in captions
+    assert any("Change against the baseline, the run" in each for each in captions)
+    assert app.metric[1].delta == "no change"
+
+
+def test_hits_that_nobody_judged_leave_the_figures_open(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    run = base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": None})).run
+    found = base.lab.unjudged(run.id)
+    assert found is not None
+    assert found.unjudged > 0
+    said = next(each.value for each in open_page("metrics.py").caption if "judged" in each.value)
+    assert said.startswith(f"{found.share:.0%} of the passages in the first 10 are not judged")
+    assert f"between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in said
+
+
 def test_figures_of_another_recipe_say_so(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     _evaluated(labelled)
@@ -98,6 +127,8 @@ def test_questions_are_imported_from_a_file(filled: Workspace, open_page: OpenPa
     app = open_page("metrics.py")
     app.button(key="metrics_import").click().run()
     assert [b.label for b in app.get("download_button")] == ["Example JSONL", "Example CSV"]
+    (uploader,) = app.get("file_uploader")
+    assert list(uploader.proto.type) == [".jsonl", ".csv", ".zip", ".qrels", ".txt"]
 
 
 def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> None:
