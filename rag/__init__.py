@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rag.recipe import AnswerRecipe, IndexRecipe, Recipe, SearchRecipe
     from rag.retrieval import Share
     from rag.run_history import LeaderboardRow, QuestionDifference, RunComparison
+    from rag.scope import Also, Beside
     from rag.settings import Settings
     from rag.storage.builds import BuildRow
     from rag.storage.conversations import StoredCitation, Turn
@@ -90,6 +91,7 @@ _WHERE = {
     "rag.recipe": "AnswerRecipe IndexRecipe Recipe SearchRecipe",
     "rag.retrieval": "Share",
     "rag.run_history": "LeaderboardRow QuestionDifference RunComparison",
+    "rag.scope": "Also Beside",
     "rag.settings": "Settings",
     "rag.storage.builds": "BuildRow",
     "rag.storage.conversations": "StoredCitation Turn",
@@ -122,9 +124,11 @@ __all__ = [
     "SUPPORTED",
     "SWEEP_CUTOFFS",
     "AlreadyExists",
+    "Also",
     "Answer",
     "AnswerRecipe",
     "BaseInfo",
+    "Beside",
     "Best",
     "BuildFigures",
     "BuildRow",

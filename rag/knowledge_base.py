@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from rag import answering
@@ -16,7 +16,8 @@ from rag.lexical import Explanation
 from rag.library import Library
 from rag.limits import limit
 from rag.recipe import Recipe
-from rag.retrieval import Share, retrieve, shares
+from rag.retrieval import Part, Share, merged, retrieve, shares
+from rag.scope import Beside, parts_beside
 from rag.services import Services
 from rag.storage import bases
 from rag.storage.bases import Base
@@ -55,20 +56,34 @@ class KnowledgeBase:
         with self._database.read() as connection:
             return bases.version(connection, self.id)
 
-    def search(self, question: str, recipe: Recipe) -> Trace:
-        """Finds passages. Raises InvalidInput for an empty question."""
+    def search(self, question: str, recipe: Recipe, beside: Sequence[Beside] = ()) -> Trace:
+        """Finds passages; with ``beside``, in other knowledge bases too (see ``merged``).
+
+        Raises InvalidInput for an empty question. What fails beside this base is a note.
+        """
+        first = self.part(question, recipe)
+        trace = first.trace
+        if beside:
+            others, failures = parts_beside(question, beside)
+            top_k = recipe.search.top_k
+            trace = merged([first, *others], recipe.hash, top_k, failures)
+        count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
+        return answering.with_context(trace, recipe.answer.context_tokens, count)
+
+    def part(self, question: str, recipe: Recipe, weight: float = 1.0) -> Part:
+        """What this base alone finds, before anything is cut to a prompt."""
         if not question.strip():
             raise InvalidInput("The question is empty.", "Type a question.")
         index = self._services.indexes.current(self.id, recipe.index)
         asked = limit(self._services, self.id, recipe.index, recipe.search)
         searched = corpus(self._services, self.id, recipe, index, asked.calibration)
         trace = retrieve(question.strip(), recipe, searched, asked.threshold)
-        count = searched.embedder.tokenizer.count
-        return answering.with_context(trace, recipe.answer.context_tokens, count)
+        scale = f"cosine of {searched.embedder.id}"
+        return Part(self.name, trace, "probability" if asked.calibration else scale, weight)
 
-    def ask(self, question: str, recipe: Recipe) -> AnswerStream:
+    def ask(self, question: str, recipe: Recipe, beside: Sequence[Beside] = ()) -> AnswerStream:
         """Searches, then answers from what was found; the stream yields pieces of text."""
-        return self.answer(self.search(question, recipe), recipe)
+        return self.answer(self.search(question, recipe, beside), recipe)
 
     def answer(self, trace: Trace, recipe: Recipe) -> AnswerStream:
         """Answers from a retrieval that has been done."""

@@ -157,6 +157,8 @@ class SearchRecipe(Retrievers):
     after: str = Field("", pattern=_DATE, description="only documents of this day or later")
     before: str = Field("", pattern=_DATE, description="only documents of this day or earlier")
     heading: str = Field("", description="only under headings with these words")
+    # Who else is asked.
+    tools: Names = Field((), description="HTTP tools whose results join those of the documents")
     # What of a result goes into the prompt.
     context: Literal["passage", "neighbours", "section", "page"] = Field(
         "passage", description="what is shown of a hit: itself, or what is around it"

@@ -26,6 +26,8 @@ Scores = npt.NDArray[np.float64]
 
 LOST = "lost:"
 """What the document id of lost evidence begins with; a SHA-256 never does."""
+TOOL = "tool:"
+"""What the document id of a result of an HTTP tool begins with: no library has that document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ class Hit:
     ``relevance`` is the cosine of question and passage (or the calibrated probability): the one
     figure that a threshold is compared with. ``parts`` holds every raw figure by name: ``dense``
     (cosine), ``bm25``, ``fused`` ..., and ``dense_rank`` and ``bm25_rank`` (from 1) where that
-    retriever found the passage.
+    retriever found the passage. ``base`` names the knowledge base or tool that it is from, where
+    several were asked; ``url`` is where a tool's result can be read, "" for passages of documents.
     """
 
     chunk: Chunk
@@ -134,6 +137,13 @@ class Hit:
     score: float
     relevance: float
     parts: Mapping[str, float]
+    base: str = ""
+    url: str = ""
+
+    @property
+    def from_tool(self) -> bool:
+        """Whether it is a result of an HTTP tool, which no knowledge base holds."""
+        return self.chunk.document_id.startswith(TOOL)
 
 
 @dataclass(frozen=True, slots=True)

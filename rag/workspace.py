@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from rag.jobs import Jobs, handlers
 from rag.knowledge_base import KnowledgeBase
 from rag.library import Upload
 from rag.recipe import Recipe
+from rag.scope import Also, Beside
 from rag.services import Services
 from rag.settings import PROJECT, Settings
 from rag.storage import bases, builds, documents, runs
@@ -69,6 +70,16 @@ class Workspace:
         with self._services.database.read() as connection:
             base = bases.by_id(connection, runs.owner(connection, run_id))
         return KnowledgeBase(self._services, self.jobs, base)
+
+    def beside(self, name: str, also: Sequence[Also]) -> list[Beside]:
+        """Other bases to search together with the one called ``name``, each once.
+
+        Raises NotFound, InvalidInput for that base itself, InvalidRecipe for a bad value.
+        """
+        if any(each.name == name for each in also):
+            raise InvalidInput(f"{name!r} is searched already.", "Name other knowledge bases.")
+        found = ((self.base(each.name), each) for each in {a.name: a for a in also}.values())
+        return [Beside(base, each.recipe(base.recipe()), each.weight) for base, each in found]
 
     def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """A new knowledge base. Raises InvalidInput, AlreadyExists, or ProviderRejected without the

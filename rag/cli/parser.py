@@ -64,6 +64,14 @@ def parser() -> argparse.ArgumentParser:
         each = verb(name, text, recipe)
         each.add_argument("kb")
         each.add_argument("question")
+        each.add_argument(
+            "--also",
+            action="append",
+            default=[],
+            metavar="KB2[:top_k=3,threshold=0.3,weight=0.5]",
+            help="search this knowledge base too, by its saved recipe (repeatable)",
+        )
+        each.add_argument("--all", action="store_true", help="search all knowledge bases")
     each = verb("evaluate", "measure a recipe on a question set and keep the run", recipe)
     each.add_argument("kb")
     each.add_argument("set_name", metavar="SET")

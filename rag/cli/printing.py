@@ -132,6 +132,8 @@ def trace(found: Trace) -> Output:
         "recipe": found.recipe,
     }
     lines = [_hit_line(hit) for hit in found.hits] or ["Nothing relevant was found."]
+    if merge := found.stage("merge"):
+        lines += ["", f"merged {merge.note}"]
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
     return Output(data, "\n".join([*lines, "", f"{found.passages} passages → {funnel}"]))
 
@@ -140,8 +142,10 @@ def _hit(hit: Hit) -> dict[str, Any]:
     return {
         "rank": hit.rank,
         "chunk_id": hit.chunk.id,
+        "knowledge_base": hit.base,
         "document": hit.document,
         "document_id": hit.chunk.document_id,
+        "url": hit.url,
         "page": hit.chunk.page,
         "heading": hit.chunk.heading,
         "start": hit.chunk.start,
@@ -156,7 +160,12 @@ def _hit(hit: Hit) -> dict[str, Any]:
 def _hit_line(hit: Hit) -> str:
     page = f", page {hit.chunk.page}" if hit.chunk.page else ""
     snippet = " ".join(hit.chunk.text.split())[:160]
-    return f"{hit.rank:3}  relevance {hit.relevance:.3f}  {hit.document}{page}\n     {snippet}"
+    source = f"{_from(hit)}{hit.document}{page}"
+    return f"{hit.rank:3}  relevance {hit.relevance:.3f}  {source}\n     {snippet}"
+
+
+def _from(hit: Hit) -> str:
+    return f"{hit.base}: " if hit.base else ""
 
 
 def answer(given: Answer, error: TouchstoneError | None) -> Output:
@@ -167,6 +176,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
             {
                 "n": citation.n,
                 "chunk_id": citation.hit.chunk.id,
+                "knowledge_base": citation.hit.base,
                 "document": citation.hit.document,
                 "page": citation.hit.chunk.page,
                 "text": citation.hit.chunk.text,
@@ -183,7 +193,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
     lines = [given.text, ""]
     for citation in given.citations:
         page = f", page {citation.hit.chunk.page}" if citation.hit.chunk.page else ""
-        lines.append(f"[{citation.n}] {citation.hit.document}{page}")
+        lines.append(f"[{citation.n}] {_from(citation.hit)}{citation.hit.document}{page}")
     lines.append({"quotes": "(quotes, no language model)"}.get(given.mode, f"({given.mode})"))
     lines += [given.note] if given.note else []
     problem = (error.message, error.hint) if error and given.status == "failed" else None

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 from rag import (
     MOST_ROWS,
+    Also,
+    Beside,
     Grid,
     InvalidFile,
     InvalidInput,
@@ -100,13 +102,13 @@ def tag(args: argparse.Namespace) -> Output:
 
 
 def search(args: argparse.Namespace) -> Output:
-    base, recipe = _ready(args)
-    return printing.trace(base.search(args.question, recipe))
+    base, recipe, beside = _several(args)
+    return printing.trace(base.search(args.question, recipe, beside))
 
 
 def ask(args: argparse.Namespace) -> Output:
-    base, recipe = _ready(args)
-    stream = base.ask(args.question, recipe)
+    base, recipe, beside = _several(args)
+    stream = base.ask(args.question, recipe, beside)
     return printing.answer(stream.answer, stream.error)
 
 
@@ -249,6 +251,21 @@ def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
     recipe = _recipe(args, base.recipe())
     _build(workspace, base, recipe)
     return base, recipe
+
+
+def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[Beside]]:
+    """As ``_ready``, with the other bases that are searched too, built as well."""
+    workspace = _workspace(args)
+    base = workspace.base(args.kb)
+    recipe = _recipe(args, base.recipe())
+    named = [Also.parse(text) for text in args.also]
+    known = {base.name, *(each.name for each in named)}
+    rest = [Also(info.name) for info in workspace.bases() if args.all and info.name not in known]
+    beside = workspace.beside(base.name, [*named, *rest])
+    _build(workspace, base, recipe)
+    for each in beside:
+        _build(workspace, each.base, each.recipe)
+    return base, recipe, beside
 
 
 def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:

@@ -3,6 +3,7 @@
 from rag.retrieval.candidates import Asked, Calibrated, Candidates
 from rag.retrieval.corpus import Corpus, Lookup
 from rag.retrieval.gathering import embed_question, gather
+from rag.retrieval.merging import Part, merged
 from rag.retrieval.pipeline import retrieve
 from rag.retrieval.remembered import Remembered
 from rag.retrieval.selection import Selection, select
@@ -15,12 +16,14 @@ __all__ = [
     "Candidates",
     "Corpus",
     "Lookup",
+    "Part",
     "Remembered",
     "Selection",
     "Share",
     "Timeline",
     "embed_question",
     "gather",
+    "merged",
     "retrieve",
     "select",
     "shares",

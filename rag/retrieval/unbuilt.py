@@ -7,8 +7,9 @@ from rag.recipe import SearchRecipe
 
 _QUESTION = {"rewrite", "expansions", "hyde"}
 _ORDER = {"rerank"}
+_BESIDE = {"tools"}
 _CONTEXT = {"context", "merge", "order"}
-UNBUILT = _QUESTION | _ORDER | _CONTEXT
+UNBUILT = _QUESTION | _ORDER | _BESIDE | _CONTEXT
 
 
 def refuse_unbuilt(recipe: SearchRecipe) -> None:

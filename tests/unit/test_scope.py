@@ -1,0 +1,158 @@
+"""Searching several knowledge bases: from the command line down to the trace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import Also, InvalidInput, InvalidRecipe, NotFound, Recipe, Workspace
+from rag.__main__ import main
+from rag.errors import ProviderUnavailable
+from tests.workspaces import QUICK, add, workspace_at
+
+LEAVE = "Unused leave may be carried over until 30 June."
+PUMP = "The pump grinds when its bearing is dry."
+QUESTION = "How long may unused leave be carried over?"
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    workspace = workspace_at(home)
+    for name, text in (("pumps", PUMP), ("policies", LEAVE), ("copies", LEAVE + " Ask us.")):
+        add(workspace, workspace.create(name, QUICK), {f"{name}.txt": text})
+    return workspace
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
+    code = main([*arguments, "--json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out) if told.out else None, told.err
+
+
+@pytest.mark.parametrize(
+    "also",
+    [
+        Also("policies"),
+        Also("a: b, c", 3, 0.25, 0.5),
+        Also("x", threshold="off"),
+        Also("x", weight=2.0, threshold="auto"),
+    ],
+)
+def test_what_is_written_is_read(also: Also) -> None:
+    assert Also.parse(str(also)) == also
+
+
+def test_a_name_may_have_colons() -> None:
+    assert Also.parse("notes: 2026") == Also("notes: 2026")
+    assert Also.parse("notes: 2026:top_k=3,weight=0.5") == Also("notes: 2026", 3, weight=0.5)
+
+
+@pytest.mark.parametrize("text", ["", ":top_k=3", "x:top_k=many", "x:weight=0", "x:top_k=3,y=1"])
+def test_what_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Also.parse(text)
+    assert "KB2:top_k=3" in caught.value.hint
+
+
+def test_hits_say_where_they_come_from(workspace: Workspace) -> None:
+    base = workspace.base("pumps")
+    beside = workspace.beside("pumps", [Also("policies")])
+    trace = base.search(QUESTION, QUICK, beside)
+    assert [(hit.base, hit.chunk.text) for hit in trace.hits] == [
+        ("policies", LEAVE),
+        ("pumps", PUMP),
+    ]
+    assert trace.passages == 2
+    assert [stage.name for stage in trace.stages][-3:] == ["top_k", "merge", "context"]
+    assert [hit.base for hit in trace.context] == ["policies", "pumps"]
+    assert base.search(QUESTION, QUICK).hits[0].base == ""
+
+
+def test_a_base_is_searched_by_its_own_recipe(workspace: Workspace) -> None:
+    workspace.base("policies").save_recipe(QUICK.with_fields({"search.threshold": 0.99}))
+    base = workspace.base("pumps")
+
+    def found(also: Also) -> list[str]:
+        return [
+            hit.base for hit in base.search(QUESTION, QUICK, workspace.beside("pumps", [also])).hits
+        ]
+
+    assert found(Also("policies")) == ["pumps"]
+    assert found(Also("policies", threshold="off")) == ["policies", "pumps"]
+
+
+def test_a_weight_moves_a_base_down(workspace: Workspace) -> None:
+    def found(also: Also) -> list[str]:
+        beside = workspace.beside("copies", [also])
+        return [hit.base for hit in workspace.base("copies").search(QUESTION, QUICK, beside).hits]
+
+    assert found(Also("policies")) == ["policies", "copies"]
+    assert found(Also("policies", weight=0.5)) == ["copies", "policies"]
+
+
+def test_the_answer_cites_the_other_base(workspace: Workspace) -> None:
+    base = workspace.base("pumps")
+    answer = base.ask(QUESTION, QUICK, workspace.beside("pumps", [Also("policies")])).answer
+    assert answer.citations[0].hit.base == "policies"
+
+
+def test_cosines_of_two_embedders_are_not_compared(workspace: Workspace) -> None:
+    other = Recipe().with_fields({"index.embedder": "wordllama", "search.threshold": None})
+    add(workspace, workspace.create("static", other), {"leave.txt": LEAVE})
+    trace = workspace.base("pumps").search(
+        QUESTION, QUICK, workspace.beside("pumps", [Also("static")])
+    )
+    merge = trace.stage("merge")
+    assert merge is not None
+    assert "do not compare: by ranks" in merge.note
+    assert {hit.base: hit.score for hit in trace.hits} == {"pumps": 1 / 61, "static": 1 / 61}
+
+
+def test_a_base_that_fails_is_a_note(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = workspace.beside("pumps", [Also("policies")])
+
+    def down(*_: object) -> None:
+        raise ProviderUnavailable("The model is down.", "Start it.")
+
+    monkeypatch.setattr(beside[0].base, "part", down)
+    trace = workspace.base("pumps").search(QUESTION, QUICK, beside)
+    merge = trace.stage("merge")
+    assert merge is not None
+    assert merge.note.endswith("policies gave nothing: The model is down.")
+    assert [hit.base for hit in trace.hits] == ["pumps"]
+
+
+@pytest.mark.parametrize(
+    ("also", "error"),
+    [("pumps", InvalidInput), ("nowhere", NotFound), ("policies:top_k=0", InvalidRecipe)],
+)
+def test_bases_that_cannot_be_searched_beside_it(
+    workspace: Workspace, also: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        workspace.beside("pumps", [Also.parse(also)])
+
+
+def test_the_command_line_searches_several(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found, _ = _run(capsys, "search", "pumps", QUESTION, "--also", "policies:top_k=1")
+    assert (code, [hit["knowledge_base"] for hit in found["hits"]]) == (0, ["policies", "pumps"])
+    code, found, _ = _run(capsys, "search", "pumps", QUESTION, "--all", "--also", "copies:weight=9")
+    assert [hit["knowledge_base"] for hit in found["hits"]] == ["copies", "policies", "pumps"]
+    code, said, _ = _run(capsys, "ask", "pumps", QUESTION, "--also", "policies")
+    assert (code, said["citations"][0]["knowledge_base"]) == (0, "policies")
+    code, _, error = _run(capsys, "search", "pumps", QUESTION, "--also", "x:top_k=many")
+    assert (code, "top_k=many" in error) == (2, True)
+
+
+def test_the_text_form_names_the_bases(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["search", "pumps", QUESTION, "--also", "policies"]) == 0
+    told = capsys.readouterr().out
+    assert "policies: policies.txt" in told
+    assert "merged by cosine of fake-64" in told
