@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # the name is enough for type checkers; importing it is h
 if TYPE_CHECKING:
     from rag.build_table import MOST_ROWS, BuildFigures
     from rag.bundles import Reproduction
+    from rag.comparing import Compared, LabelRanks
     from rag.errors import (
         AlreadyExists,
         Cancelled,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from rag.evaluation.splits import Selection, Split
     from rag.evaluation.sweeping import Change, Grid, QuestionFigures
     from rag.evaluations import DEFAULT_CUTOFFS, Evaluation
+    from rag.explaining import Explainer, Finding, passage_key
+    from rag.explanation import Attribution, Counterfactual, Gap, Standing, TextPart
     from rag.gates import GateResult
     from rag.jobs import JobItem, JobRow, Jobs
     from rag.judging_queue import Unjudged
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "rag.build_table": "BuildFigures MOST_ROWS",
     "rag.bundles": "Reproduction",
+    "rag.comparing": "Compared LabelRanks",
     "rag.errors": (
         "AlreadyExists Cancelled InvalidFile InvalidInput InvalidRecipe NotFound TouchstoneError"
     ),
@@ -75,6 +79,8 @@ _WHERE = {
     "rag.evaluation.run_intervals": "UnjudgedShare",
     "rag.evaluation.sweeping": "Change Grid QuestionFigures",
     "rag.evaluations": "DEFAULT_CUTOFFS Evaluation",
+    "rag.explaining": "Explainer Finding passage_key",
+    "rag.explanation": "Attribution Counterfactual Gap Standing TextPart",
     "rag.gates": "GateResult",
     "rag.jobs": "JobItem JobRow Jobs",
     "rag.judging_queue": "Unjudged",
@@ -127,6 +133,7 @@ __all__ = [
     "Also",
     "Answer",
     "AnswerRecipe",
+    "Attribution",
     "BaseInfo",
     "Beside",
     "Best",
@@ -136,15 +143,20 @@ __all__ = [
     "Change",
     "Chunk",
     "Citation",
+    "Compared",
     "Comparison",
+    "Counterfactual",
     "Document",
     "DocumentInfo",
     "Dropped",
     "Evaluation",
+    "Explainer",
     "Explanation",
+    "Finding",
     "FittedCalibration",
     "Floor",
     "Floors",
+    "Gap",
     "GateResult",
     "Grid",
     "Hit",
@@ -158,6 +170,7 @@ __all__ = [
     "Jobs",
     "KnowledgeBase",
     "Label",
+    "LabelRanks",
     "LabelledQuestion",
     "LeaderboardRow",
     "Mismatch",
@@ -186,10 +199,12 @@ __all__ = [
     "SideBySide",
     "Split",
     "Stage",
+    "Standing",
     "StoredCitation",
     "Sweep",
     "Sweeper",
     "TermMatch",
+    "TextPart",
     "TouchstoneError",
     "Trace",
     "Tuner",
@@ -198,4 +213,5 @@ __all__ = [
     "UnjudgedShare",
     "Upload",
     "Workspace",
+    "passage_key",
 ]

@@ -7,16 +7,18 @@ from datetime import datetime
 
 from rag import answering
 from rag.answering import AnswerStream
+from rag.comparing import Compared, compared
 from rag.conversations import Conversations
 from rag.corpora import corpus
 from rag.errors import InvalidInput
+from rag.explaining import Explainer
 from rag.jobs import Jobs
 from rag.lab import Lab
 from rag.lexical import Explanation
 from rag.library import Library
-from rag.limits import limit
+from rag.limits import Limit, limit
 from rag.recipe import Recipe
-from rag.retrieval import Part, Share, merged, retrieve, shares
+from rag.retrieval import Corpus, Part, Share, merged, retrieve, shares
 from rag.scope import Beside, parts_beside
 from rag.services import Services
 from rag.storage import bases
@@ -74,12 +76,38 @@ class KnowledgeBase:
         """What this base alone finds, before anything is cut to a prompt."""
         if not question.strip():
             raise InvalidInput("The question is empty.", "Type a question.")
-        index = self._services.indexes.current(self.id, recipe.index)
-        asked = limit(self._services, self.id, recipe.index, recipe.search)
-        searched = corpus(self._services, self.id, recipe, index, asked.calibration)
+        searched, asked = self._asked(recipe)
         trace = retrieve(question.strip(), recipe, searched, asked.threshold)
         scale = f"cosine of {searched.embedder.id}"
         return Part(self.name, trace, "probability" if asked.calibration else scale, weight)
+
+    def _asked(self, recipe: Recipe) -> tuple[Corpus, Limit]:
+        """What a recipe searches, and the threshold that it means."""
+        index = self._services.indexes.current(self.id, recipe.index)
+        asked = limit(self._services, self.id, recipe.index, recipe.search)
+        searched = corpus(self._services, self.id, recipe, index, asked.calibration)
+        return searched, asked
+
+    def explain(self, question: str, recipe: Recipe) -> Explainer:
+        """Searches, to explain what was found and what was not. Raises as ``search`` does."""
+        trace = self.search(question, recipe)
+        searched, asked = self._asked(recipe)
+        return Explainer(trace, recipe, searched, asked.threshold, self.library)
+
+    def compare(
+        self, question: str, before: Recipe, after: Recipe, set_name: str | None = None
+    ) -> Compared:
+        """Two recipes on one question, with the labels that a set has for it.
+
+        Raises as ``search`` does.
+        """
+        recipes = (before, after)
+        labels = (
+            self.lab.passages.of(set_name or "", question, before.index),
+            self.lab.passages.of(set_name or "", question, after.index),
+        )
+        traces = (self.search(question, before), self.search(question, after))
+        return compared(traces, recipes, labels, self.library)
 
     def ask(self, question: str, recipe: Recipe, beside: Sequence[Beside] = ()) -> AnswerStream:
         """Searches, then answers from what was found; the stream yields pieces of text."""

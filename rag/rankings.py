@@ -41,8 +41,8 @@ class SideBySide:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """An entry of a ranking as a key and a span, so that passages of other cuts can match it."""
+class Place:
+    """An entry of a ranking as an id and a span, so that passages of other cuts can match it."""
 
     id: str
     document_id: str
@@ -74,7 +74,7 @@ class Rankings:
             [_place(entry[0], held) for entry in result.ranking]
             for (_, result), held in zip((before, after), chunks, strict=True)
         )
-        find = _same if before[0].recipe.index.cut == after[0].recipe.index.cut else _similar
+        find = same if before[0].recipe.index.cut == after[0].recipe.index.cut else similar
         others = [
             [find(place, second) for place in first],
             [find(place, first) for place in second],
@@ -126,24 +126,26 @@ def _ranked(
     return tuple(found)
 
 
-def _place(name: str, chunks: dict[str, Chunk]) -> _Place:
+def _place(name: str, chunks: dict[str, Chunk]) -> Place:
     chunk = chunks.get(name)
     if chunk is None:
-        return _Place(name, name, 0, 0)
-    return _Place(name, chunk.document_id, chunk.start, chunk.end)
+        return Place(name, name, 0, 0)
+    return Place(name, chunk.document_id, chunk.start, chunk.end)
 
 
-def _same(place: _Place, ranking: Sequence[_Place]) -> int | None:
+def same(place: Place, ranking: Sequence[Place]) -> int | None:
+    """Rank of the entry with the same id."""
     ranks = (rank for rank, other in enumerate(ranking, start=1) if other.id == place.id)
     return next(ranks, None)
 
 
-def _similar(place: _Place, ranking: Sequence[_Place]) -> int | None:
+def similar(place: Place, ranking: Sequence[Place]) -> int | None:
+    """Rank of the same entry, else of the first that shares half of the shorter of the two."""
     ranks = (rank for rank, other in enumerate(ranking, start=1) if _overlap(place, other))
-    return _same(place, ranking) or next(ranks, None)
+    return same(place, ranking) or next(ranks, None)
 
 
-def _overlap(one: _Place, other: _Place) -> bool:
+def _overlap(one: Place, other: Place) -> bool:
     shared = min(one.end, other.end) - max(one.start, other.start)
     shorter = min(one.end - one.start, other.end - other.start)
     return one.document_id == other.document_id and shared > 0 and 2 * shared >= shorter

@@ -87,6 +87,18 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     return [(begin, end) for begin, end in spans if end > begin]
 
 
+def spans_of(passage: str) -> list[tuple[int, int]]:
+    """Spans of all that a passage says, in order: sentences, and each heading, item and row."""
+    found = list[tuple[int, int]]()
+    for segment in _segments(passage):
+        inner = sentence_spans(passage[segment.start : segment.end])
+        if segment.kind in ("prose", "item"):
+            found += [(segment.start + low, segment.start + high) for low, high in inner]
+        elif inner:
+            found.append((segment.start + inner[0][0], segment.start + inner[-1][1]))
+    return found
+
+
 def _segments(passage: str) -> Iterator[_Segment]:
     kind, start, end, offset, short = "", 0, 0, 0, False
     width = max((len(line) for line in passage.splitlines()), default=0)

@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
             help="search this knowledge base too, by its saved recipe (repeatable)",
         )
         each.add_argument("--all", action="store_true", help="search all knowledge bases")
+    _explaining(verb, recipe)
     each = verb("evaluate", "measure a recipe on a question set and keep the run", recipe)
     each.add_argument("kb")
     each.add_argument("set_name", metavar="SET")
@@ -89,6 +90,32 @@ def parser() -> argparse.ArgumentParser:
     each.add_argument("--data", type=Path, help="folder with BEIR collections")
     each.add_argument("--only", help="one benchmark by name")
     return root
+
+
+def _explaining(
+    verb: Callable[..., argparse.ArgumentParser], recipe: argparse.ArgumentParser
+) -> None:
+    """The verb that says why."""
+    each = verb("explain", "why a passage is found or not, and what would change it", recipe)
+    each.add_argument("kb")
+    each.add_argument("question")
+    what = each.add_mutually_exclusive_group()
+    what.add_argument("--chunk", metavar="ID", help="a passage by its id")
+    what.add_argument("--find", metavar="TEXT", help="the passages that hold these words")
+    what.add_argument("--document", metavar="NAME", help="the best passages of a document")
+    what.add_argument(
+        "--against-run", metavar="RUN", help="the same question with the recipe of a run"
+    )
+    each.add_argument(
+        "--against",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="the same question with a field changed, side by side (repeatable)",
+    )
+    each.add_argument(
+        "--attribution", action="store_true", help="with --chunk: what carries the similarity"
+    )
 
 
 def _tuning(verb: Callable[..., argparse.ArgumentParser], recipe: argparse.ArgumentParser) -> None:

@@ -24,7 +24,7 @@ from rag import (
     Settings,
     Workspace,
 )
-from rag.cli import benchmarks, calibrating, printing, sharing, tuning
+from rag.cli import benchmarks, calibrating, explaining, printing, sharing, tuning
 from rag.cli.printing import Output
 
 Verb = Callable[[argparse.Namespace], Output]
@@ -110,6 +110,12 @@ def ask(args: argparse.Namespace) -> Output:
     base, recipe, beside = _several(args)
     stream = base.ask(args.question, recipe, beside)
     return printing.answer(stream.answer, stream.error)
+
+
+def explain(args: argparse.Namespace) -> Output:
+    base, recipe = _ready(args)
+    changes = dict(_assignment(each) for each in args.against)
+    return explaining.explain(base, recipe, args, changes)
 
 
 def evaluate(args: argparse.Namespace) -> Output:
@@ -205,6 +211,7 @@ VERBS: dict[str, Verb] = {
     "tag": tag,
     "search": search,
     "ask": ask,
+    "explain": explain,
     "evaluate": evaluate,
     "sweep": sweep,
     "calibrate": calibrate,

@@ -19,7 +19,7 @@ COMPOSING = """
     indexing ingestion services question_sets question_edits label_edits labelling exchange
     judging_queue build_table passage_labels proposals conversations calibrations limits evaluations
     corpora sweep_candidates sweeps gates library run_figures run_history rankings reporting bundles
-    source_pages tuning lab scope knowledge_base workspace jobs
+    source_pages explaining comparing tuning lab scope knowledge_base workspace jobs
 """
 
 # Module (with everything below it) to layer; the longest name that fits counts.
@@ -40,6 +40,7 @@ LAYERS = {
     "rag.evaluation.metrics": 1,
     "rag.retrieval": 2,
     "rag.answering": 2,
+    "rag.explanation": 2,
     "rag.conversation": 2,
     "rag.memory": 2,
     "rag.evaluation": 2,

@@ -1,0 +1,238 @@
+"""How explanations of a retrieval are told."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rag import (
+    Attribution,
+    Compared,
+    Counterfactual,
+    Explainer,
+    Finding,
+    InvalidInput,
+    KnowledgeBase,
+    NotFound,
+    Ranked,
+    Recipe,
+    Standing,
+    passage_key,
+)
+from rag.cli.printing import Output, progress
+
+_SNIPPET = 110
+
+
+def explain(
+    base: KnowledgeBase, recipe: Recipe, args: argparse.Namespace, changes: Mapping[str, Any]
+) -> Output:
+    """One passage, those that hold a text or a document, or the recipe against a changed one."""
+    if args.against or args.against_run:
+        other = base.lab.run(args.against_run).recipe if args.against_run else recipe
+        return _compared(
+            base.compare(
+                args.question, recipe, other.with_fields(changes), _set_with(base, args.question)
+            )
+        )
+    explainer = base.explain(args.question, recipe)
+    if args.chunk:
+        return _passage(explainer, passage_key(args.chunk), args.attribution)
+    if args.find:
+        return _found(explainer, explainer.find(args.find))
+    if args.document:
+        return _found(explainer, explainer.in_document(_document(base, recipe, args.document)))
+    raise InvalidInput(
+        "Say what to explain.", "Use --chunk ID, --find TEXT, --document NAME or --against F=V."
+    )
+
+
+def _set_with(base: KnowledgeBase, question: str) -> str | None:
+    """The first question set that has the question."""
+    index = base.recipe().index
+    for each in base.lab.question_sets():
+        if base.lab.passages.of(each.name, question, index).question_id is not None:
+            return each.name
+    return None
+
+
+def _document(base: KnowledgeBase, recipe: Recipe, name: str) -> str:
+    for info in base.library.documents(recipe.index):
+        if name in (info.name, info.id):
+            return info.id
+    raise NotFound(f"No document is called {name!r}.")
+
+
+def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
+    standing, changes = explainer.standing(key), explainer.changes(key)
+    attribution = explainer.attribution(key, progress) if attributed else None
+    data = {
+        "question": explainer.trace.question,
+        "recipe": explainer.recipe.hash,
+        **_standing(standing),
+        "changes": [_change(each) for each in changes],
+        "attribution": _attribution(attribution) if attribution else None,
+    }
+    lines = [*_standing_lines(standing), "", "What would change it, each alone:"]
+    lines += [f"  {each.words}" for each in changes]
+    lines += ["", *_attribution_lines(attribution)] if attribution else []
+    return Output(data, "\n".join(lines))
+
+
+def _found(explainer: Explainer, findings: Sequence[Finding]) -> Output:
+    changes = [explainer.changes(each.standing.chunk.key) for each in findings]
+    data = {
+        "question": explainer.trace.question,
+        "recipe": explainer.recipe.hash,
+        "found": [
+            {
+                "match": each.match,
+                **_standing(each.standing),
+                "gap": _gap(each),
+                "changes": [_change(change) for change in found],
+            }
+            for each, found in zip(findings, changes, strict=True)
+        ],
+    }
+    lines = []
+    for each, found in zip(findings, changes, strict=True):
+        lines += [f"{each.match} match", *_standing_lines(each.standing), *_gap_lines(each)]
+        lines += [*(f"  {change.words}" for change in found), ""]
+    return Output(data, "\n".join(lines).rstrip() or "The document has no passage.")
+
+
+def _standing(found: Standing) -> dict[str, Any]:
+    figures = found.figures
+    return {
+        "chunk_id": found.chunk.id,
+        "document": found.document,
+        "page": found.chunk.page,
+        "rank": found.hit.rank if found.hit else None,
+        "lost": found.lost or None,
+        "reason": found.reason,
+        "steps": [
+            {"stage": step.stage, "fate": step.fate, "words": step.words} for step in found.steps
+        ],
+        "dense": figures.dense,
+        "dense_rank": figures.dense_rank,
+        "bm25": figures.bm25,
+        "bm25_rank": figures.bm25_rank,
+        "lacking": list(figures.lacking),
+        "text": found.chunk.text,
+    }
+
+
+def _standing_lines(found: Standing) -> Iterator[str]:
+    snippet = " ".join(found.chunk.text.split())[:_SNIPPET]
+    page = f", page {found.chunk.page}" if found.chunk.page else ""
+    yield f"{found.chunk.id}  {found.document}{page}"
+    yield f"  {snippet}"
+    yield f"  {found.summary}"
+    for step in found.steps:
+        yield f"    {step.stage.replace('_', '-'):12} {step.fate:10} {step.words}"
+    if found.figures.lacking:
+        yield f"    lacks: {', '.join(found.figures.lacking)}"
+
+
+def _change(each: Counterfactual) -> dict[str, Any]:
+    return {
+        "field": f"search.{each.field}",
+        "enters": each.enters,
+        "now": each.now,
+        "value": each.value,
+        "bound": each.bound,
+        "falls_short": each.shorter,
+        "exact": each.exact,
+        "searches": each.searches,
+        "words": each.words,
+    }
+
+
+def _gap(each: Finding) -> dict[str, Any] | None:
+    gap = each.gap
+    if gap is None:
+        return None
+    return {
+        "last_shown": gap.last.chunk.id,
+        "dense": gap.dense,
+        "bm25": gap.bm25,
+        "score": gap.score,
+    }
+
+
+def _gap_lines(each: Finding) -> Iterator[str]:
+    gap = each.gap
+    if gap is None:
+        return
+    parts = [f"cosine {gap.dense:+.3f}"]
+    parts += [f"BM25 {gap.bm25:+.2f}"] if gap.bm25 is not None else []
+    parts += [f"score {gap.score:+.3f}"] if gap.score is not None else []
+    yield f"  the last shown ({gap.last.document}) is ahead by: {', '.join(parts)}"
+
+
+def _attribution(found: Attribution) -> dict[str, Any]:
+    def parts(name: str) -> list[dict[str, Any]]:
+        return [
+            {"start": part.start, "end": part.end, "text": part.text, "change": part.change}
+            for part in getattr(found, name)
+        ]
+
+    return {
+        "cosine": found.cosine,
+        "sentences": parts("sentences"),
+        "words": parts("words"),
+        "embeddings": found.embeddings,
+    }
+
+
+def _attribution_lines(found: Attribution) -> Iterator[str]:
+    yield f"What carries the cosine of {found.cosine:.3f} (its loss without each part):"
+    for part in (*found.words, *found.sentences):
+        yield f"  {part.change:+.3f}  {' '.join(part.text.split())[:_SNIPPET]}"
+
+
+def _compared(found: Compared) -> Output:
+    before, after = found.found()
+    data = {
+        "question": found.sides.question,
+        "overlap": found.overlap,
+        "before": {"recipe": found.before.recipe, "hits": _side(found.sides.before)},
+        "after": {"recipe": found.after.recipe, "hits": _side(found.sides.after)},
+        "labels": [
+            {
+                "document": each.label.document_name,
+                "quote": each.label.quote,
+                "before": each.before,
+                "after": each.after,
+            }
+            for each in found.labels
+        ],
+    }
+    lines = [f"rank-biased overlap {found.overlap:.3f}", "", "as it is"]
+    lines += [_line(place) for place in found.sides.before] or ["  nothing"]
+    lines += ["", "changed"]
+    lines += [_line(place) for place in found.sides.after] or ["  nothing"]
+    if found.labels:
+        lines += ["", f"labels found: {before} and {after} of {len(found.labels)}"]
+    return Output(data, "\n".join(lines))
+
+
+def _side(places: Sequence[Ranked]) -> list[dict[str, Any]]:
+    return [
+        {
+            "rank": place.rank,
+            "chunk_id": place.chunk.id if place.chunk else None,
+            "document": place.document,
+            "score": place.score,
+            "grade": place.grade,
+            "other_rank": place.other,
+        }
+        for place in places
+    ]
+
+
+def _line(place: Ranked) -> str:
+    other = "–" if place.other is None else str(place.other)
+    words = " ".join(place.chunk.text.split())[:70] if place.chunk else ""
+    return f"{place.rank:3}  (other {other:>3})  {place.document}  {words}"

@@ -1,0 +1,43 @@
+"""Why a passage stands where it stands, and what would change that."""
+
+from rag.explanation.attribution import Attribution, TextPart, attribution
+from rag.explanation.counterfactuals import (
+    Counterfactual,
+    asks_a_model,
+    counterfactuals,
+    unavailable,
+)
+from rag.explanation.deep import Deep, place
+from rag.explanation.flips import MOST_CANDIDATES, WHOLE, Case, Field
+from rag.explanation.gaps import Gap, gap
+from rag.explanation.locating import Located, Match, located
+from rag.explanation.overlap import PERSISTENCE, rank_biased_overlap
+from rag.explanation.standing import Figures, Passing, Standing, figures, standing
+
+__all__ = [
+    "MOST_CANDIDATES",
+    "PERSISTENCE",
+    "WHOLE",
+    "Attribution",
+    "Case",
+    "Counterfactual",
+    "Deep",
+    "Field",
+    "Figures",
+    "Gap",
+    "Located",
+    "Match",
+    "Passing",
+    "Standing",
+    "TextPart",
+    "asks_a_model",
+    "attribution",
+    "counterfactuals",
+    "figures",
+    "gap",
+    "located",
+    "place",
+    "rank_biased_overlap",
+    "standing",
+    "unavailable",
+]

@@ -1,0 +1,131 @@
+"""Which sentences of a passage, and which words of a question, carry their similarity.
+
+By occlusion (Zeiler and Fergus 2014, for text Li, Monroe, Jurafsky 2016): one part is left out,
+the rest is embedded again, and what the cosine loses is that part's share. Shares do not add up
+to the cosine, because an embedding is not a sum.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.answering.sentences import spans_of
+from rag.protocols import Embedder, InputType
+from rag.types import Scores, Vectors
+
+MOST_SENTENCES = 40
+MOST_WORDS = 40
+BATCH = 16
+_WORD = re.compile(r"\w+(?:[-.'’]\w+)*")
+
+Span = tuple[int, int]
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A stretch of a text; ``change`` is the cosine less the cosine without it.
+
+    Above 0 it carries similarity, below 0 it takes some away.
+    """
+
+    start: int
+    end: int
+    text: str
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What carries the cosine of a question and a passage, as its embedder sees them now.
+
+    ``embeddings`` counts the texts that were embedded for it. Where a text has more parts than
+    ``MOST_SENTENCES`` or ``MOST_WORDS``, neighbours share a part. One that is a single part
+    carries all.
+    """
+
+    cosine: float
+    sentences: tuple[TextPart, ...]
+    words: tuple[TextPart, ...]
+    embeddings: int
+
+
+def attribution(
+    question: str, passage: str, embedder: Embedder, tell: Tell = lambda _done, _total: None
+) -> Attribution:
+    """Embeds at most 2 + ``MOST_SENTENCES`` + ``MOST_WORDS`` texts, in batches of ``BATCH``.
+
+    ``tell`` hears (done, total) before each batch; what it raises ends the work there. Raises
+    ProviderError.
+    """
+    sentences = gathered(_sentences(passage), MOST_SENTENCES)
+    words = gathered([match.span() for match in _WORD.finditer(question)], MOST_WORDS)
+    shorter_passages = _without_each(passage, sentences)
+    shorter_questions = _without_each(question, words)
+    total = 2 + len(shorter_passages) + len(shorter_questions)
+    counter = _Counter(embedder, tell, total)
+    asked = counter.embed([question, *shorter_questions], "query")
+    held = counter.embed([passage, *shorter_passages], "document")
+    cosine = _cosine(asked[0], held[0])
+    return Attribution(
+        cosine,
+        _parts(passage, sentences, cosine, _cosines(held[1:], asked[0])),
+        _parts(question, words, cosine, _cosines(asked[1:], held[0])),
+        total,
+    )
+
+
+def _sentences(passage: str) -> list[Span]:
+    return [(low, high) for low, high in spans_of(passage) if _WORD.search(passage, low, high)]
+
+
+def gathered(spans: Sequence[Span], most: int) -> list[Span]:
+    """At most ``most`` spans: where there are more, neighbours in equal numbers become one."""
+    if len(spans) <= most:
+        return list(spans)
+    groups = np.array_split(np.arange(len(spans)), most)
+    return [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
+
+
+def _without_each(text: str, spans: Sequence[Span]) -> list[str]:
+    """The text without each span in turn; nothing for a single one, which leaves no text."""
+    if len(spans) < 2:
+        return []
+    return [f"{text[:start].rstrip()} {text[end:].lstrip()}".strip() for start, end in spans]
+
+
+def _parts(
+    text: str, spans: Sequence[Span], cosine: float, without: Scores
+) -> tuple[TextPart, ...]:
+    changes = [cosine] if len(spans) == 1 else [cosine - float(each) for each in without]
+    return tuple(
+        TextPart(start, end, text[start:end], change)
+        for (start, end), change in zip(spans, changes, strict=True)
+    )
+
+
+def _cosine(one: Vectors, other: Vectors) -> float:
+    return float(one.astype(np.float64) @ other.astype(np.float64))
+
+
+def _cosines(many: Vectors, one: Vectors) -> Scores:
+    return np.asarray(many.astype(np.float64) @ one.astype(np.float64))
+
+
+class _Counter:
+    def __init__(self, embedder: Embedder, tell: Tell, total: int) -> None:
+        self._embedder, self._tell, self._total, self._done = embedder, tell, total, 0
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        found = []
+        for start in range(0, len(texts), BATCH):
+            self._tell(self._done, self._total)
+            batch = texts[start : start + BATCH]
+            found.append(self._embedder.embed(batch, input_type))
+            self._done += len(batch)
+        joined: Vectors = np.concatenate(found)
+        return joined

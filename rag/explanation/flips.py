@@ -1,0 +1,265 @@
+"""Where a passage enters or leaves the results when one field moves, from candidate arrays alone.
+
+A passage is in the results when its relevance reaches the threshold and fewer than top-k relevant
+candidates stand before it. Each function moves one field and says where that changes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.recipe import SearchRecipe
+from rag.retrieval.candidates import NOT_FOUND, Calibrated, Candidates, Ranks
+from rag.retrieval.fusion import fused_scores, min_max, reciprocal
+from rag.types import Scores
+
+Field = Literal["dense_weight", "threshold", "top_k", "candidates"]
+LEAST_THRESHOLD, MOST_THRESHOLD = -1.0, 1.0
+MOST_TOP_K = 1000
+MOST_CANDIDATES = 2000
+ENDS: Mapping[Field, tuple[float, float]] = {
+    "dense_weight": (0.0, 1.0),
+    "threshold": (LEAST_THRESHOLD, MOST_THRESHOLD),
+    "top_k": (1, MOST_TOP_K),
+    "candidates": (1, MOST_CANDIDATES),
+}
+WHOLE: frozenset[Field] = frozenset({"top_k", "candidates"})
+NARROWEST = 1e-9
+"""Ranges of the weight below this are not told apart: rounding decides inside of them."""
+_ROWS = 64
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Values of a field at which the passage's fate is the other one: from ``near`` to ``far``.
+
+    ``near`` is the end that is closer to the present value; equal ends are a single value. An end
+    need not belong to the range itself.
+    """
+
+    near: float
+    far: float
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One passage in one retrieval.
+
+    ``candidates`` are those of the retrieval as it is; ``deep`` are those of the greatest depth
+    that a recipe may ask for. ``threshold`` is resolved: a number, or None for none.
+    """
+
+    key: int
+    search: SearchRecipe
+    threshold: float | None
+    candidates: Candidates
+    deep: Candidates
+    calibration: Calibrated | None = None
+
+    def relevance(self, found: Candidates) -> Scores:
+        """What the threshold is compared with, shape (n,)."""
+        return found.cosine if self.calibration is None else self.calibration.probabilities(found)
+
+    def relevant(self, found: Candidates) -> Mask:
+        """Which candidates reach the threshold, shape (n,)."""
+        if self.threshold is None:
+            return np.ones(len(found), dtype=bool)
+        return np.asarray(self.relevance(found) >= self.threshold)
+
+    @property
+    def is_in(self) -> bool:
+        """Whether the passage is among the results as things are."""
+        own = position(self.candidates, self.key)
+        scores = fused_scores(self.candidates, self.search)
+        return own is not None and _is_in(
+            self.candidates, scores, self.relevant(self.candidates), own, self.search.top_k
+        )
+
+
+def position(found: Candidates, key: int) -> int | None:
+    """Where a passage stands in arrays that are sorted by key; None where it is no candidate."""
+    at = int(np.searchsorted(found.keys, key))
+    return at if at < len(found) and found.keys[at] == key else None
+
+
+def before(found: Candidates, scores: Scores, own: int) -> Mask:
+    """Which candidates rank before one of them: a higher score, or the same and a lower key."""
+    mine = scores[own]
+    return np.asarray((scores > mine) | ((scores == mine) & (found.keys < found.keys[own])))
+
+
+def _is_in(found: Candidates, scores: Scores, relevant: Mask, own: int, top_k: int) -> bool:
+    if not relevant[own]:
+        return False
+    return int(np.count_nonzero(before(found, scores, own) & relevant)) < top_k
+
+
+def by_top_k(case: Case) -> Flip | None:
+    """Moves ``top_k``."""
+    own = position(case.candidates, case.key)
+    relevant = case.relevant(case.candidates)
+    if own is None or not relevant[own]:
+        return None
+    scores = fused_scores(case.candidates, case.search)
+    place = int(np.count_nonzero(before(case.candidates, scores, own) & relevant)) + 1
+    if case.search.top_k >= place:
+        return Flip(place - 1, 1) if place > 1 else None
+    return Flip(place, MOST_TOP_K) if place <= MOST_TOP_K else None
+
+
+def by_threshold(case: Case) -> Flip | None:
+    """Moves ``threshold``: a passage is in from just above a lower bound up to its relevance.
+
+    Below the lower bound too many better ranked candidates pass as well.
+    """
+    found, own = case.candidates, position(case.candidates, case.key)
+    if own is None:
+        return None
+    relevance = case.relevance(found)
+    rivals = np.sort(relevance[before(found, fused_scores(found, case.search), own)])[::-1]
+    top_k, mine = case.search.top_k, float(relevance[own])
+    lower = float(rivals[top_k - 1]) if len(rivals) >= top_k else -np.inf
+    if lower >= mine:
+        return None
+    return _threshold_flip(case, lower, mine)
+
+
+def _threshold_flip(case: Case, lower: float, mine: float) -> Flip | None:
+    now = LEAST_THRESHOLD if case.threshold is None else case.threshold
+    if now > mine:
+        return Flip(mine, max(lower, LEAST_THRESHOLD)) if mine >= LEAST_THRESHOLD else None
+    if now <= lower:
+        return Flip(lower, min(mine, MOST_THRESHOLD)) if lower < MOST_THRESHOLD else None
+    ways = [Flip(mine, MOST_THRESHOLD)] if mine < MOST_THRESHOLD else []
+    ways += [Flip(lower, LEAST_THRESHOLD)] if lower > LEAST_THRESHOLD else []
+    return min(ways, key=lambda way: abs(way.near - now), default=None)
+
+
+def by_weight(case: Case) -> Flip | None:
+    """Moves ``dense_weight``: scores are lines in it, so ranks change only where lines cross."""
+    found, own = case.candidates, position(case.candidates, case.key)
+    if case.search.mode != "hybrid" or own is None or not case.relevant(found)[own]:
+        return None
+    dense, words = line_ends(found, case.search)
+    cuts = _crossings(dense, words, own)
+    middles = (cuts[1:] + cuts[:-1]) / 2
+    probes = np.concatenate([[0.0], middles, [1.0]])
+    lows = np.concatenate([[0.0], cuts[:-1], [1.0]])
+    highs = np.concatenate([[0.0], cuts[1:], [1.0]])
+    is_in = _counts(case, dense, words, own, probes) < case.search.top_k
+    return _nearest(lows, highs, is_in != case.is_in, case.search.dense_weight)
+
+
+def line_ends(found: Candidates, search: SearchRecipe) -> tuple[Scores, Scores]:
+    """Scores at the weights 1 and 0; in between they are on the line that joins the two."""
+    if search.fusion == "rrf":
+        lists = (found.dense_rank, found.lexical_rank)
+        dense, words = (reciprocal(ranks, search.rrf_k) for ranks in lists)
+        return dense, words
+    return min_max(found.dense_scores), min_max(found.lexical_scores)
+
+
+def _crossings(dense: Scores, words: Scores, own: int) -> Scores:
+    """0, the weights at which another line crosses that of ``own``, 1; ascending."""
+    at_one, at_zero = dense - dense[own], words - words[own]
+    slope = at_one - at_zero
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights = -at_zero / slope
+    inside = np.sort(weights[(slope != 0) & (weights > NARROWEST) & (weights < 1 - NARROWEST)])
+    apart = np.ones(len(inside), dtype=bool)
+    apart[1:] = np.diff(inside) > NARROWEST
+    return np.concatenate([[0.0], inside[apart], [1.0]])
+
+
+def _counts(
+    case: Case, dense: Scores, words: Scores, own: int, probes: Scores
+) -> npt.NDArray[np.intp]:
+    """How many relevant candidates rank before ``own`` at each weight, as a search computes it."""
+    keys = case.candidates.keys
+    relevant, is_first = case.relevant(case.candidates), keys < keys[own]
+    counts = []
+    for start in range(0, len(probes), _ROWS):
+        weight = probes[start : start + _ROWS, None]
+        scores = weight * dense + (1.0 - weight) * words
+        mine = scores[:, own : own + 1]
+        ahead = ((scores > mine) | ((scores == mine) & is_first)) & relevant
+        counts.append(np.count_nonzero(ahead, axis=1))
+    return np.concatenate(counts)
+
+
+def _nearest(lows: Scores, highs: Scores, flipped: Mask, now: float) -> Flip | None:
+    """The run of flipped ranges that is nearest to ``now``."""
+    ways = []
+    for first, last in _runs(flipped):
+        low, high = float(lows[first]), float(highs[last])
+        ways.append(Flip(low, high) if low >= now else Flip(high, low))
+    return min(ways, key=lambda way: abs(way.near - now), default=None)
+
+
+def _runs(flags: Mask) -> Iterator[tuple[int, int]]:
+    """First and last index of every stretch of True."""
+    edges = np.diff(np.concatenate([[0], flags.astype(np.int8), [0]]))
+    firsts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    yield from ((int(first), int(end) - 1) for first, end in zip(firsts, ends, strict=True))
+
+
+def by_candidates(case: Case) -> Flip | None:
+    """Moves ``candidates``: a search of another depth normalises over other passages."""
+    now, was_in = case.search.candidates, case.is_in
+    own, most = position(case.deep, case.key), _deepest(case.deep)
+    if own is None or not case.relevant(case.deep)[own]:
+        return None
+    first = int(min(case.deep.dense_rank[own], case.deep.lexical_rank[own])) + 1
+    depths = sorted(range(1 if was_in else first, most + 1), key=lambda depth: abs(depth - now))
+    flipped = (depth for depth in depths if _is_in_at(case, depth) != was_in)
+    depth = next(flipped, None)
+    if depth is None:
+        return None
+    last = _last(case, depth, 1 if depth > now else -1, was_in)
+    return Flip(depth, MOST_CANDIDATES if last == most else last)
+
+
+def _deepest(deep: Candidates) -> int:
+    """The depth from which on nothing more is found."""
+    ranks = np.concatenate([deep.dense_rank, deep.lexical_rank])
+    return int(ranks[ranks != NOT_FOUND].max(initial=0)) + 1
+
+
+def _last(case: Case, depth: int, step: int, was_in: bool) -> int:
+    """The last depth in a row, going on by ``step``, at which the fate is still the other one."""
+    most = _deepest(case.deep)
+    while 1 <= depth + step <= most and _is_in_at(case, depth + step) != was_in:
+        depth += step
+    return depth
+
+
+def _is_in_at(case: Case, depth: int) -> bool:
+    found = at_depth(case.deep, depth)
+    own = position(found, case.key)
+    if own is None:
+        return False
+    scores = fused_scores(found, case.search)
+    return _is_in(found, scores, case.relevant(found), own, case.search.top_k)
+
+
+def at_depth(deep: Candidates, depth: int) -> Candidates:
+    """What a search would have fetched that takes ``depth`` passages from each retriever."""
+    kept = (deep.dense_rank < depth) | (deep.lexical_rank < depth)
+    return Candidates(
+        deep.keys[kept],
+        deep.cosine[kept],
+        deep.bm25[kept],
+        _cut(deep.dense_rank[kept], depth),
+        _cut(deep.lexical_rank[kept], depth),
+    )
+
+
+def _cut(ranks: Ranks, depth: int) -> Ranks:
+    return np.where(ranks < depth, ranks, NOT_FOUND).astype(np.int32)

@@ -1,0 +1,139 @@
+"""Counterfactuals: the change stated turns the fate of a passage, and a shorter one does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.explanation import Case, Counterfactual, counterfactuals, rank_biased_overlap
+from rag.explanation.flips import MOST_CANDIDATES, WHOLE, at_depth, by_weight
+from rag.explanation.stating import number, shorter, stated
+from rag.recipe import SearchRecipe
+from rag.retrieval import Candidates, select
+from rag.retrieval.candidates import NOT_FOUND
+
+figures = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 0.75]), st.floats(-0.2, 1.0))
+words = st.one_of(st.sampled_from([0.0, 0.0, 1.0, 2.0]), st.floats(0.0, 30.0))
+recipes = st.builds(
+    SearchRecipe,
+    mode=st.sampled_from(["hybrid", "hybrid", "dense", "lexical"]),
+    fusion=st.sampled_from(["weighted", "rrf"]),
+    dense_weight=st.sampled_from([0.0, 0.3, 0.6, 1.0]),
+    rrf_k=st.sampled_from([1, 60]),
+    top_k=st.integers(1, 6),
+    candidates=st.integers(1, 12),
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A corpus of up to fourteen passages, and one of them."""
+    size = draw(st.integers(1, 14))
+    cosine = np.array(draw(st.lists(figures, min_size=size, max_size=size)))
+    bm25 = np.array(draw(st.lists(words, min_size=size, max_size=size)))
+    search, keys = draw(recipes), np.arange(size) * 10
+    deep = whole(search, keys, cosine, bm25)
+    threshold = draw(st.sampled_from([None, 0.2, 0.5]))
+    key = draw(st.sampled_from(keys.tolist()))
+    return Case(key, search, threshold, at_depth(deep, search.candidates), deep)
+
+
+def whole(search: SearchRecipe, keys, cosine, bm25) -> Candidates:
+    """Both rankings of everything, as far as the mode asks for them."""
+    near, found = np.lexsort((keys, -cosine)), np.lexsort((keys, -bm25))
+    found = found[bm25[found] > 0]
+    ranks = np.full((2, len(keys)), NOT_FOUND, dtype=np.int32)
+    if search.mode != "lexical":
+        ranks[0, near] = np.arange(len(near))
+    if search.mode != "dense":
+        ranks[1, found] = np.arange(len(found))
+    kept = (ranks != NOT_FOUND).any(axis=0)
+    return Candidates(keys[kept], cosine[kept], bm25[kept], ranks[0, kept], ranks[1, kept])
+
+
+def searched(case: Case, field: str, value: float) -> bool:
+    """Whether the passage is among the results of an ordinary selection."""
+    search = case.search
+    if field != "threshold":
+        search = search.model_copy(update={field: int(value) if field in WHOLE else value})
+    found = at_depth(case.deep, search.candidates)
+    limit = value if field == "threshold" else case.threshold
+    kept = select(found, search, limit).kept
+    return case.key in found.keys[kept].tolist()
+
+
+def all_of(case: Case) -> Sequence[Counterfactual]:
+    is_in = searched(case, "top_k", case.search.top_k)
+    assert case.is_in == is_in
+    return counterfactuals(case, is_in, lambda field, value: searched(case, field, value))
+
+
+@given(cases())
+def test_the_stated_change_does_it_and_a_shorter_one_does_not(case: Case) -> None:
+    for each in all_of(case):
+        assert "could be confirmed" not in each.words
+        if each.value is None:
+            continue
+        assert searched(case, each.field, each.value) == each.enters
+        if each.shorter is not None:
+            assert searched(case, each.field, each.shorter) != each.enters
+
+
+@given(cases())
+def test_no_smaller_change_of_a_whole_number_does_it(case: Case) -> None:
+    for each in all_of(case):
+        if each.field not in WHOLE:
+            continue
+        now = getattr(case.search, each.field)
+        reach = 40 if each.value is None else abs(int(each.value) - now) - 1
+        for step in range(1, reach + 1):
+            for value in (now - step, now + step):
+                if 1 <= value <= MOST_CANDIDATES:
+                    assert searched(case, each.field, value) != each.enters
+
+
+@given(cases())
+def test_no_smaller_change_of_a_share_does_it(case: Case) -> None:
+    for each in all_of(case):
+        if each.field in WHOLE or (each.field == "dense_weight" and case.search.mode != "hybrid"):
+            continue
+        low, high = (0.0, 1.0) if each.field == "dense_weight" else (-1.0, 1.0)
+        now = low if each.now is None else each.now
+        reach = 2.0 if each.bound is None else abs(each.bound - now) * (1 - 1e-6)
+        for share in np.linspace(0.02, 1.0, 50):
+            for value in (now - reach * share, now + reach * share):
+                if low <= value <= high and value != now:
+                    assert searched(case, each.field, float(value)) != each.enters
+
+
+@given(cases())
+def test_a_passage_that_changes_nothing_is_told_so(case: Case) -> None:
+    for each in all_of(case):
+        verb = "enters" if each.enters else "leaves"
+        assert each.words.startswith(verb) == (each.value is not None)
+        if each.value is None and each.field == "dense_weight" and case.search.mode == "hybrid":
+            assert by_weight(case) is None
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_stated_figures_lie_barely_beyond(now: float, near: float, far: float) -> None:
+    from rag.explanation.flips import Flip
+
+    if min(abs(near - far), abs(near - now)) < 1e-6 or (near < now) != (far < near):
+        return
+    value = stated(now, Flip(near, far))
+    assert min(near, far) < value < max(near, far)
+    assert abs(shorter(now, value) - now) < abs(near - now)
+    assert float(number(value)) == pytest.approx(value, abs=1e-14)
+
+
+@given(st.permutations(range(8)), st.permutations(range(8)), st.integers(1, 8))
+def test_overlap_is_even_handed_and_bounded(one, other, length) -> None:
+    value = rank_biased_overlap(one, other[:length])
+    assert 0 <= value <= 1 + 1e-12
+    assert value == rank_biased_overlap(other[:length], one)
+    assert rank_biased_overlap(one, one) == pytest.approx(1)

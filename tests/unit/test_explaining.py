@@ -1,0 +1,248 @@
+"""Explanations of a small knowledge base: look-ups, finding the missing, side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag import KnowledgeBase, Recipe, Workspace, passage_key
+from rag.__main__ import main
+from rag.errors import InvalidInput, NotFound
+from tests.runs import SET, VECTORS, WORDS, handbook
+
+LEAVE = "How long may unused leave be carried over?"
+HYBRID = WORDS.with_fields({"search.mode": "hybrid", "search.candidates": 2, "search.top_k": 1})
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return handbook(home)[0]
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    return workspace.base("handbook")
+
+
+def key(base: KnowledgeBase, words: str, recipe: Any = HYBRID) -> int:
+    """The passage that has these words."""
+    return next(
+        chunk.key
+        for info in base.library.documents(recipe.index)
+        for chunk in base.library.chunks(info.id, recipe.index)
+        if words in " ".join(chunk.text.split())
+    )
+
+
+def test_a_result_is_followed_into_the_prompt(base: KnowledgeBase) -> None:
+    found = base.explain(LEAVE, HYBRID).standing(key(base, "carried over until 30 June"))
+    assert (found.lost, found.document, found.summary) == ("", "leave.md", "in the prompt, rank 1")
+    assert [step.stage for step in found.steps] == [
+        "dense",
+        "lexical",
+        "fusion",
+        "threshold",
+        "top_k",
+        "context",
+    ]
+    assert {step.fate for step in found.steps} == {"found", "kept"}
+    assert found.hit
+    assert found.figures.dense == found.hit.parts["dense"]
+    assert found.figures.bm25 == found.hit.parts["bm25"]
+
+
+def test_a_passage_that_never_was_a_candidate_has_its_true_ranks(base: KnowledgeBase) -> None:
+    explainer = base.explain(LEAVE, HYBRID)
+    everything = base.search(LEAVE, VECTORS.with_fields({"search.top_k": 100}))
+    candidates = {
+        hit.chunk.key
+        for hit in (
+            *explainer.trace.hits,
+            *(drop.hit for stage in explainer.trace.stages for drop in stage.dropped),
+        )
+    }
+    outside = [hit for hit in everything.hits if hit.chunk.key not in candidates]
+    assert outside
+    for hit in outside:
+        found = explainer.standing(hit.chunk.key)
+        assert found.figures.dense_rank == hit.rank
+        assert found.figures.dense == pytest.approx(hit.parts["dense"], abs=1e-12)
+        assert found.lost == "candidates"
+        assert found.reason.startswith(f"dense rank {hit.rank}, cut by candidates=2; ")
+    strange = [explainer.standing(hit.chunk.key) for hit in outside]
+    assert any(each.reason.endswith("no word of the question in it") for each in strange)
+    assert {"unus", "leav"} <= set(strange[-1].figures.lacking)
+
+
+def test_a_passage_below_the_threshold_says_so(base: KnowledgeBase) -> None:
+    recipe = HYBRID.with_fields({"search.candidates": 100, "search.threshold": 0.99})
+    found = base.explain(LEAVE, recipe).standing(key(base, "grinding noise", recipe))
+    assert found.lost == "threshold"
+    assert found.summary.endswith("is below 0.990")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        {},
+        {"fusion": "rrf"},
+        {"spelling": True},
+        {"feedback": 2, "feedback_terms": 3},
+        {"mmr": 0.5, "duplicates": 0.6, "top_k": 3},
+    ],
+    ids=str,
+)
+def test_changes_are_those_that_a_search_confirms(
+    base: KnowledgeBase, steps: dict[str, Any]
+) -> None:
+    fields = {f"search.{name}": value for name, value in steps.items()}
+    recipe, stated = HYBRID.with_fields({"search.candidates": 100, **fields}), 0
+    explainer = base.explain(LEAVE, recipe)
+    for info in base.library.documents(recipe.index):
+        for chunk in base.library.chunks(info.id, recipe.index):
+            for change in explainer.changes(chunk.key):
+                for value, does_it in ((change.value, True), (change.shorter, False)):
+                    if value is not None:
+                        stated += does_it
+                        hits = _hits(base, recipe, change.field, value)
+                        assert (chunk.key in hits) == (change.enters == does_it)
+    assert stated > 2
+
+
+def _hits(base: KnowledgeBase, recipe: Recipe, field: str, value: float) -> set[int]:
+    whole = field in ("top_k", "candidates")
+    changed = recipe.with_fields({f"search.{field}": int(value) if whole else value})
+    return {hit.chunk.key for hit in base.search(LEAVE, changed).hits}
+
+
+def test_a_second_search_is_told_apart_from_the_first(base: KnowledgeBase) -> None:
+    recipe = HYBRID.with_fields({"search.feedback": 1, "search.feedback_weight": 1.0})
+    explainer = base.explain(LEAVE, recipe)
+    plain = base.explain(LEAVE, HYBRID)
+    for info in base.library.documents(recipe.index):
+        for chunk in base.library.chunks(info.id, recipe.index):
+            found, first = explainer.standing(chunk.key), plain.standing(chunk.key)
+            assert found.steps[:2] == first.steps[:2]
+            assert (found.hit is None) == (found.lost == "candidates")
+            if found.hit is None:
+                assert found.reason == "the second search does not find it"
+            else:
+                assert "feedback" in [step.stage for step in found.steps]
+
+
+def test_a_text_is_found_where_it_stands(base: KnowledgeBase) -> None:
+    explainer = base.explain(LEAVE, HYBRID)
+    (first, *_) = explainer.find("Grease the bearing every 500  hours")
+    assert (first.match, first.standing.chunk.key) == ("exact", key(base, "Grease the bearing"))
+    assert first.gap
+    assert first.gap.last == explainer.trace.hits[-1]
+    assert first.gap.dense == explainer.trace.hits[-1].parts["dense"] - first.standing.figures.dense
+    assert first.gap.score is None
+    (slip, *_) = explainer.find("The Hollin pump makes a grinding noise if its bearing is dry")
+    assert (slip.match, slip.standing.document) == ("similar", "pump.txt")
+    assert {each.match for each in explainer.find("Which car do we rent?")} == {"nearest"}
+    (shown,) = explainer.find("Unused leave may be carried over until 30 June.")
+    assert (shown.match, shown.gap) == ("exact", None)
+
+
+def test_a_document_shows_its_best_placed_passages(base: KnowledgeBase) -> None:
+    explainer = base.explain(LEAVE, HYBRID)
+    (leave,) = [each for each in base.library.documents(HYBRID.index) if each.name == "leave.md"]
+    found = explainer.in_document(leave.id)
+    keys = {chunk.key for chunk in base.library.chunks(leave.id, HYBRID.index)}
+    assert {each.standing.chunk.key for each in found} == keys
+    assert found[0].standing.lost == ""
+    assert found[0].standing.chunk.key == key(base, "carried over until")
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "x" * 5001])
+def test_nothing_and_far_too_much_are_not_looked_for(base: KnowledgeBase, text: str) -> None:
+    with pytest.raises(InvalidInput):
+        base.explain(LEAVE, HYBRID).find(text)
+
+
+def test_unknown_passages_are_refused(base: KnowledgeBase) -> None:
+    explainer = base.explain(LEAVE, HYBRID)
+    for ask in (explainer.standing, explainer.changes, explainer.attribution):
+        with pytest.raises(NotFound, match="No passage has the id 0000000000000001"):
+            ask(1)
+    with pytest.raises(InvalidInput, match="not the id of a passage"):
+        passage_key("leave")
+
+
+def test_attribution_is_of_the_vectors_that_search(base: KnowledgeBase) -> None:
+    explainer, wanted = base.explain(LEAVE, HYBRID), key(base, "carried over until")
+    found = explainer.attribution(wanted)
+    assert found.cosine == pytest.approx(explainer.standing(wanted).figures.dense, abs=1e-6)
+    assert {"unused", "leave"} <= {part.text for part in found.words if part.change > 0}
+
+
+def test_two_recipes_are_laid_side_by_side(base: KnowledgeBase) -> None:
+    words, vectors = (recipe.with_fields({"search.top_k": 3}) for recipe in (WORDS, VECTORS))
+    found = base.compare(LEAVE, words, vectors, SET)
+    assert [place.chunk.id for place in found.sides.before if place.chunk] == [
+        hit.chunk.id for hit in base.search(LEAVE, words).hits
+    ]
+    after = {place.chunk.id: place.rank for place in found.sides.after if place.chunk}
+    for place in found.sides.before:
+        assert place.chunk
+        if place.chunk.id in after:
+            assert place.other == after[place.chunk.id]
+    (label,) = found.labels
+    assert label.before == 1
+    assert found.sides.before[0].grade == 1
+    assert found.found()[0] == 1
+    assert base.compare(LEAVE, words, words).overlap == pytest.approx(1.0)
+    assert base.compare(LEAVE, words, words).labels == ()
+
+
+def test_passages_of_another_cut_are_the_same_where_they_share_half(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    small = WORDS.with_fields({"index.chunk_size": 12})
+    assert workspace.jobs.run(base.library.build(small.index)).status == "done"
+    found = base.compare(LEAVE, WORDS, small, SET)
+    assert found.sides.before[0].chunk != found.sides.after[0].chunk
+    assert (found.sides.before[0].other, found.sides.after[0].other) == (1, 1)
+    assert found.overlap > 0.5
+    assert np.isfinite(found.overlap)
+
+
+def test_the_verb_prints_one_object(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chunk_id = f"{key(base, 'carried over until'):016x}"
+    fields = ("--set", "search.mode=hybrid", "--set", "search.candidates=2")
+
+    def run(*options: str) -> Any:
+        assert main(["explain", "handbook", LEAVE, *fields, *options, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    told = run("--chunk", chunk_id, "--attribution")
+    assert (told["chunk_id"], told["lost"], told["rank"]) == (chunk_id, None, 1)
+    assert [change["field"] for change in told["changes"]] == [
+        "search.dense_weight",
+        "search.threshold",
+        "search.top_k",
+        "search.candidates",
+    ]
+    assert told["attribution"]["embeddings"] > 2
+    assert run("--find", "Hotels may cost 140 euros")["found"][0]["match"] == "exact"
+    assert run("--document", "pump.txt")["found"][0]["document"] == "pump.txt"
+    against = run("--against", "search.mode=dense")
+    assert 0 <= against["overlap"] <= 1
+    assert against["before"]["hits"][0]["document"] == "leave.md"
+
+
+def test_the_verb_speaks_to_people(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
+    chunk_id = f"{key(base, 'Train journeys'):016x}"
+    assert main(["explain", "handbook", LEAVE, "--chunk", chunk_id]) == 0
+    told = capsys.readouterr().out
+    assert "lost at: candidates: no word of the question in it" in told
+    assert "The weight plays no part: the mode is lexical." in told
+    assert main(["explain", "handbook", LEAVE]) == 2
+    assert "Say what to explain." in capsys.readouterr().err

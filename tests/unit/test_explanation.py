@@ -1,0 +1,286 @@
+"""Explanations by hand: ranks, reasons, least changes, shares of the cosine, overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from rag.explanation import (
+    Case,
+    asks_a_model,
+    attribution,
+    counterfactuals,
+    located,
+    rank_biased_overlap,
+    unavailable,
+)
+from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, gathered
+from rag.explanation.flips import Flip, at_depth, by_candidates, by_threshold, by_top_k, by_weight
+from rag.explanation.stating import number, shorter, stated
+from rag.recipe import SearchRecipe
+from rag.retrieval import Candidates, select
+from rag.types import Chunk, Vectors, chunk_key
+
+KEYS = np.array([10, 20, 30, 40], np.int64)
+# Stretched, the cosines are 1, 0.8, 0.4, 0 and the BM25 scores 0, 0.25, 1, 0.5.
+FOUND = Candidates(
+    KEYS,
+    np.array([0.7, 0.6, 0.4, 0.2]),
+    np.array([0.0, 2.0, 8.0, 4.0]),
+    np.array([0, 1, 2, 3], np.int32),
+    np.array([3, 2, 0, 1], np.int32),
+)
+
+
+def case(key: int, threshold: float | None = None, **fields: object) -> Case:
+    search = SearchRecipe().model_copy(update={"top_k": 2, "dense_weight": 0.9, **fields})
+    return Case(key, search, threshold, FOUND, FOUND)
+
+
+def searched(of: Case, field: str, value: float) -> bool:
+    whole = field in ("top_k", "candidates")
+    search = of.search
+    if field != "threshold":
+        search = search.model_copy(update={field: int(value) if whole else value})
+    limit = value if field == "threshold" else of.threshold
+    found = at_depth(of.deep, search.candidates)
+    return of.key in found.keys[select(found, search, limit).kept].tolist()
+
+
+def test_the_weight_turns_where_two_lines_cross() -> None:
+    # 30 has 1 - 0.6 w. It passes 20 (0.25 + 0.55 w) at w = 0.75 / 1.15, and is first above 10 (w).
+    flip = by_weight(case(30))
+    assert flip is not None
+    assert flip.near == pytest.approx(0.75 / 1.15)
+    assert flip.far == 0.0
+
+
+def test_reciprocal_ranks_are_lines_in_the_weight_too() -> None:
+    # With a constant of 1: 10 has w/2 + (1-w)/5, 20 w/3 + (1-w)/4, 30 w/4 + (1-w)/2, 40 w/5 + ..
+    of = case(20, fusion="rrf", rrf_k=1, dense_weight=0.5)
+    scores = {10: 0.35, 20: 7 / 24, 30: 0.375, 40: 4 / 15}
+    assert sorted(scores, key=scores.__getitem__, reverse=True)[:2] == [30, 10]
+    # 20 meets 10 at 0.05 / (0.05 + 1/6), below which it is ahead of it, but 40 then is too:
+    # 20 and 40 meet at (1/3 - 1/4) / (1/3 - 1/4 + 1/3 - 1/5).
+    flip = by_weight(of)
+    assert flip is not None
+    meets_30 = 0.25 / (0.25 + 1 / 12)
+    assert flip.near == pytest.approx(meets_30)
+    assert flip.far == 1.0
+
+
+def test_the_threshold_lets_in_up_to_a_relevance_and_from_what_holds_rivals_back() -> None:
+    # By weight 0.9 the order is 10, 20, 30, 40.
+    assert by_threshold(case(20, threshold=0.65)) == Flip(0.6, -1.0)
+    assert by_threshold(case(20)) == Flip(0.6, 1.0)
+    # 30 needs one of the better two out, and both are nearer to the question.
+    assert by_threshold(case(30)) is None
+    # By words 30 and 40 are best; a threshold between holds them back for 20.
+    assert by_threshold(case(20, dense_weight=0.0)) == Flip(0.2, 0.6)
+
+
+def test_top_k_is_the_place_among_those_above_the_threshold() -> None:
+    assert by_top_k(case(30)) == Flip(3, 1000)
+    assert by_top_k(case(10)) is None
+    assert by_top_k(case(20)) == Flip(1, 1)
+    assert by_top_k(case(40, threshold=0.3)) is None
+
+
+def test_candidates_change_what_scores_are_stretched_over() -> None:
+    # One each: 10 by vectors, 30 by words; the other two never come up.
+    found = at_depth(FOUND, 1)
+    assert found.keys.tolist() == [10, 30]
+    shallow = Case(20, case(20).search.model_copy(update={"candidates": 1}), None, found, FOUND)
+    assert by_candidates(shallow) == Flip(2, 2000)
+
+
+def test_the_words_of_a_change() -> None:
+    of = case(30)
+    said = {
+        each.field: each.words
+        for each in counterfactuals(of, False, lambda *change: searched(of, *change))
+    }
+    assert said == {
+        "dense_weight": "enters the top 2 when the weight on dense is at most 0.652 (now 0.90)",
+        "threshold": "No value of the threshold alone brings it in.",
+        "top_k": "enters the results when top-k is at least 3 (now 2)",
+        "candidates": "enters the top 2 when candidates is 1 (now 100)",
+    }
+
+
+def test_a_change_that_a_search_refutes_is_not_stated() -> None:
+    said = counterfactuals(case(30), False, lambda _field, _value: False)
+    assert {each.value for each in said} == {None}
+    assert said[0].words == (
+        "No change of the weight on dense could be confirmed by searching with it."
+    )
+
+
+def test_steps_that_ask_a_model_are_not_tried() -> None:
+    search = case(30, rerank="chat").search
+    assert asks_a_model(search)
+    assert not asks_a_model(case(30).search)
+    assert {each.words for each in unavailable(search, None, False)} == {
+        "Not available with rerank on: trying a change would ask a model."
+    }
+
+
+def test_steps_that_arrays_do_not_show_are_tried_out() -> None:
+    of = case(30, feedback=3)
+    found = counterfactuals(of, False, lambda field, value: searched(of, field, value))
+    weight, threshold, top_k, candidates = found
+    assert weight.value == pytest.approx(0.75 / 1.15, abs=0.002)
+    assert weight.shorter is not None
+    assert not searched(of, "dense_weight", weight.shorter)
+    assert [weight.exact, threshold.exact, top_k.exact, candidates.exact] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert (candidates.value, candidates.shorter) == (1, 2)
+    assert weight.words.endswith(f"the nearest that {weight.searches} searches found")
+    assert max(each.searches for each in found) <= 60
+
+
+def test_a_mode_without_a_weight_says_so() -> None:
+    of = case(30, mode="lexical")
+    said = counterfactuals(of, True, lambda *change: searched(of, *change))
+    assert said[0].words == "The weight plays no part: the mode is lexical."
+
+
+@pytest.mark.parametrize(
+    ("now", "near", "far", "value"),
+    [
+        (0.6, 0.3702, 0.0, 0.37),
+        (0.6, 0.37, 0.0, 0.369),
+        (0.6, 0.66073, 1.0, 0.661),
+        (0.6, 0.3, 0.29999, 0.299999),
+        (0.6, 0.0, 0.0, 0.0),
+    ],
+)
+def test_stated_figures_are_short_and_true(
+    now: float, near: float, far: float, value: float
+) -> None:
+    found = stated(now, Flip(near, far))
+    assert found == value
+    if near != far:
+        assert abs(shorter(now, found) - now) < abs(near - now)
+
+
+def test_figures_keep_their_digits() -> None:
+    assert [number(value) for value in (0.6, 0.123456, 1.0, 1e-7)] == [
+        "0.60",
+        "0.123456",
+        "1.00",
+        "0.0000001",
+    ]
+
+
+class _Words:
+    """Two axes: texts with ``pump`` and texts with ``leave``; empty texts lie between them."""
+
+    id, dimension = "words", 2
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def embed(self, texts: Sequence[str], _input_type: str) -> Vectors:
+        self.batches.append(len(texts))
+        rows = [[text.count("pump") + 1e-9, text.count("leave") + 1e-9] for text in texts]
+        vectors = np.array(rows)
+        return (vectors / np.linalg.norm(vectors, axis=1)[:, None]).astype(np.float32)
+
+
+def test_shares_are_what_the_cosine_loses() -> None:
+    found = attribution("pump noise", "The pump hums. The leave is long.", _Words())
+    assert found.cosine == pytest.approx(2**-0.5)
+    assert [(part.text, part.change) for part in found.sentences] == [
+        ("The pump hums.", pytest.approx(2**-0.5)),
+        ("The leave is long.", pytest.approx(2**-0.5 - 1, abs=1e-6)),
+    ]
+    assert [(part.text, part.change) for part in found.words] == [
+        # What is left lies between both axes, as the passage does.
+        ("pump", pytest.approx(2**-0.5 - 1, abs=1e-6)),
+        ("noise", pytest.approx(0.0)),
+    ]
+    assert found.embeddings == 6
+
+
+def test_a_single_part_carries_all() -> None:
+    found = attribution("pump", "The pump hums.", _Words())
+    assert [part.change for part in found.words] == [found.cosine]
+    assert [part.change for part in found.sentences] == [found.cosine]
+    assert found.embeddings == 2
+
+
+def test_long_texts_are_attributed_in_bounded_batches() -> None:
+    embedder, heard = _Words(), list[tuple[int, int]]()
+    found = attribution(
+        "pump " * 300, "The pump hums. " * 300, embedder, lambda *now: heard.append(now)
+    )
+    assert len(found.sentences) == MOST_SENTENCES
+    assert len(found.words) == MOST_WORDS
+    assert found.embeddings == sum(embedder.batches) == 2 + MOST_SENTENCES + MOST_WORDS
+    assert max(embedder.batches) <= BATCH
+    assert heard[0] == (0, found.embeddings)
+    assert gathered([(0, 1), (2, 3), (4, 5)], 2) == [(0, 3), (4, 5)]
+
+
+def test_what_the_listener_raises_stops_the_work() -> None:
+    embedder = _Words()
+
+    def stop(done: int, _total: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        attribution("pump " * 300, "The pump hums. " * 300, embedder, stop)
+    assert embedder.batches == [BATCH]
+
+
+TEXT = "Unused leave may be carried\nover until 30 June. It lapses then."
+
+
+def _chunks(*cuts: int) -> list[Chunk]:
+    ends = [*cuts, len(TEXT)]
+    spans = list(zip([0, *cuts], ends, strict=True))
+    return [
+        Chunk(chunk_key("d", low, high), "d", low, high, TEXT[low:high], at)
+        for at, (low, high) in enumerate(spans)
+    ]
+
+
+def test_a_quote_is_found_in_every_passage_that_it_reaches_into() -> None:
+    first, second = _chunks(32)  # 10 of its characters in the first, 16 in the second
+    quote = "carried over until 30 June"
+    found = located(quote, {"other": "Nothing here.", "d": TEXT}, {"d": [first, second]})
+    assert [(each.key, each.match) for each in found] == [
+        (second.key, "exact"),
+        (first.key, "exact"),
+    ]
+
+
+def test_a_quote_with_a_slip_is_similar_and_strange_words_are_nowhere() -> None:
+    (whole,) = _chunks()
+    found = located("Unused leave can be carried over until 30 June", {"d": TEXT}, {"d": [whole]})
+    assert [(each.key, each.match) for each in found] == [(whole.key, "similar")]
+    assert located("The pump makes a grinding noise again", {"d": TEXT}, {"d": [whole]}) == []
+
+
+def test_overlap_of_rankings() -> None:
+    # Webber, Moffat and Zobel's example: agreements 0, 0, 2/3, 2/4, 2/5, 2/6, 2/7.
+    one, other, p = "abcdefg", "zcavwxy", 0.9
+    agreements = (0, 0, 2 / 3, 2 / 4, 2 / 5, 2 / 6, 2 / 7)
+    expected = (1 - p) / p * sum(a * p**d for d, a in enumerate(agreements, 1)) + 2 / 7 * p**7
+    assert rank_biased_overlap(one, other) == pytest.approx(expected)
+    # By hand, p = 0.5: 0.5/0.5 * (0 + 1/2 * 1/4 + 1 * 1/8) + 1 * 1/8.
+    assert rank_biased_overlap([1, 2, 3], [3, 2, 1], 0.5) == pytest.approx(0.375)
+    # Uneven, p = 0.5: overlaps 1, 2 and then 2 + 2/2 of three; tail ((2-2)/3 + 2/2) / 8.
+    assert rank_biased_overlap("ab", "abc", 0.5) == pytest.approx(1.0)
+    assert rank_biased_overlap("", "") == 1.0
+    assert rank_biased_overlap("", "a") == rank_biased_overlap("ab", "xy") == 0.0
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        rank_biased_overlap("a", "a", 1.0)
