@@ -60,19 +60,7 @@ def parser() -> argparse.ArgumentParser:
     each.add_argument("kb")
     each.add_argument("document", help="its name or id")
     each.add_argument("tag", nargs="*", help="all its tags; none takes them away")
-    for name, text in (("search", "find passages"), ("ask", "answer with citations")):
-        each = verb(name, text, recipe)
-        each.add_argument("kb")
-        each.add_argument("question")
-        each.add_argument(
-            "--also",
-            action="append",
-            default=[],
-            metavar="KB2[:top_k=3,threshold=0.3,weight=0.5]",
-            help="search this knowledge base too, by its saved recipe (repeatable)",
-        )
-        each.add_argument("--all", action="store_true", help="search all knowledge bases")
-    _explaining(verb, recipe)
+    _asking(verb, recipe)
     each = verb("evaluate", "measure a recipe on a question set and keep the run", recipe)
     each.add_argument("kb")
     each.add_argument("set_name", metavar="SET")
@@ -90,6 +78,23 @@ def parser() -> argparse.ArgumentParser:
     each.add_argument("--data", type=Path, help="folder with BEIR collections")
     each.add_argument("--only", help="one benchmark by name")
     return root
+
+
+def _asking(verb: Callable[..., argparse.ArgumentParser], recipe: argparse.ArgumentParser) -> None:
+    """Verbs that take a question."""
+    for name, text in (("search", "find passages"), ("ask", "answer with citations")):
+        each = verb(name, text, recipe)
+        each.add_argument("kb")
+        each.add_argument("question")
+        each.add_argument(
+            "--also",
+            action="append",
+            default=[],
+            metavar="KB2[:top_k=3,threshold=0.3,weight=0.5]",
+            help="search this knowledge base too, by its saved recipe (repeatable)",
+        )
+        each.add_argument("--all", action="store_true", help="search all knowledge bases")
+    _explaining(verb, recipe)
 
 
 def _explaining(

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import io
-import json
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rag import (
     MOST_ROWS,
     Also,
     Beside,
     Grid,
-    InvalidFile,
     InvalidInput,
-    InvalidRecipe,
     KnowledgeBase,
     Recipe,
     Settings,
     Workspace,
 )
-from rag.cli import benchmarks, calibrating, explaining, printing, sharing, tuning
+from rag.cli import benchmarks, calibrating, explaining, inputs, printing, sharing, tuning
 from rag.cli.printing import Output
 
 Verb = Callable[[argparse.Namespace], Output]
@@ -67,7 +62,7 @@ def import_questions(args: argparse.Namespace) -> Output:
     if args.file.is_dir():
         lab.import_question_folder(name, args.file, args.split)
     else:
-        lab.import_questions(name, args.file.name, _bytes(args.file), args.split)
+        lab.import_questions(name, args.file.name, inputs.bytes_in(args.file), args.split)
     return printing.imported(base, lab.question_set(name))
 
 
@@ -77,22 +72,22 @@ def export_questions(args: argparse.Namespace) -> Output:
     if path and (kind in ("", ".zip") or path.is_dir()):
         packed = lab.export_beir(args.set_name, with_documents=args.with_documents)
         if kind == ".zip":
-            _write(path, packed)
+            inputs.write(path, packed)
         else:
-            _unpack(path, packed)
+            inputs.unpack(path, packed)
         return printing.exported("", path)
     forms: dict[str, Literal["csv", "qrels"]] = {".csv": "csv", ".qrels": "qrels", ".txt": "qrels"}
     content = lab.export_questions(args.set_name, forms.get(kind, "jsonl"))
     if path:
-        _write(path, content.encode("utf-8", "replace"))
+        inputs.write(path, content.encode("utf-8", "replace"))
     return printing.exported(content, path)
 
 
 def export_run(args: argparse.Namespace) -> Output:
     lab = _workspace(args).base(args.kb).lab
-    _write(args.output, lab.export_run(args.run).encode("utf-8", "replace"))
+    inputs.write(args.output, lab.export_run(args.run).encode("utf-8", "replace"))
     if args.qrels:
-        _write(args.qrels, lab.export_run_qrels(args.run).encode("utf-8", "replace"))
+        inputs.write(args.qrels, lab.export_run_qrels(args.run).encode("utf-8", "replace"))
     return sharing.written(args.output, run=args.run)
 
 
@@ -114,12 +109,12 @@ def ask(args: argparse.Namespace) -> Output:
 
 def explain(args: argparse.Namespace) -> Output:
     base, recipe = _ready(args)
-    changes = dict(_assignment(each) for each in args.against)
+    changes = dict(inputs.assignment(each) for each in args.against)
     return explaining.explain(base, recipe, args, changes)
 
 
 def evaluate(args: argparse.Namespace) -> Output:
-    cutoffs = _cutoffs(args.k)
+    cutoffs = inputs.cutoffs(args.k)
     base, recipe = _ready(args)
     found = base.lab.evaluate(args.set_name, recipe, cutoffs, printing.progress)
     run = found.run.id
@@ -127,9 +122,9 @@ def evaluate(args: argparse.Namespace) -> Output:
 
 
 def sweep(args: argparse.Namespace) -> Output:
-    cutoffs, workspace = _cutoffs(args.k), _workspace(args)
+    cutoffs, workspace = inputs.cutoffs(args.k), _workspace(args)
     base = workspace.base(args.kb)
-    grid = Grid.parse(_json(args.grid), _recipe(args, base.recipe()))
+    grid = Grid.parse(inputs.json_in(args.grid), _recipe(args, base.recipe()))
     needed = [each.index for each in (*grid.indexes(), grid.base)]
     job = base.library.build_several(needed)
     if job is not None:
@@ -160,7 +155,7 @@ def calibrate(args: argparse.Namespace) -> Output:
 
 
 def gate(args: argparse.Namespace) -> Output:
-    least = dict(_least(each) for each in args.min)
+    least = dict(inputs.least(each) for each in args.min)
     base, recipe = _ready(args)
     return tuning.gate(
         base.lab.gate(
@@ -176,7 +171,7 @@ def runs(args: argparse.Namespace) -> Output:
 def report(args: argparse.Namespace) -> Output:
     base = _base_of_run(_workspace(args), args)
     page = base.lab.report(args.run, args.baseline)
-    _write(args.output, page.encode("utf-8", "replace"))
+    inputs.write(args.output, page.encode("utf-8", "replace"))
     return sharing.written(args.output, run=args.run)
 
 
@@ -282,75 +277,9 @@ def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
 
 
 def _recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
-    recipe = Recipe.parse(_json(args.recipe)) if args.recipe else saved
-    return recipe.with_fields(dict(_assignment(each) for each in args.set))
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(_text(path))
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise InvalidFile(f"{path} is not JSON: {why}.") from error
-
-
-def _least(text: str) -> tuple[str, float]:
-    name, _, value = text.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError:
-        raise InvalidInput(f"--min {text} has no value.", "Write it like ndcg@10=0.7.") from None
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InvalidRecipe(f"--set {text} has no value.", "Write it like search.top_k=10.")
-    try:
-        return name.strip(), json.loads(value)
-    except (ValueError, RecursionError):
-        return name.strip(), value
-
-
-def _cutoffs(text: str) -> list[int]:
-    try:
-        cutoffs = sorted({int(part) for part in text.split(",")})
-    except ValueError:
-        cutoffs = []
-    if not cutoffs or cutoffs[0] < 1 or cutoffs[-1] > 1000:
-        raise InvalidInput(f"--k {text} is not a list of cutoffs.", "From 1 to 1000, like 1,5,10.")
-    return cutoffs
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InvalidFile(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _unpack(folder: Path, packed: bytes) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-            archive.extractall(folder)
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be written: {error.strerror}.") from error
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFile(f"{path} cannot be read: {error}.", "It should be UTF-8 text.") from error
+    recipe = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
+    return recipe.with_fields(dict(inputs.assignment(each) for each in args.set))
 
 
 def _base_of_run(workspace: Workspace, args: argparse.Namespace) -> KnowledgeBase:
     return workspace.base(args.kb) if args.kb else workspace.base_of_run(args.run)
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error
