@@ -14,6 +14,7 @@ from pages.components.tuning_bench import bench, meaning, tuner
 from pages.components.tuning_cards import cards
 from pages.components.tuning_curves import curves
 from pages.components.tuning_floor import floor
+from pages.components.tuning_indexes import indexes
 from pages.components.tuning_search import search_all
 from pages.components.wording import counted
 from rag import KnowledgeBase, Part, QuestionSet, Recipe, TouchstoneError
@@ -46,7 +47,7 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
         )
     with right, guard():
         found = bench(base, chosen, recipe, part, place)
-        for section in (cards, curves, search_all, floor):
+        for section in (cards, curves, search_all, floor, indexes):
             with guard():
                 section(found)
 

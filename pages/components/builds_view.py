@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.components import jobs_view, recipe_state
@@ -180,16 +182,33 @@ def _being_built(base: KnowledgeBase, recipe: IndexRecipe) -> bool:
 
 
 def cost(base: KnowledgeBase, recipe: IndexRecipe) -> str:
-    """``Builds 1,240 passages, about 40 s``, as far as it is known."""
-    passages, exact = expected_passages(base.id, base.name, base.version(), recipe)
+    """``Builds 1,240 passages, about 40 s.``, as far as it is known."""
+    return cost_of(base, [recipe])
+
+
+def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
+    """The same for several, one after the other."""
+    sizes = [_passages(base, recipe) for recipe in recipes]
+    exact = all(each for _, each in sizes)
+    total = counted(sum(size for size, _ in sizes), "passage")
+    words = f"Builds {total}" if exact else f"Builds about {total}"
+    rates = {recipe.embedder: _rate(base, recipe.embedder) for recipe in recipes}
+    unknown = [name for name, rate in rates.items() if rate is None]
+    if unknown:
+        return f"{words}. How long {' and '.join(unknown)} takes is not known yet."
+    seconds = sum(
+        size / (rates[recipe.embedder] or 1.0)
+        for recipe, (size, _) in zip(recipes, sizes, strict=True)
+    )
+    return f"{words}, about {duration(seconds)}."
+
+
+def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
+    """How many passages a build will have, and whether that is exact."""
     known = [build for build in base.library.builds() if build.recipe.cut == recipe.cut]
     if known and not base.library.missing(known[0].recipe):
-        passages, exact = known[0].passages, True
-    rate = _rate(base, recipe.embedder)
-    words = f"Builds {'' if exact else 'about '}{counted(passages, 'passage')}"
-    if rate is None:
-        return f"{words}. How long {recipe.embedder} takes is not known yet."
-    return f"{words}, about {duration(passages / rate)}."
+        return known[0].passages, True
+    return expected_passages(base.id, base.name, base.version(), recipe)
 
 
 @st.cache_data(max_entries=64, show_spinner="Counting passages …")

@@ -229,3 +229,37 @@ def test_the_front_has_what_no_other_beats() -> None:
     assert front_takeaway((200, 0.6), (200, 0.6), "") == (
         "Nothing here is as good as the present recipe and cheaper."
     )
+
+
+def test_ways_to_cut_are_built_as_a_job_and_compared(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    app = open_page("tuning.py", cuts="true")
+    app.multiselect(key="tuning_cut_chunkers").set_value(["recursive", "whole"]).run()
+    assert "1 of 2 cuts are built" in _said(app, "are built")
+    app.button(key="tuning_cut_build").click().run()
+    (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "build-several"]
+    labelled.jobs.run(job.id)
+    app.run()
+    app.button(key="tuning_cut_compare").click().run()
+    table = app.dataframe[-1].value
+    assert list(table["Cut"]) == ["recursive", "whole"]
+    held = {build.recipe.chunker: build.passages for build in base.library.builds()}
+    assert list(table["Passages"]) == [held["recursive"], held["whole"]]
+    assert held["whole"] == len(DOCUMENTS) < held["recursive"]
+    whole = base.recipe().with_fields({"index.chunker": "whole"})
+    metrics = base.lab.evaluate("checks", whole).run.metrics
+    assert table["nDCG@10"][1] == metrics["ndcg@10"]
+    assert "is more than noise" in _said(app, "Highest")
+
+
+def test_building_that_was_stopped_goes_on(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    wanted = base.recipe().with_fields({"index.chunker": "sentence"}).index
+    job = base.library.build_several([wanted])
+    assert job is not None
+    labelled.jobs.cancel(job)
+    labelled.jobs.run(job)
+    app = open_page("tuning.py", cuts="true")
+    assert app.button(key="tuning_cut_build").label == "Go on building"
