@@ -105,6 +105,15 @@ class Library:
         with self._database.read() as connection:
             return passages.of_document(connection, self._base_id, cut, document_id)
 
+    def spans(self, document_id: str, recipe: IndexRecipe) -> list[Span]:
+        """Where the stored passages of a document in a build stand, in order."""
+        cut = self._cut_id(recipe)
+        if cut is None:
+            return []
+        with self._database.read() as connection:
+            found = passages.spans(connection, self._base_id, cut, [document_id])
+        return sorted((start, end) for _key, start, end in found.get(document_id, []))
+
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
         """How a recipe would cut a document; nothing is embedded or stored."""
         tokenizer = self._services.models.embedder(recipe.embedder).tokenizer

@@ -51,3 +51,10 @@ def visit(page: str, **parameters: str) -> AppTest:
 def texts(app: AppTest) -> str:
     """Everything that the page says, as markdown."""
     return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.error])
+
+
+def marked(app: AppTest, kind: str = "passage") -> str:
+    """What the text of the open document has marked, in one piece."""
+    [element] = [each.proto for each in app.get("bidi_component")]
+    pieces = json.loads(element.json)["pieces"]
+    return "".join(words for words, mark in pieces if mark == kind)

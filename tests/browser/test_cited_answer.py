@@ -63,8 +63,14 @@ def _ask(page: Page) -> None:
 def _open_citation(page: Page) -> None:
     page.get_by_role("radio", name=re.compile(r"^1 leave-policy-2026\.pdf · p\. 2")).click()
     page.get_by_text(re.compile(r"passage \d+ of \d+")).wait_for()
-    marked = page.locator("span.stMarkdownColoredBackground").all_inner_texts()
-    assert any("Up to eight days of unused leave may be carried over" in text for text in marked)
+    picture = page.get_by_role(
+        "img", name=re.compile("Page 2 of leave-policy-2026.pdf; the passage")
+    )
+    picture.wait_for()
+    page.get_by_role("radio", name="Text", exact=True).click()
+    quote = page.locator("mark.quote")
+    quote.first.wait_for()
+    assert "Up to eight days of unused leave may be carried over" in quote.first.inner_text()
 
 
 def _inspect(page: Page) -> None:

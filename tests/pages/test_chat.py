@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase
-from tests.handbook import LEAVE, make, texts, visit
+from tests.handbook import LEAVE, make, marked, texts, visit
 from tests.servers import Reply, scripted
 
 
@@ -60,7 +60,7 @@ def test_a_citation_opens_in_its_document_beside_the_answer(base: KnowledgeBase)
     app.get("pills")[0].set_value(1).run()
     assert app.query_params["source"] == "1.1"
     assert "passage 1 of 2" in texts(app)
-    assert ":yellow-background[Unused leave may be carried over until 30 June" in texts(app)
+    assert marked(app, "quote").startswith("Unused leave may be carried over until 30 June")
     app.button(key="source_Next passage").click().run()
     assert "passage 2 of 2" in texts(app)
     assert app.query_params["walk"] == "1"

@@ -1,0 +1,176 @@
+"""The source of a passage: printed page, rows of a table, text; all of it can be walked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import openpyxl
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components.source_table import cells, columns, marked_lines
+from pages.components.source_text import MOST, pieces, window
+from rag import KnowledgeBase
+from tests.handbook import RECIPE, marked, texts, visit
+from tests.sample_files import pdf
+from tests.workspaces import add, workspace_at
+
+PAGES = (
+    "Cover of the manual.",
+    "The zircon valve is opened by hand.\nTurn it once to the left.",
+    "Colophon and index of words.",
+)
+CSV = "Part,Price,Note\n" + "\n".join(f"P-{row},{row}0,spare; kept dry" for row in range(200))
+ZIRCON = "How is the zircon valve opened?"
+
+
+def workbook() -> bytes:
+    book = openpyxl.Workbook()
+    book.active.title = "Rooms"
+    for row in (["Room", "Seats"], ["Quern", 12], ["Hollin", 40]):
+        book.active.append(row)
+    rates = book.create_sheet("Rates")
+    for row in (["City", "Euros"], ["Oslo", 170], ["Lisbon", 95]):
+        rates.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    workspace = workspace_at(home)
+    made = workspace.create("sources", RECIPE.with_fields({"search.threshold": None}))
+    files = {"manual.pdf": pdf(*PAGES), "parts.csv": CSV, "rooms.xlsx": workbook()}
+    assert set(add(workspace, made, files)) == {"added"}
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def passage_of(base: KnowledgeBase, name: str, words: str) -> str:
+    """Id of the passage of a document that has some words."""
+    [info] = [each for each in base.library.documents(base.recipe().index) if each.name == name]
+    cut = base.library.chunks(info.id, base.recipe().index)
+    return next(each.id for each in cut if words in each.text)
+
+
+def opened(base: KnowledgeBase, question: str, name: str, words: str) -> AppTest:
+    return visit("inspector.py", q=question, passage=passage_of(base, name, words))
+
+
+def picture(app: AppTest) -> str:
+    """The alternative text of the page's picture, "" where there is none."""
+    found = [each.proto for each in app.get("image")]
+    return str(found[0].imgs[0].alt) if found else ""
+
+
+def test_a_pdf_shows_its_page_with_the_passage_marked(base: KnowledgeBase) -> None:
+    app = opened(base, ZIRCON, "manual.pdf", "zircon")
+    assert picture(app).startswith("Page 2 of manual.pdf; the passage is marked in 2 places")
+    assert "page 2 of 3" in texts(app)
+
+
+def test_a_passage_of_two_pages_is_marked_on_both(base: KnowledgeBase) -> None:
+    app = opened(base, ZIRCON, "manual.pdf", "zircon")
+    app.button(key="source_Previous page").click().run()
+    assert picture(app) == "Page 1 of manual.pdf; the passage is marked in 1 place."
+
+
+def test_pages_are_turned_and_the_address_knows_it(base: KnowledgeBase) -> None:
+    app = opened(base, ZIRCON, "manual.pdf", "zircon")
+    app.button(key="source_Next page").click().run()
+    assert picture(app) == "Page 3 of manual.pdf; the passage is elsewhere."
+    assert app.query_params["leaf"] == "1"
+    assert app.button(key="source_Next page").disabled
+    app.button(key="source_Previous page").click().run()
+    app.button(key="source_Previous page").click().run()
+    assert app.query_params["leaf"] == "-1"
+    assert picture(app).startswith("Page 1 of manual.pdf")
+    again = visit(
+        "inspector.py", q=ZIRCON, passage=passage_of(base, "manual.pdf", "zircon"), leaf="-1"
+    )
+    assert picture(again) == picture(app)
+
+
+def test_the_text_of_a_pdf_is_a_switch_away(base: KnowledgeBase) -> None:
+    app = opened(base, ZIRCON, "manual.pdf", "zircon")
+    app.get_by_key("page_or_text").set_value("Text").run()
+    assert picture(app) == ""
+    assert "The zircon valve is opened by hand." in marked(app)
+    passage = passage_of(base, "manual.pdf", "zircon")
+    again = visit("inspector.py", q=ZIRCON, passage=passage, page_or_text="Text")
+    assert "The zircon valve is opened by hand." in marked(again)
+
+
+def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base: KnowledgeBase) -> None:
+    [info] = [
+        each for each in base.library.documents(base.recipe().index) if each.name == "manual.pdf"
+    ]
+    original = base.library.original(info.id)
+    assert original is not None
+    original.write_bytes(b"%PDF-1.7 overwritten")
+    app = opened(base, ZIRCON, "manual.pdf", "zircon")
+    assert "its pages cannot be read" in texts(app)
+    assert "zircon valve" in marked(app)
+    original.unlink()
+    app = opened(base, ZIRCON, "manual.pdf", "zircon")
+    assert "zircon valve" in marked(app)
+
+
+def test_a_table_shows_its_rows_with_those_of_the_passage_marked(base: KnowledgeBase) -> None:
+    app = opened(base, "P-150 price", "parts.csv", "P-150")
+    [table] = [each.value for each in app.dataframe if "Part" in each.value]
+    assert list(table.columns) == ["Part", "Price", "Note"]
+    rows = table[[str(label).startswith("▶") for label in table.index]]
+    assert "P-150" in list(rows["Part"])
+    assert table.loc["▶ 151" if "▶ 151" in table.index else "151", "Note"] == "spare; kept dry"
+    assert "of 200; ▶ marks the passage" in texts(app)
+
+
+def test_a_workbook_shows_the_sheet_of_the_passage(base: KnowledgeBase) -> None:
+    app = opened(base, "Lisbon Euros", "rooms.xlsx", "Lisbon")
+    [table] = [each.value for each in app.dataframe if "City" in each.value]
+    assert "Oslo" in list(table["City"])
+    assert "Seats" not in table.columns
+    app.get_by_key("table_or_text").set_value("Text").run()
+    assert "City: Lisbon; Euros: 95" in marked(app)
+
+
+def test_rows_are_cut_where_a_known_name_begins() -> None:
+    names = columns(["Part: a; Note: x; y", "Part: b; Note: see: z", "Part: c"])
+    assert names == ["Part", "Note"]
+    assert cells("Part: b; Note: see: z; and; more", names) == {
+        "Part": "b",
+        "Note": "see: z; and; more",
+    }
+    assert cells("only words", names) == {"": "only words"}
+
+
+@pytest.mark.parametrize(
+    ("passage", "rows"), [((0, 3), [0]), ((1, 5), [0, 1]), ((4, 7), [1]), ((8, 11), [2])]
+)
+def test_the_rows_of_a_passage_are_those_it_touches(
+    passage: tuple[int, int], rows: list[int]
+) -> None:
+    assert marked_lines(["abc", "def", "ghi"], passage) == rows
+
+
+def test_pieces_of_a_text_give_all_of_it() -> None:
+    text = "before PASSAGE with QUOTE in it after"
+    start, quote = text.index("PASSAGE"), text.index("QUOTE")
+    found = pieces(text, [(start, text.index(" after")), (quote, quote + 5)], 0, len(text))
+    assert "".join(words for words, _ in found) == text
+    assert [kind for _, kind in found] == ["", "passage", "quote", "passage", ""]
+
+
+def test_a_long_text_is_shown_around_the_passage() -> None:
+    assert window(500, (10, 20)) == (0, 500)
+    assert window(10 * MOST, (5 * MOST, 5 * MOST + 10)) == (4.5 * MOST, 5.5 * MOST)
+    assert window(10 * MOST, (10 * MOST - 5, 10 * MOST)) == (9 * MOST, 10 * MOST)
+    assert window(10 * MOST, (0, 3 * MOST)) == (0, 3 * MOST)
