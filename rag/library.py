@@ -16,8 +16,9 @@ from rag.chunking import chunks
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation import beir
 from rag.jobs import Jobs
+from rag.network.requests import refuse_credentials
 from rag.question_sets import checked_name
-from rag.readers import PageImage, web
+from rag.readers import PageImage
 from rag.recipe import IndexRecipe
 from rag.services import Services
 from rag.source_pages import Span, page_image
@@ -285,7 +286,7 @@ class Library:
 
 def _pages(urls: Sequence[str]) -> list[_Item]:
     for url in urls:
-        web.refuse_credentials(url)
+        refuse_credentials(url)
     return [(url, {"url": url}) for url in urls]
 
 

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag.errors import BlockedAddress, UnreadableDocument
+from rag.errors import InvalidInput, UnreadableDocument
+from rag.network.requests import (
+    FetchLimits,
+    TooLarge,
+    body_of,
+    checked_client,
+    checked_url,
+)
 from rag.readers.page_names import name_for
 
 if TYPE_CHECKING:
     import httpx
 
 _AGENT = "Touchstone (reads pages that its users name)"
-_CREDENTIALS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/\\?#]*@", re.IGNORECASE)
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.5"
-
-
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
-    """Bounds on one fetch. ``seconds`` is for all of it, ``timeout`` for one silent stretch."""
-
-    max_bytes: int = 50_000_000
-    seconds: float = 60.0
-    timeout: float = 15.0
-    redirects: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,12 @@ def fetch(url: str, *, allow_private: bool, limits: FetchLimits = _DEFAULT) -> F
 
     deadline = time.monotonic() + limits.seconds
     asked = target = _parse(url)
-    with _client(allow_private, deadline, limits) as client:
+    with checked_client(
+        {"User-Agent": _AGENT, "Accept": _ACCEPT},
+        allow_private=allow_private,
+        deadline=deadline,
+        timeout=limits.timeout,
+    ) as client:
         for _ in range(limits.redirects + 1):
             with _translated(target), client.stream("GET", target) as response:
                 if not response.has_redirect_location:
@@ -66,48 +66,11 @@ def fetch(url: str, *, allow_private: bool, limits: FetchLimits = _DEFAULT) -> F
     raise _unreachable(f"{url} redirects more than {limits.redirects} times")
 
 
-def refuse_credentials(url: str) -> None:
-    """Raises BlockedAddress, which does not repeat it, for an address with a name or password."""
-    if _CREDENTIALS.match(url):
-        raise BlockedAddress(
-            "An address with a user name or password in it is not fetched: it would be stored "
-            "as the source of the document.",
-            "Download the file yourself and add it, or leave out what stands before the @.",
-        )
-
-
 def _parse(url: str) -> str:
-    import httpx
-
-    refuse_credentials(url)
     try:
-        parsed = httpx.URL(url.strip())
-    except (httpx.InvalidURL, ValueError) as error:
-        raise _unreachable(f"“{url[:200]}” is not a web address") from error
-    if parsed.scheme not in ("http", "https"):
-        raise BlockedAddress(
-            f"Only http and https addresses are fetched, not “{parsed.scheme or url[:50]}”.",
-            "Give the full address, starting with https://.",
-        )
-    if not parsed.host:
-        raise _unreachable(f"“{url[:200]}” names no server")
-    return str(parsed.copy_with(fragment=None))
-
-
-@contextmanager
-def _client(allow_private: bool, deadline: float, limits: FetchLimits) -> Iterator[httpx.Client]:
-    import httpx
-
-    from rag.readers.transport import CheckedTransport
-
-    headers = {"User-Agent": _AGENT, "Accept": _ACCEPT}
-    with (
-        CheckedTransport(allow_private=allow_private, deadline=deadline) as transport,
-        httpx.Client(
-            transport=transport, headers=headers, timeout=limits.timeout, trust_env=False
-        ) as client,
-    ):
-        yield client
+        return checked_url(url)
+    except InvalidInput as error:
+        raise _unreachable(error.message) from error
 
 
 @contextmanager
@@ -135,21 +98,13 @@ def _receive(asked: str, response: httpx.Response, limits: FetchLimits) -> Fetch
         raise _unreachable(f"{url} answers {response.status_code} {response.reason_phrase}")
     content_type = response.headers.get("content-type", "")
     name = name_for(asked, content_type, response.headers.get("content-disposition", ""), url)
-    if _declared_length(response) > limits.max_bytes:
-        raise _too_large(url, limits)
-    data = bytearray()
-    for block in response.iter_bytes(65_536):
-        data += block
-        if len(data) > limits.max_bytes:
-            raise _too_large(url, limits)
+    try:
+        data = body_of(response, limits.max_bytes)
+    except TooLarge as error:
+        raise _too_large(url, limits) from error
     if not data:
         raise UnreadableDocument(f"{url} is empty.", "Check the address.", reason="empty")
-    return Fetched(bytes(data), asked, url, name, content_type)
-
-
-def _declared_length(response: httpx.Response) -> int:
-    length = response.headers.get("content-length", "")
-    return int(length) if length.isascii() and length.isdigit() else 0
+    return Fetched(data, asked, url, name, content_type)
 
 
 def _too_large(url: str, limits: FetchLimits) -> UnreadableDocument:

@@ -10,9 +10,10 @@ import httpcore
 import pytest
 
 from rag.errors import BlockedAddress, UnreadableDocument
-from rag.readers import addresses
-from rag.readers.addresses import CheckedBackend, is_public, resolve
-from rag.readers.web import FetchLimits, fetch
+from rag.network import addresses
+from rag.network.addresses import CheckedBackend, is_public, resolve
+from rag.network.requests import FetchLimits
+from rag.readers.web import fetch
 from tests.sample_files import pdf
 
 PAGE = b"<html><body><p>Hello</p></body></html>"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpcore
 import httpx
 
-from rag.readers.addresses import CheckedBackend
+from rag.network.addresses import CheckedBackend
 
 
 class CheckedTransport(httpx.BaseTransport):

@@ -1,0 +1,96 @@
+"""What every request to a named address has in common: its checks, its client, its bounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag.errors import BlockedAddress, InvalidInput
+
+if TYPE_CHECKING:
+    import httpx
+
+_CREDENTIALS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/\\?#]*@", re.IGNORECASE)
+
+
+class TooLarge(Exception):
+    """A body is longer than allowed, whatever its header said."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """Bounds on one fetch. ``seconds`` is for all of it, ``timeout`` for one silent stretch."""
+
+    max_bytes: int = 50_000_000
+    seconds: float = 60.0
+    timeout: float = 15.0
+    redirects: int = 5
+
+
+def refuse_credentials(url: str) -> None:
+    """Raises BlockedAddress, which does not repeat it, for an address with a name or password."""
+    if _CREDENTIALS.match(url):
+        raise BlockedAddress(
+            "An address with a user name or password in it is not fetched: it would be stored.",
+            "Leave out what stands before the @; a file you may download yourself and add.",
+        )
+
+
+def checked_url(url: str) -> str:
+    """An http or https address without its fragment. Raises BlockedAddress, InvalidInput."""
+    import httpx
+
+    refuse_credentials(url)
+    try:
+        parsed = httpx.URL(url.strip())
+    except (httpx.InvalidURL, ValueError) as error:
+        raise InvalidInput(f"“{url[:200]}” is not a web address") from error
+    if parsed.scheme not in ("http", "https"):
+        raise BlockedAddress(
+            f"Only http and https addresses are fetched, not “{parsed.scheme or url[:50]}”.",
+            "Give the full address, starting with https://.",
+        )
+    if not parsed.host:
+        raise InvalidInput(f"“{url[:200]}” names no server")
+    return str(parsed.copy_with(fragment=None))
+
+
+@contextmanager
+def checked_client(
+    headers: Mapping[str, str], *, allow_private: bool, deadline: float, timeout: float
+) -> Iterator[httpx.Client]:
+    """A client that connects to checked addresses only; redirects are the caller's business.
+
+    ``deadline`` is a time.monotonic() value. Raises what httpx, httpcore and the check raise.
+    """
+    import httpx
+
+    from rag.network.transport import CheckedTransport
+
+    with (
+        CheckedTransport(allow_private=allow_private, deadline=deadline) as transport,
+        httpx.Client(
+            transport=transport, headers=headers, timeout=timeout, trust_env=False
+        ) as client,
+    ):
+        yield client
+
+
+def body_of(response: httpx.Response, max_bytes: int) -> bytes:
+    """The unpacked body. Raises TooLarge as soon as it is known to be."""
+    if _declared_length(response) > max_bytes:
+        raise TooLarge
+    data = bytearray()
+    for block in response.iter_bytes(65_536):
+        data += block
+        if len(data) > max_bytes:
+            raise TooLarge
+    return bytes(data)
+
+
+def _declared_length(response: httpx.Response) -> int:
+    length = response.headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdigit() else 0
