@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rag.errors import InvalidInput
-from rag.evaluation.report import Baseline, Expected, Miss, Retrieved, RunReport, render
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.report import (
+    Baseline,
+    Calibrated,
+    Expected,
+    Miss,
+    Retrieved,
+    RunReport,
+    render,
+)
+from rag.evaluation.run_intervals import UnjudgedShare
 from rag.evaluations import documents_hash
-from rag.limits import limit
+from rag.limits import fitted, limit
 from rag.recipe import Recipe
+from rag.run_figures import RunFigures
 from rag.run_history import RunHistory, recipe_chips
 from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passages, questions
@@ -61,7 +71,23 @@ class Reporter:
             misses=misses,
             baseline=self._baseline(run.id, baseline_id, metric) if baseline_id else None,
             notes=notes,
+            unjudged=self._unjudged(run, metric),
+            calibrated=self._calibrated(run.recipe),
         )
+
+    def _unjudged(self, run: Run, metric: str) -> UnjudgedShare | None:
+        k = int(metric.partition("@")[2])
+        try:
+            return RunFigures(self._services.database, self._base_id).unjudged(run.id, k)
+        except NotFound:  # the question set is gone
+            return None
+
+    def _calibrated(self, recipe: Recipe) -> Calibrated | None:
+        found = fitted(self._services, self._base_id, recipe.index)
+        if found is None:
+            return None
+        used = recipe.search.relevance == "probability"
+        return Calibrated(found.question_set, found.questions, found.quality, found.bins, used)
 
     def _threshold(self, recipe: Recipe) -> float | None:
         try:

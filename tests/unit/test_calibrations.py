@@ -182,6 +182,19 @@ def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase)
             assert getattr(ours, name).tolist() == getattr(expected, name).tolist()
 
 
+def test_a_report_tells_whether_probabilities_come_true(parts: KnowledgeBase) -> None:
+    fitted = parts.lab.calibration(RECIPE.index)
+    assert fitted is not None
+    run = parts.lab.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
+    page = parts.lab.report(run.id)
+    assert "Do probabilities come true?" in page
+    assert "The threshold of this run is compared with it." in page
+    for each in fitted.bins:
+        assert f"<td>{each.predicted:.0%}</td>" in page
+    plain = parts.lab.report(parts.lab.evaluate(SET, RECIPE, (1, 5)).run.id)
+    assert "with the cosine instead" in plain
+
+
 def test_too_few_labels_are_refused(home: Path) -> None:
     workspace, base = _workspace(home, questions=12)
     with pytest.raises(NotEnoughLabels):

@@ -105,6 +105,19 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeB
     assert f"{figures.won} better {figures.tied} the same {figures.lost} worse" in text
 
 
+def test_it_says_how_far_unjudged_hits_could_move_the_figures(base: KnowledgeBase) -> None:
+    run = _run(base, mode="dense", threshold=None)
+    found = base.lab.unjudged(run)
+    assert found is not None
+    assert found.unjudged > 0
+    text = Page(base.lab.report(run)).text
+    said = f"Of {found.hits} passages among the first 10, {found.unjudged} ({found.share:.0%})"
+    assert f"{said} are judged by nobody" in text
+    assert f"nDCG@10 lies between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in text
+    base.lab.edits.delete_set(SET)
+    assert "judged by nobody" not in Page(base.lab.report(run)).text
+
+
 def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase) -> None:
     run = _run(base, mode="dense")
     results = [item for item in base.lab.run_results(run) if item.metrics]

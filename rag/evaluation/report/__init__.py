@@ -6,11 +6,18 @@ import html
 from importlib import resources
 from string import Template
 
-from rag.evaluation.report import against, evidence, results
-from rag.evaluation.report.content import Baseline, Expected, Miss, Retrieved, RunReport
+from rag.evaluation.report import against, evidence, results, trust
+from rag.evaluation.report.content import (
+    Baseline,
+    Calibrated,
+    Expected,
+    Miss,
+    Retrieved,
+    RunReport,
+)
 from rag.evaluation.report.markup import join
 
-__all__ = ["Baseline", "Expected", "Miss", "Retrieved", "RunReport", "render"]
+__all__ = ["Baseline", "Calibrated", "Expected", "Miss", "Retrieved", "RunReport", "render"]
 
 
 def render(report: RunReport) -> str:
@@ -23,6 +30,7 @@ def render(report: RunReport) -> str:
         results.pictures(report),
         against.against_baseline(report),
         evidence.misses(report),
+        trust.trust(report),
         results.figures(report),
         evidence.method(report),
         evidence.reproducing(report),

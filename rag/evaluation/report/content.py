@@ -11,6 +11,8 @@ import numpy as np
 
 from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, mean_intervals, wilson
+from rag.evaluation.reliability import Quality, ReliabilityBin
+from rag.evaluation.run_intervals import UnjudgedShare
 
 if TYPE_CHECKING:
     from rag.storage.runs import QuestionResult, Run
@@ -56,6 +58,17 @@ class Baseline:
     caveats: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """The calibration of the run's index; ``used`` tells that the run compared with it."""
+
+    question_set: str
+    questions: int
+    quality: Quality
+    bins: tuple[ReliabilityBin, ...]
+    used: bool
+
+
 @dataclass(frozen=True)
 class RunReport:
     """Everything that a report shows. ``threshold`` is the relevance that was asked for."""
@@ -69,6 +82,8 @@ class RunReport:
     misses: Sequence[Miss]
     baseline: Baseline | None = None
     notes: tuple[str, ...] = ()
+    unjudged: UnjudgedShare | None = None
+    calibrated: Calibrated | None = None
 
     @cached_property
     def judged(self) -> list[QuestionResult]:
