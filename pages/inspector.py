@@ -108,8 +108,8 @@ def _evidence(
         )
     if not found:
         st.info("No candidates: nothing in the knowledge base has these words.")
-        return
-    _cards_and_source(recipe, grading, trace, at_step(found, step), selected)
+    else:
+        _cards_and_source(recipe, grading, trace, at_step(found, step), selected)
     trace_details(base, trace, recipe, selected)
 
 

@@ -1,18 +1,22 @@
-"""A retrieval in full: its stages, the words that matched, the prompt."""
+"""A retrieval in full: its stages, words, what would change it, what carries it, the prompt."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.attribution_view import attribution_view
+from pages.components.compare_view import compare_view
+from pages.components.guard import guard
 from pages.components.text import plain
+from pages.components.what_if import what_if
 from rag import Explanation, Hit, KnowledgeBase, Recipe, Trace
 
 VIEW = "view"
-VIEWS = ["Stages", "Terms", "Prompt"]
+VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Prompt"]
 
 
 def trace_details(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
-    """Draws the chosen one of three views."""
+    """Draws the chosen one of the views; what the others need is not computed."""
     view = st.segmented_control(
         "Details",
         VIEWS,
@@ -24,6 +28,14 @@ def trace_details(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: H
     )
     if view == "Terms":
         _terms(base, trace, recipe, selected)
+    elif view == "What if":
+        what_if(base, trace, recipe, selected)
+    elif view == "Attribution":
+        with guard():
+            attribution_view(base, trace, recipe, selected)
+    elif view == "Compare":
+        with guard():
+            compare_view(base, trace, recipe)
     elif view == "Prompt":
         _prompt(base, trace, recipe)
     else:

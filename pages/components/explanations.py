@@ -1,0 +1,101 @@
+"""Explanations for the pages, remembered while documents and recipe stay what they are."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.session import workspace
+from rag import Attribution, Compared, Counterfactual, Finding, KnowledgeBase, Recipe, Standing
+
+_ATTRIBUTIONS = "inspector_attributions"
+_MOST_ATTRIBUTIONS = 32
+
+_State = tuple[str, int, int]
+
+
+def look_up(
+    base: KnowledgeBase, question: str, recipe: Recipe, key: int
+) -> tuple[Standing, tuple[Counterfactual, ...]]:
+    """Where a passage stands, and what would change that. Raises TouchstoneError."""
+    return _look_up(base, recipe, question, key, _state(base), recipe.hash)
+
+
+def find(base: KnowledgeBase, question: str, recipe: Recipe, text: str) -> list[Finding]:
+    """The passages that hold a text. Raises TouchstoneError."""
+    return _find(base, recipe, question, text, _state(base), recipe.hash)
+
+
+def in_document(
+    base: KnowledgeBase, question: str, recipe: Recipe, document_id: str
+) -> list[Finding]:
+    """The best placed passages of a document. Raises TouchstoneError."""
+    return _in_document(base, recipe, question, document_id, _state(base), recipe.hash)
+
+
+def compare(
+    base: KnowledgeBase, question: str, before: Recipe, after: Recipe, set_name: str | None
+) -> Compared:
+    """Two recipes on one question. Raises TouchstoneError."""
+    versions = {item.name: item.version for item in base.lab.question_sets()}
+    labels = (set_name, versions.get(set_name or ""))
+    return _compare(base, before, after, question, labels, _state(base), (before.hash, after.hash))
+
+
+def attribution(
+    base: KnowledgeBase, question: str, recipe: Recipe, key: int, *, wanted: bool
+) -> Attribution | None:
+    """What carries the cosine: what is known, or, where ``wanted``, computed with its progress.
+
+    Whatever this visitor does meanwhile ends the work. Raises TouchstoneError.
+    """
+    held: dict[object, Attribution] = st.session_state.setdefault(_ATTRIBUTIONS, {})
+    place = (_state(base), recipe.index.hash, question, key)
+    if place not in held and wanted:
+        bar = st.progress(0.0, "Leaving out one part at a time …")
+        found = base.explain(question, recipe).attribution(
+            key, lambda done, total: bar.progress(done / total, f"{done} of {total} texts embedded")
+        )
+        bar.empty()
+        while len(held) >= _MOST_ATTRIBUTIONS:
+            held.pop(next(iter(held)))
+        held[place] = found
+    return held.get(place)
+
+
+def _state(base: KnowledgeBase) -> _State:
+    return str(workspace().settings.home), base.id, base.version()
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _look_up(
+    _base: KnowledgeBase, _recipe: Recipe, question: str, key: int, state: _State, recipe: str
+) -> tuple[Standing, tuple[Counterfactual, ...]]:
+    explainer = _base.explain(question, _recipe)
+    return explainer.standing(key), explainer.changes(key)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _find(
+    _base: KnowledgeBase, _recipe: Recipe, question: str, text: str, state: _State, recipe: str
+) -> list[Finding]:
+    return _base.explain(question, _recipe).find(text)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _in_document(
+    _base: KnowledgeBase, _recipe: Recipe, question: str, name: str, state: _State, recipe: str
+) -> list[Finding]:
+    return _base.explain(question, _recipe).in_document(name)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _compare(
+    _base: KnowledgeBase,
+    _before: Recipe,
+    _after: Recipe,
+    question: str,
+    labels: tuple[str | None, int | None],
+    state: _State,
+    recipes: tuple[str, str],
+) -> Compared:
+    return _base.compare(question, _before, _after, labels[0])

@@ -1,0 +1,191 @@
+"""The inspector says where any passage went, what would change that, what other recipes do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components.compare_view import fields
+from pages.components.moves_chart import Move, moves, takeaway
+from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, Ranked, SideBySide
+from tests.handbook import LEAVE, make, texts, visit
+
+CERTIFICATE = "A certificate is needed from the fourth day."
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+def passage(base: KnowledgeBase, words: str) -> Chunk:
+    index = base.recipe().index
+    return next(
+        chunk
+        for info in base.library.documents(index)
+        for chunk in base.library.chunks(info.id, index)
+        if words in chunk.text
+    )
+
+
+def test_the_selected_passage_is_followed_and_its_changes_are_stated(base: KnowledgeBase) -> None:
+    wanted = passage(base, "second class")
+    app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
+    explainer = base.explain(LEAVE, base.recipe())
+    standing, changes = explainer.standing(wanted.key), explainer.changes(wanted.key)
+    assert standing.lost == "threshold"
+    assert r"lost at\: threshold\: relevance 0\.158 is below 0\.200" in texts(app)
+    table = app.dataframe[0].value
+    assert list(table["stage"]) == [step.stage for step in standing.steps]
+    assert list(table["how"]) == [step.words for step in standing.steps]
+    stated = [change for change in changes if change.value is not None]
+    assert [button.key for button in app.button if "what_if_apply" in (button.key or "")] == [
+        f"what_if_apply_{change.field}" for change in stated
+    ]
+
+
+def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:
+    wanted = passage(base, "second class")
+    app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
+    app.button(key="what_if_apply_threshold").click().run()
+    assert not app.exception
+    assert "in the prompt, rank 2" in texts(app).replace("\\", "")
+    assert "**2** in the prompt" in app.button(key="inspector_step_context").label
+    app.button(key="frame_recipe_reset").click().run()
+    assert r"lost at\: threshold" in texts(app)
+
+
+def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base: KnowledgeBase) -> None:
+    base.save_recipe(base.recipe().with_fields({"search.candidates": 1}))
+    wanted = passage(base, "goggles")
+    app = visit("inspector.py", q=LEAVE, view="What if", passage=wanted.id)
+    assert r"cut by candidates\=1\; no word of the question in it" in texts(app)
+    stale = visit("inspector.py", q=LEAVE, view="What if", passage="0" * 16)
+    assert "in the prompt, rank 1" in texts(stale).replace("\\", "")
+
+
+def test_a_missing_sentence_is_found_and_looked_up(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, view="What if")
+    app.text_area(key="missing").set_value(CERTIFICATE).run()
+    assert ":green-badge[has these words]" in texts(app)
+    assert "Against the last one shown (leave.md)" in texts(app).replace("\\", "")
+    (look,) = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
+    look.click().run()
+    wanted = passage(base, CERTIFICATE)
+    assert app.query_params["passage"] == wanted.id
+    assert not app.exception
+
+
+def test_a_document_shows_where_its_passages_stand(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, view="What if", missing_document="safety.md")
+    shown = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
+    (document,) = [
+        each for each in base.library.documents(base.recipe().index) if each.name == "safety.md"
+    ]
+    chunks = base.library.chunks(document.id, base.recipe().index)
+    assert {each.key for each in shown} == {f"what_if_look_{chunk.id}" for chunk in chunks}
+
+
+def test_attribution_is_computed_when_it_is_asked_for(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, view="Attribution")
+    assert "cosine lost" not in str([each.proto for each in app.dataframe])
+    app.button(key="attribution_compute").click().run()
+    hit = base.search(LEAVE, base.recipe()).hits[0]
+    expected = base.explain(LEAVE, base.recipe()).attribution(hit.chunk.key)
+    words, sentences = (frame.value for frame in app.dataframe)
+    assert sorted(words["loss"]) == pytest.approx(sorted(p.change for p in expected.words))
+    assert set(sentences["part"]) == {" ".join(part.text.split()) for part in expected.sentences}
+    app.segmented_control(key="view").set_value("Stages").run()
+    app.segmented_control(key="view").set_value("Attribution").run()
+    assert len(app.dataframe) == 2  # still known
+
+
+def test_two_recipes_are_compared(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, view="Compare", changes="threshold=null, top_k=3")
+    other = base.recipe().with_fields({"search.threshold": None, "search.top_k": 3})
+    found = base.compare(LEAVE, base.recipe(), other)
+    metrics = {each.label: each.value for each in app.metric}
+    assert metrics["Rank-biased overlap"] == f"{found.overlap:.2f}"
+    assert metrics["Shown by both"] == "1 of 3"
+    assert "0 up, 0 down, 2 new, 0 gone." in texts(app)
+    assert texts(app).count(":blue-badge[new]") == 2
+    app.text_input(key="changes").set_value("mode").run()
+    assert "has no value" in texts(app)
+    app.segmented_control(key="against").set_value("The saved recipe").run()
+    assert [each.value for each in app.info] == ["Both recipes are the same."]
+    app.segmented_control(key="against").set_value("A run's recipe").run()
+    assert "No run yet" in texts(app)
+
+
+def test_labels_that_each_recipe_shows_are_told(base: KnowledgeBase) -> None:
+    row = {
+        "id": "q1",
+        "text": LEAVE,
+        "evidence": [{"document": "travel.md", "quote": "Trains are booked in second class."}],
+    }
+    base.lab.import_questions("labelled", "labelled.jsonl", json.dumps(row))
+    app = visit("inspector.py", q=LEAVE, view="Compare", set="labelled", changes="threshold=null")
+    assert {each.label: each.value for each in app.metric}["Labels found"] == "1 of 1"
+    table = app.dataframe[0].value
+    assert (table["as it is"][0], table["other"][0]) == (None, 2)
+
+
+def test_without_candidates_the_missing_can_still_be_found(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q="zzz", mode="Lexical", view="What if", missing=CERTIFICATE)
+    assert "No candidates" in app.info[0].value
+    assert "no word of the question in it" in texts(app)
+
+
+def test_recipe_fields_are_read_as_on_the_command_line() -> None:
+    assert fields("mode=dense, index.chunk_size=100,") == {
+        "search.mode": "dense",
+        "index.chunk_size": 100,
+    }
+    with pytest.raises(InvalidRecipe, match="has no value"):
+        fields("mode")
+
+
+def _place(rank: int, name: str, other: int | None, grade: int = 0) -> Ranked:
+    chunk = Chunk(ord(name), "d", 0, 1, name, ord(name) - ord("a"))
+    return Ranked(rank, 1.0, grade, "d.md", chunk, other)
+
+
+def test_every_passage_moves_once(base: KnowledgeBase) -> None:
+    trace = base.search(LEAVE, base.recipe())
+    sides = SideBySide(
+        LEAVE,
+        (_place(1, "a", 2), _place(2, "b", 7), _place(3, "c", 1)),
+        (_place(1, "c", 3, 2), _place(2, "a", 1), _place(3, "e", None)),
+    )
+    drawn = moves(Compared(trace, trace, sides, 0.5, ()))
+    assert drawn == [
+        Move("d.md #3", 3, 1, 2),
+        Move("d.md #1", 1, 2, 0),
+        Move("d.md #5", None, 3, 0),
+        Move("d.md #2", 2, None, 0),
+    ]
+    assert takeaway(drawn) == "1 up, 1 down, 1 new, 1 gone."
+
+
+def test_views_compute_only_when_chosen(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_arguments: object) -> None:
+        raise AssertionError("explained")
+
+    monkeypatch.setattr(KnowledgeBase, "explain", never)
+    monkeypatch.setattr(KnowledgeBase, "compare", never)
+    for view in ("Stages", "Terms", "Attribution", "Prompt"):
+        app: AppTest = visit("inspector.py", q=LEAVE, view=view)
+        assert not app.error
