@@ -12,6 +12,8 @@ from pages.components.jobs_view import active, loading_note
 from pages.components.judging import judge_button
 from pages.components.metric_cards import cards, comparison, figures_table
 from pages.components.metric_charts import against_k, first_ranks
+from pages.components.question_editor import edit_button
+from pages.components.question_proposals import make_button, proposals
 from pages.components.recipe_panel import recipe_panel
 from pages.components.session import base as chosen_base
 from pages.components.text import plain
@@ -68,6 +70,8 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     with more.popover("Questions", icon=":material/quiz:", width="stretch"):
         if question_sets.import_button():
             question_sets.import_dialog(base)
+        edit_button(base, name)
+        make_button(base, name, recipe)
         question_sets.export_buttons(base, name)
     unanswerable = chosen.questions - chosen.answerable
     st.caption(
@@ -75,6 +79,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
         f"in the documents. Changed {ago(chosen.changed)}."
     )
     question_sets.lost_labels(base, name)
+    proposals(base, name)
     action.button(
         "Evaluate",
         type="primary",

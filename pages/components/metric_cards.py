@@ -77,13 +77,14 @@ def _card(card: Card, now: Mapping[str, float], before: Mapping[str, float]) -> 
         delta=_change(change, card),
         delta_color="off" if change is not None and abs(change) < _UNCHANGED else "normal",
         delta_arrow="off" if change is not None and abs(change) < _UNCHANGED else "auto",
-        help=f"{card.help} Below it the 95 % interval: other questions of this kind would give "
-        "a figure in there.",
+        help=f"{card.help} Below it the interval that holds the figure for all questions "
+        "of this kind, at 95 %.",
     )
 
 
 def _spread(interval: Interval, card: Card) -> str:
-    return f"{_shown(interval.low, card)} to {_shown(interval.high, card)}"
+    form = ".0%" if card.percent else ".2f"
+    return f"95 %: {interval.low:{form}} to {interval.high:{form}}"
 
 
 def _shown(value: float, card: Card) -> str:

@@ -50,7 +50,7 @@ def weight_chart(
     )
     figure.update_layout(
         xaxis={"title": "dense weight (0: words only, 1: meaning only)", "range": [0, 1]},
-        yaxis={"title": "score (0 to 1)"},
+        yaxis={"title": "score (0 to 1)", "range": _around(lines)},
     )
     _mark(figure, now, f"now {now:.2f}", colours)
     _draw(figure, "tuning_weight", f"Metrics against the dense weight. {said}")
@@ -206,6 +206,13 @@ def _lines(
             hovertemplate=hover,
         )
     return figure
+
+
+def _around(lines: Mapping[str, Sequence[float]]) -> list[float]:
+    """The part of 0 to 1 that lines fill, with some room, also where they are flat."""
+    values = [value for row in lines.values() for value in row]
+    room = max(0.1 * (max(values) - min(values)), 0.03)
+    return [max(min(values) - room, -0.02), min(max(values) + room, 1.03)]
 
 
 def _mark(figure: go.Figure, x: float, text: str, colours: Palette) -> None:

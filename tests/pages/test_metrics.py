@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.failures_table import score, worst_first
 from pages.components.metric_charts import rank_counts, rank_takeaway
-from rag import QuestionResult, Workspace
+from pages.components.question_editor import read_rows
+from rag import QuestionResult, QuestionRow, Workspace
 
 OpenPage = Callable[..., AppTest]
 
@@ -77,7 +78,7 @@ def test_cards_have_intervals_and_the_change_against_the_baseline(
     app = open_page("metrics.py")
     low, high = base.lab.intervals(last.id)["mrr@10"]
     captions = [each.value for each in app.caption]
-    assert f"{low:.3f} to {high:.3f}" in captions
+    assert f"95 %: {low:.2f} to {high:.2f}" in captions
     assert any("Change against the baseline, the run" in each for each in captions)
     assert app.metric[1].delta == "no change"
 
@@ -191,3 +192,44 @@ def test_first_ranks_are_counted_in_bands() -> None:
         "not found": 1,
     }
     assert rank_takeaway(counts).startswith("2 of 7 questions have a relevant passage at rank 1; 1")
+
+
+def test_questions_are_edited_as_a_table(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("metrics.py")
+    app.button(key="questions_edit").click().run()
+    table = next(each.value for each in app.dataframe if "Answerable" in each.value)
+    assert list(table["id"]) == ["q1", "q2", "q3", "q4"]
+    assert list(table["Answerable"]) == [True, True, True, False]
+    assert table["Tags"][1] == "pump.txt"
+
+
+def test_rows_of_the_table_become_questions() -> None:
+    rows = [
+        {"id": "q1", "Question": "Changed?", "Answerable": True, "Tags": "a; b;"},
+        {"id": None, "Question": "New?", "Answerable": None, "Tags": None},
+        {"id": None, "Question": None, "Answerable": True, "Tags": ""},
+    ]
+    assert read_rows(rows) == [
+        QuestionRow("q1", "Changed?", True, ("a", "b")),
+        QuestionRow("", "New?", True, ()),
+    ]
+
+
+def test_questions_are_made_and_wait_for_a_decision(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    app = open_page("metrics.py")
+    app.button(key="questions_make").click().run()
+    app.button(key="questions_make_go").click().run()
+    (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "generate"]
+    labelled.jobs.run(job.id)
+    waiting = base.lab.proposals.every("checks")
+    assert waiting
+    app = open_page("metrics.py")
+    table = next(each.value for each in app.dataframe if "Leak" in each.value)
+    assert list(table["Question"]) == [item.text for item in waiting]
+    assert list(table["Words that answer"]) == [item.labels[0].quote for item in waiting]
+    easy = [item.id for item in waiting if (item.leak or 0.0) < 0.5]
+    assert app.button(key="questions_accept_open").disabled is not bool(easy)
+    assert app.button(key="questions_accept").disabled  # no row is ticked
