@@ -25,7 +25,7 @@ from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.indexing import Index
 from rag.limits import limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval import Corpus, Timeline, gather, select
+from rag.retrieval import Corpus, Nearness, Timeline, gather, select
 from rag.services import Services
 from rag.storage import passages, runs
 from rag.storage import questions as question_rows
@@ -179,8 +179,8 @@ def _rank(
 ) -> tuple[Keys, Scores]:
     """Everything above the threshold, best first: cut later, by passage or by document."""
     _, candidates = gather(question, search, searched, Timeline(), query)
-    vectors = searched.dense.vectors
-    selection = select(candidates, search, threshold, searched.calibration, vectors)
+    nearness = Nearness(candidates.keys, searched.dense.vectors)
+    selection = select(candidates, search, threshold, searched.calibration, nearness)
     above = np.concatenate([selection.kept, selection.beyond])
     return candidates.keys[above], selection.scores[above]
 

@@ -130,7 +130,7 @@ class SearchRecipe(Retrievers):
         0, ge=0, le=20, description="first passages that enrich the question; 0 is off"
     )
     feedback_weight: float = Field(
-        0.4, ge=0, le=1, description="feedback: their share in the question's vector"
+        0.2, ge=0, le=1, description="feedback: their share in the question's vector"
     )
     feedback_terms: int = Field(
         0, ge=0, le=50, description="feedback: words of theirs that join the BM25 query"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +16,31 @@ from rag.evaluation.sweeping import Deep, Prepared, flattened
 from rag.evaluations import Tell
 from rag.indexing import Index
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval import Candidates, Remembered, Timeline, gather
+from rag.retrieval import Candidates, Nearness, Remembered, Timeline, gather
 from rag.services import Services
 from rag.storage import passages
-from rag.types import Question, Vectors
+from rag.types import Keys, Question, Vectors
 
-Options = tuple[float, float, bool, bool, int, bool]
+Options = tuple[object, ...]
 
-_ARITHMETIC = frozenset({"spelling"})
-"""Steps that only change what is found, not how it is ranked and cut."""
+_ONLY_FOUND = (
+    *("spelling", "documents", "types", "tags", "pages", "after", "before", "heading"),
+    *("context", "neighbours", "merge", "order"),
+)
+"""Steps that change what is found or shown, not how it is ranked and cut."""
+_AFTERWARDS = ("threshold", "top_k", "duplicates", "mmr", "context", "neighbours", "merge", "order")
+"""Fields that candidates never depend on; on those of ``_MIXING`` where a step looks at ranks."""
+_MIXING = ("fusion", "dense_weight", "rrf_k")
 
 _KEPT = 8  # tables of candidates of a build, for different k1, b ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Candidates by question, and how near they are to each other."""
+
+    candidates: Sequence[Candidates]
+    nearness: Sequence[Nearness]
 
 
 class Source:
@@ -51,19 +65,23 @@ class Source:
         self._base_id = base_id
         self._recipe = recipe
         self._questions = questions
-        self._judge = judge
-        self._calibration = calibration
+        self.judge = judge
+        self.calibration = calibration
         self._dense = Remembered(index.dense, self.exact)
         self._deep: dict[Options, tuple[int, Prepared]] = {}
+        self._found: dict[SearchRecipe, Gathered] = {}
         self._tokens: dict[int, int] = {}
 
     def deep(self, search: SearchRecipe, tell: Tell) -> Deep:
-        """Candidates for the k1, b ... of a recipe, as deep as it asks, or deeper."""
+        """Candidates for the k1, b ... of a recipe, as deep as it asks, or deeper.
+
+        Raises InvalidInput for steps that they do not serve.
+        """
+        refuse_steps(search)
         return self.prepared(search, tell).deep
 
     def prepared(self, search: SearchRecipe, tell: Tell) -> Prepared:
         """The same, ready to be swept over."""
-        refuse_steps(search)
         options = _options(search, self.exact)
         depth, found = self._deep.get(options, (0, None))
         if found is None or depth < search.candidates:
@@ -73,7 +91,22 @@ class Source:
             self._deep[options] = search.candidates, found
         return found
 
+    def gathered(self, search: SearchRecipe, tell: Tell) -> Gathered:
+        """The candidates of just this recipe, whatever its steps."""
+        wanted = _before_cuts(search)
+        if wanted not in self._found:
+            found = self._candidates(wanted, tell)
+            while len(self._found) >= _KEPT:
+                self._found.pop(next(iter(self._found)))
+            near = [Nearness(each.keys, self._dense.vectors) for each in found]
+            self._found[wanted] = Gathered(found, near)
+        return self._found[wanted]
+
     def _fetched(self, search: SearchRecipe, tell: Tell) -> Deep:
+        found = self._candidates(search, tell)
+        return flattened(self._questions, found, self.judge, self.calibration)
+
+    def _candidates(self, search: SearchRecipe, tell: Tell) -> list[Candidates]:
         found = list[Candidates]()
         recipe = Recipe(index=self._recipe, search=search)
         searched = replace(
@@ -82,37 +115,56 @@ class Source:
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
             found.append(gather(question.text, search, searched, Timeline(), query)[1])
-        return flattened(self._questions, found, self._judge, self._calibration)
+        return found
 
-    def tokens(self, deep: Deep) -> npt.NDArray[np.int64]:
-        """Length of every candidate in tokens of the embedder, shape (candidates,)."""
-        new = sorted(set(deep.keys.tolist()).difference(self._tokens))
+    def tokens(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """Length of passages in tokens of the embedder, shape (len(keys),)."""
+        new = sorted(set(keys.tolist()).difference(self._tokens))
         with self._services.database.read() as connection:
             chunks = passages.by_key(connection, self.index.cut_id, new)
         count = self._services.models.embedder(self._recipe.embedder).tokenizer.count
         self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
-        return np.array([self._tokens.get(key, 0) for key in deep.keys.tolist()], np.int64)
+        return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
 
 
 def _options(search: SearchRecipe, exact: bool) -> Options:
     """What candidates depend on; of an approximate index also how many were asked for."""
     asked = 0 if exact else search.candidates
-    return search.k1, search.b, search.fuzzy, search.prefix, asked, search.spelling
+    steps = tuple(getattr(search, name) for name in _ONLY_FOUND)
+    return search.k1, search.b, search.fuzzy, search.prefix, asked, *steps
+
+
+def _before_cuts(search: SearchRecipe) -> SearchRecipe:
+    """The recipe with defaults for what its candidates do not depend on."""
+    fields = SearchRecipe.model_fields
+    looks_at_ranks = search.feedback or search.rerank
+    unused = _AFTERWARDS if looks_at_ranks else (*_AFTERWARDS, *_MIXING)
+    return search.model_copy(update={name: fields[name].default for name in unused})
+
+
+def is_arithmetic(search: SearchRecipe) -> bool:
+    """Whether the figures of a recipe follow from candidates that serve many others too.
+
+    The parameters of a step that is off do not matter.
+    """
+    off = ("feedback_weight", "feedback_terms", "rerank_depth", "rerank_batch")
+    return not set(search.steps).difference((*_ONLY_FOUND, *off))
 
 
 def refuse_steps(search: SearchRecipe) -> None:
     """Raises InvalidInput for steps that arithmetic on candidates cannot follow."""
-    asked = [f"search.{name}" for name in search.steps if name not in _ARITHMETIC]
-    if asked:
+    if not is_arithmetic(search):
+        asked = [f"search.{name}" for name in search.steps if name not in _ONLY_FOUND]
         raise InvalidInput(
-            f"Recipes with {', '.join(asked)} cannot be measured at once with others.",
-            "Evaluate the recipe by itself, or leave these fields at their defaults.",
+            f"Recipes with {', '.join(asked)} cannot be measured while a slider moves.",
+            "Evaluate or sweep them, or leave these fields at their defaults.",
         )
 
 
 def alike(searches: Sequence[SearchRecipe], exact: bool) -> dict[Options, list[int]]:
-    """Numbers of the recipes that share their candidates."""
+    """Numbers of the recipes that share their candidates; those with other steps are left out."""
     groups: dict[Options, list[int]] = {}
     for number, search in enumerate(searches):
-        groups.setdefault(_options(search, exact), []).append(number)
+        if is_arithmetic(search):
+            groups.setdefault(_options(search, exact), []).append(number)
     return groups

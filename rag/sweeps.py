@@ -18,6 +18,7 @@ from rag.evaluations import Evaluator, Tell, deepened
 from rag.limits import fitted, limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.services import Services
+from rag.stepwise import stepwise
 from rag.sweep_candidates import Source, alike
 from rag.types import Question
 
@@ -198,13 +199,20 @@ class Sweeper:
                 prepared = source.prepared(deepest, tell)
                 for by in {search.relevance for search in chosen}:
                     prepared.layout(by)
-                tokens = source.tokens(prepared.deep) if with_context else None
+                tokens = source.tokens(prepared.deep.keys) if with_context else None
                 fetched, worked = time.perf_counter(), time.process_time()
                 found = arithmetic.figures(prepared, chosen, cuts, tokens)
                 parts.update(zip(numbers, found, strict=True))
                 seconds.fetching += fetched - started
                 seconds.arithmetic += time.perf_counter() - fetched
                 seconds.processor += time.process_time() - worked
+            for number, search in enumerate(searches):
+                if number not in parts:
+                    started = time.perf_counter()
+                    parts[number] = stepwise(
+                        source, search, cuts(search), arithmetic, tell, with_context=with_context
+                    )
+                    seconds.arithmetic += time.perf_counter() - started
             results += [parts[number] for number in range(len(searches))]
         return np.concatenate(results), seconds
 
@@ -269,4 +277,7 @@ def _searches(base: SearchRecipe, rankings: Sequence[Changes], depth: int) -> li
 
 def _plain(changes: Changes) -> dict[str, Any]:
     """Values, checked already, by field name without the part's."""
-    return {name.removeprefix("search."): value for name, value in changes.items()}
+    return {
+        name.removeprefix("search."): tuple(value) if isinstance(value, list) else value
+        for name, value in changes.items()
+    }

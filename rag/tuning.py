@@ -19,6 +19,7 @@ from rag.limits import limit
 from rag.recipe import Recipe, SearchRecipe
 from rag.services import Services
 from rag.storage import questions as question_rows
+from rag.sweep_candidates import refuse_steps
 from rag.sweeps import SWEEP_CUTOFFS, Sweep, Sweeper
 
 Part = Literal["all", "tuning", "held-out"]
@@ -91,8 +92,11 @@ class Tuner:
 
         Metrics look down the ranking above the threshold, as in an evaluation that is no deeper
         than a sweep; ``as_shown`` cuts it at top-k before. ``totals`` of what is shown are counted
-        where asked for. Raises InvalidInput where ``part`` has no questions.
+        where asked for. Raises InvalidInput where ``part`` has no questions, and for steps that
+        arithmetic cannot follow.
         """
+        for recipe in recipes:
+            refuse_steps(recipe.search)
         deepest = max(recipes, key=lambda recipe: recipe.search.candidates)
         with self._lock:
             closeup = self._closeup(deepest, part, "tokens" in totals)
@@ -175,7 +179,7 @@ class Tuner:
         source, deep = self._sweeper.source(recipe.index), self._deep(recipe)
         place = id(deep), part, with_context
         if place not in self._closeups:
-            tokens = source.tokens(deep) if with_context else None
+            tokens = source.tokens(deep.keys) if with_context else None
             material = Material(self._sweeper.questions, source.ideals, deep, tokens)
             ids = self._ids(part)
             while len(self._closeups) >= _KEPT:

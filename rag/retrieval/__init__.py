@@ -2,6 +2,7 @@
 
 from rag.retrieval.candidates import Asked, Calibrated, Candidates
 from rag.retrieval.corpus import Corpus, Lookup
+from rag.retrieval.diversity import Nearness
 from rag.retrieval.gathering import embed_question, gather
 from rag.retrieval.merging import Part, merged
 from rag.retrieval.pipeline import retrieve
@@ -16,6 +17,7 @@ __all__ = [
     "Candidates",
     "Corpus",
     "Lookup",
+    "Nearness",
     "Part",
     "Remembered",
     "Selection",

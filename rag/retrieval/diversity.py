@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from rag.retrieval.fusion import Order, min_max
-from rag.types import Scores, Vectors
+from rag.types import Keys, Scores, Vectors
 
 ROUNDING = 1e-6
 """How far the cosine of two equal texts may be from 1 in single precision."""
@@ -21,6 +22,34 @@ class Double(NamedTuple):
     place: int
     of: int
     cosine: float
+
+
+class Nearness:
+    """How near candidates are to each other; nothing is read or computed before it is asked for.
+
+    Rows of cosines are kept, for whoever asks for many recipes. Not to be shared between threads.
+    """
+
+    def __init__(self, keys: Keys, vectors: Callable[[Keys], Vectors]) -> None:
+        self._keys = keys
+        self._vectors = vectors
+        self._rows: Vectors | None = None
+        self._exact = np.empty((0, 0))
+        self._cosines: dict[int, Scores] = {}
+
+    def vectors(self, places: Order) -> Vectors:
+        """The vectors of some candidates, shape (len(places), dimension)."""
+        if self._rows is None:
+            self._rows = self._vectors(self._keys)
+        return self._rows[places]
+
+    def cosines(self, place: int) -> Scores:
+        """Those of all candidates to one, shape (n,)."""
+        if place not in self._cosines:
+            if not len(self._exact):
+                self._exact = self.vectors(np.arange(len(self._keys))).astype(np.float64)
+            self._cosines[place] = (self._exact * self._exact[place]).sum(axis=1)
+        return self._cosines[place]
 
 
 def doubles(rows: Vectors, limit: float) -> list[Double]:
@@ -43,23 +72,25 @@ def doubles(rows: Vectors, limit: float) -> list[Double]:
     return found
 
 
-def diversified(scores: Scores, rows: Vectors, share: float, count: int) -> tuple[Order, Scores]:
-    """The first ``count`` places by maximal marginal relevance, with their values.
+def diversified(
+    places: Order, scores: Scores, nearness: Nearness, share: float, count: int
+) -> tuple[Order, Scores]:
+    """The first ``count`` of ``places`` by maximal marginal relevance, with their values.
 
-    ``scores`` (n,) and ``rows`` (n, dimension) are best first. Each next passage has the highest
-    ``share * score - (1 - share) * (greatest cosine to those before it)``, scores stretched to
-    [0, 1]; equal values go in the given order. Carbonell and Goldstein, "The Use of MMR,
-    Diversity-Based Reranking for Reordering Documents and Producing Summaries", SIGIR 1998.
+    ``places`` (n,) of candidates and their ``scores`` (n,) are best first. Each next passage has
+    the highest ``share * score - (1 - share) * (greatest cosine to those before it)``, scores
+    stretched to [0, 1]; equal values go in the given order. Carbonell and Goldstein, "The Use of
+    MMR, Diversity-Based Reranking for Reordering Documents and Producing Summaries", SIGIR 1998.
     """
-    relevance, exact = min_max(scores), rows.astype(np.float64)
+    relevance = min_max(scores)
     nearest, free = np.zeros(len(scores)), np.ones(len(scores), np.bool_)
     picked, values = list[int](), list[float]()
     for _ in range(min(count, len(scores))):
         marginal = np.where(free, share * relevance - (1 - share) * nearest, -np.inf)
-        place = int(np.argmax(marginal))
-        picked.append(place)
-        values.append(float(marginal[place]))
-        free[place] = False
-        cosines = (exact * exact[place]).sum(axis=1)
+        best = int(np.argmax(marginal))
+        picked.append(best)
+        values.append(float(marginal[best]))
+        free[best] = False
+        cosines = nearness.cosines(int(places[best]))[places]
         nearest = cosines if len(picked) == 1 else np.maximum(nearest, cosines)
-    return np.array(picked, np.intp), np.array(values)
+    return places[np.array(picked, np.intp)], np.array(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rag.recipe import Recipe
 from rag.retrieval.corpus import Corpus
+from rag.retrieval.diversity import Nearness
 from rag.retrieval.fates import pass_cuts
 from rag.retrieval.gathering import gather
 from rag.retrieval.hits import Hits
@@ -19,7 +20,8 @@ def retrieve(question: str, recipe: Recipe, corpus: Corpus, threshold: float | N
     """
     timeline, search = Timeline(), recipe.search
     asked, found = gather(question, search, corpus, timeline)
-    selection = select(found, search, threshold, corpus.calibration, corpus.dense.vectors)
+    nearness = Nearness(found.keys, corpus.dense.vectors)
+    selection = select(found, search, threshold, corpus.calibration, nearness)
     hits = Hits(found, selection, search, corpus.lookup)
     pass_cuts(found.keys, selection, hits, search, threshold, timeline)
     return Trace(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates
-from rag.retrieval.diversity import Double, diversified, doubles
+from rag.retrieval.diversity import Double, Nearness, diversified, doubles
 from rag.retrieval.fusion import Order, fused_scores, ranking
-from rag.types import Keys, Scores, Vectors
-
-VectorsOf = Callable[[Keys], Vectors]
+from rag.types import Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +39,14 @@ def select(
     recipe: SearchRecipe,
     threshold: float | None,
     calibration: Calibrated | None = None,
-    vectors: VectorsOf | None = None,
+    nearness: Nearness | None = None,
 ) -> Selection:
     """Ranks, drops what is less relevant than ``threshold``, then what is said twice; then
     diversity reorders, and top-k cuts.
 
     ``threshold`` is the resolved value: the recipe's ``auto`` has become a number or None.
-    Relevance is the cosine, or what ``calibration`` makes of the candidates. ``vectors`` reads
-    those of passages: recipes with ``duplicates`` or ``mmr`` need it.
+    Relevance is the cosine, or what ``calibration`` makes of the candidates. Recipes with
+    ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
     scores = fused_scores(candidates, recipe)
     order = ranking(candidates.keys, scores)
@@ -56,17 +54,16 @@ def select(
     kept = np.ones(len(order), np.bool_) if threshold is None else relevance[order] >= threshold
     below, same = order[~kept], tuple[Double, ...]()
     if recipe.duplicates is not None:
-        same = _doubles(candidates.keys, order[kept], recipe.duplicates, vectors)
+        same = _doubles(order[kept], recipe.duplicates, _needed(nearness))
         kept &= ~np.isin(order, [double.place for double in same])
     values: dict[int, float] = {}
     if recipe.mmr is not None:
         places = order[kept]
         picked, found = diversified(
-            scores[places], _read(candidates.keys[places], vectors), recipe.mmr, recipe.top_k
+            places, scores[places], _needed(nearness), recipe.mmr, recipe.top_k
         )
-        values = dict(zip(places[picked].tolist(), found.tolist(), strict=True))
-        order = order.copy()
-        order[kept] = np.concatenate([places[picked], np.delete(places, picked)])
+        values = dict(zip(picked.tolist(), found.tolist(), strict=True))
+        order[kept] = np.concatenate([picked, places[~np.isin(places, picked)]])
     above = order[kept]
     return Selection(
         order=order,
@@ -80,15 +77,13 @@ def select(
     )
 
 
-def _doubles(
-    keys: Keys, places: Order, limit: float, vectors: VectorsOf | None
-) -> tuple[Double, ...]:
+def _doubles(places: Order, limit: float, nearness: Nearness) -> tuple[Double, ...]:
     """Doubles among the candidates at ``places`` (best first), by positions of candidates."""
-    found = doubles(_read(keys[places], vectors), limit)
+    found = doubles(nearness.vectors(places), limit)
     return tuple(Double(int(places[a]), int(places[b]), cosine) for a, b, cosine in found)
 
 
-def _read(keys: Keys, vectors: VectorsOf | None) -> Vectors:
-    if vectors is None:
-        raise ValueError("a recipe with duplicates or mmr needs the vectors of passages")
-    return vectors(keys)
+def _needed(nearness: Nearness | None) -> Nearness:
+    if nearness is None:
+        raise ValueError("a recipe with duplicates or mmr needs the nearness of its candidates")
+    return nearness

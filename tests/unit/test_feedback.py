@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag.lexical import LexicalIndex
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
-from rag.retrieval.diversity import diversified, doubles
+from rag.retrieval.diversity import Nearness, diversified, doubles
 from rag.retrieval.feedback import rm3, rocchio
 
 
@@ -93,9 +93,16 @@ def test_equal_texts_are_doubles_at_the_strictest_limit() -> None:
     assert [each.place for each in doubles(np.stack([row, row]), 1.0)] == [1]
 
 
+def mmr(
+    scores: np.ndarray, rows: np.ndarray, share: float, count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    nearness = Nearness(np.arange(len(rows)), lambda keys: rows[keys])
+    return diversified(np.arange(len(rows)), scores, nearness, share, count)
+
+
 def test_mmr_follows_the_paper() -> None:
     rows = unit((1, 0), (1, 0), (0, 1))
-    places, values = diversified(np.array([3.0, 2.0, 1.0]), rows, 0.5, 3)
+    places, values = mmr(np.array([3.0, 2.0, 1.0]), rows, 0.5, 3)
     # 0.5 * 1; then 0.5 * 0 - 0.5 * 0 beats 0.5 * 0.5 - 0.5 * 1.
     assert places.tolist() == [0, 2, 1]
     assert values.tolist() == [0.5, 0.0, -0.25]
@@ -109,7 +116,7 @@ vectors = st.lists(st.tuples(st.floats(-1, 1), st.floats(0.1, 1)), min_size=1, m
 @given(vectors, st.integers(1, 12), st.data())
 def test_score_alone_keeps_the_order(rows: np.ndarray, count: int, data: st.DataObject) -> None:
     scores = -np.sort(-np.array([data.draw(st.floats(-1, 20)) for _ in rows]))
-    places, _ = diversified(scores, rows, 1.0, count)
+    places, _ = mmr(scores, rows, 1.0, count)
     assert places.tolist() == list(range(min(count, len(rows))))
 
 
@@ -118,8 +125,8 @@ def test_a_shorter_list_begins_like_a_longer_one(
     rows: np.ndarray, share: float, count: int
 ) -> None:
     scores = np.linspace(1, 0, len(rows))
-    whole, _ = diversified(scores, rows, share, len(rows))
-    part, _ = diversified(scores, rows, share, count)
+    whole, _ = mmr(scores, rows, share, len(rows))
+    part, _ = mmr(scores, rows, share, count)
     assert part.tolist() == whole.tolist()[:count]
 
 
@@ -132,7 +139,8 @@ def test_every_candidate_still_has_exactly_one_fate(
     ranks = np.arange(number, dtype=np.int32)
     found = Candidates(keys, cosine, np.zeros(number), ranks, ranks)
     recipe = SearchRecipe(mode="dense", duplicates=limit, mmr=share, top_k=2)
-    chosen = select(found, recipe, 0.1, vectors=lambda wanted: rows[wanted // 3])
+    nearness = Nearness(keys, lambda wanted: rows[wanted // 3])
+    chosen = select(found, recipe, 0.1, nearness=nearness)
     same = [double.place for double in chosen.doubles]
     fates = [*chosen.kept, *chosen.beyond, *chosen.below, *same]
     assert sorted(fates) == list(range(number))

@@ -45,6 +45,47 @@ def test_every_recipe_of_a_grid_is_confirmed_by_the_pipeline(base: KnowledgeBase
     assert {"ndcg@2", "correct_refusal", "false_refusal"} <= set(sweep.names)
 
 
+STEPS: Mapping[str, list[Any]] = {
+    "search.mode": ["dense", "hybrid"],
+    "search.dense_weight": [0.3, 0.8],
+    "search.feedback": [0, 2],
+    "search.feedback_terms": [0, 4],
+    "search.mmr": [None, 0.4, 1.0],
+    "search.duplicates": [None, 0.6],
+    "search.documents": [[], ["*"], ["handbook*", "a*"]],
+    "search.spelling": [False, True],
+    "search.threshold": [None, 0.1],
+    "search.top_k": [1, 3],
+}
+
+
+def test_steps_are_swept_with_the_figures_of_the_pipeline(base: KnowledgeBase) -> None:
+    sweeper = base.lab.sweeper(SET)
+    sweep = sweeper.sweep(Grid.parse(STEPS, WORDS), (1, 2))
+    assert len(sweep.grid) == 2304
+    assert sweeper.verify(sweep, 200, seed=3) == []
+    for number in (0, 700, 2303):
+        run = base.lab.evaluate(SET, sweep.grid.recipe(number), (1, 2)).run
+        assert sweep.metrics(number) == without_spans(run.metrics)
+
+
+def test_a_step_that_changes_nothing_has_the_figures_of_the_plain_recipe(
+    base: KnowledgeBase,
+) -> None:
+    grid = {"search.mmr": [None, 1.0], "search.feedback": [0, 3], "search.feedback_weight": [0.0]}
+    sweep = base.lab.sweeper(SET).sweep(Grid.parse(grid, WORDS), (1, 3), with_context=True)
+    assert [sweep.metrics(number) for number in range(4)] == [sweep.metrics(0)] * 4
+
+
+def test_what_is_shown_is_cut_at_top_k_with_steps_too(base: KnowledgeBase) -> None:
+    grid = {"search.mmr": [None, 1.0], "search.top_k": [1, 2, 9]}
+    sweep = base.lab.sweeper(SET).sweep(
+        Grid.parse(grid, WORDS), (1, 3), as_shown=True, with_context=True
+    )
+    figures = sweep.figures.reshape(2, 3, -1)
+    assert figures[0].tolist() == figures[1].tolist()
+
+
 def test_figures_are_those_that_an_evaluation_stores(base: KnowledgeBase) -> None:
     sweep = base.lab.sweep(SET, GRID, WORDS, (1, 3))
     for number in (0, 100, 431):
