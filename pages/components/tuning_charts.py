@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _HEIGHT = 330
 _SHAPES = ("solid", "dash", "dot", "dashdot")
 _CONFIG = {"displayModeBar": False}
+TOKENS = ("context, tokens per question (mean)", "%{x:,.0f} tokens")
+TIME = ("time of a search on this machine, ms (median)", "%{x:.0f} ms")
 
 
 def threshold_chart(
@@ -146,24 +148,29 @@ def front_chart(
     best: Sequence[Point],
     now: Point,
     said: str,
+    cost: tuple[str, str],
     *,
     key: str,
     pick: Callable[[], None],
 ) -> None:
-    """Every recipe as a point; the front as a line, the present recipe as a star."""
+    """Every recipe as a point; the front as a line, the present recipe as a star.
+
+    ``cost`` names the axis of costs, and their unit.
+    """
     import plotly.graph_objects as go
 
     colours = palette()
+    axis, unit = cost
     figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT + 30})
     places = {id(point): number for number, point in enumerate(points)}
 
     def add(shown: Sequence[Point], name: str, **style: Any) -> None:
         figure.add_scatter(
-            x=[point.tokens for point in shown],
+            x=[point.cost for point in shown],
             y=[point.quality for point in shown],
             customdata=[[places.get(id(point), -1), point.label] for point in shown],
             name=name,
-            hovertemplate="%{customdata[1]}<br>nDCG@10 %{y:.3f}, %{x:,.0f} tokens<extra></extra>",
+            hovertemplate=f"%{{customdata[1]}}<br>nDCG@10 %{{y:.3f}}, {unit}<extra></extra>",
             **style,
         )
 
@@ -176,7 +183,7 @@ def front_chart(
     figure.update_layout(
         clickmode="event+select",
         dragmode=False,
-        xaxis={"title": "context, tokens per question (mean)", "rangemode": "tozero"},
+        xaxis={"title": axis, "rangemode": "tozero"},
         yaxis={"title": "nDCG@10 of what is shown"},
     )
     st.plotly_chart(
@@ -186,7 +193,7 @@ def front_chart(
         on_select=pick,
         selection_mode="points",
         config=_CONFIG,
-        alt=f"Recipes by context tokens and nDCG@10. {said}",
+        alt=f"Recipes by {axis} and nDCG@10. {said}",
     )
 
 

@@ -11,23 +11,31 @@ import streamlit as st
 
 from pages.components import recipe_state, tuning_charts
 from pages.components.tuning_bench import Bench, Key
-from pages.components.tuning_words import front_takeaway
+from pages.components.tuning_words import front_takeaway, time_takeaway
 
 _DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
 _KEY = "tuning_front"
+TOKENS, TIME = "Tokens of context", "Time"
+_MODES = ("lexical", "dense", "hybrid")
+_COUNTS = (10, 20, 50, 100)
+_ASKED = 5  # questions that are timed with each
+# What a ranking is worth depends on these, and hardly how long it takes.
+_TIMELESS = ("top_k", "threshold", "relevance", "fusion", "dense_weight", "rrf_k", "k1", "b")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A recipe: the mean tokens of its context, and the nDCG@10 of what it shows."""
+    """A recipe: what it costs (mean tokens of context, or milliseconds), and its nDCG@10."""
 
-    tokens: float
+    cost: float
     quality: float
     fields: Mapping[str, Any]
 
     @property
     def label(self) -> str:
         """The fields in a few words."""
+        if "mode" in self.fields:
+            return f"{self.fields['mode']}, {self.fields['candidates']:,} candidates"
         limit = self.fields["threshold"]
         weight = self.fields.get("dense_weight")
         parts = [
@@ -39,18 +47,53 @@ class Point:
 
 
 def front(bench: Bench) -> None:
-    """The picture; a click on a recipe tries it."""
+    """The picture of quality against tokens or time; a click on a recipe tries it."""
+    against = st.segmented_control(
+        "Quality against",
+        [TOKENS, TIME],
+        default=TOKENS,
+        required=True,
+        key="cost",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    if against == TIME:
+        _against_time(bench)
+    else:
+        _against_tokens(bench)
+
+
+def _against_tokens(bench: Bench) -> None:
     varied = ("top_k", "threshold", *(["dense_weight"] if _mixes(bench) else []))
     points, now = recipes(bench, bench.without(*varied)), present(bench, bench.without())
     best = best_of(points)
     cheaper = next((point for point in best if point.quality >= now.quality), None)
     said = front_takeaway(
-        (now.tokens, now.quality),
-        (cheaper.tokens, cheaper.quality) if cheaper else None,
+        (now.cost, now.quality),
+        (cheaper.cost, cheaper.quality) if cheaper else None,
         cheaper.label if cheaper else "",
     )
     st.caption(f"{said} Click a point to try its recipe.")
-    tuning_charts.front_chart(points, best, now, said, key=_KEY, pick=lambda: _pick(bench, points))
+    tuning_charts.front_chart(
+        points, best, now, said, tuning_charts.TOKENS, key=_KEY, pick=lambda: _pick(bench, points)
+    )
+
+
+def _against_time(bench: Bench) -> None:
+    """Only what is done for a question takes time: the mode, and how many candidates there are."""
+    milliseconds = _timed(bench, bench.without(*_TIMELESS, "mode", "candidates"))
+    points, now = _qualities(bench, milliseconds)
+    best = best_of(points)
+    quicker = next((point for point in best if point.quality >= now.quality), None)
+    said = time_takeaway(
+        (now.cost, now.quality),
+        (quicker.cost, quicker.quality) if quicker else None,
+        quicker.label if quicker else "",
+    )
+    st.caption(f"{said} Click a point to try its recipe.")
+    tuning_charts.front_chart(
+        points, best, now, said, tuning_charts.TIME, key=_KEY, pick=lambda: _pick(bench, points)
+    )
 
 
 def _pick(bench: Bench, points: Sequence[Point]) -> None:
@@ -65,10 +108,41 @@ def _pick(bench: Bench, points: Sequence[Point]) -> None:
 def best_of(points: Sequence[Point]) -> list[Point]:
     """Those that no other beats in both, from the cheapest to the best."""
     found: list[Point] = []
-    for point in sorted(points, key=lambda each: (each.tokens, -each.quality)):
+    for point in sorted(points, key=lambda each: (each.cost, -each.quality)):
         if not found or point.quality > found[-1].quality:
             found.append(point)
     return found
+
+
+@st.cache_data(max_entries=8, show_spinner="Timing searches …")
+def _timed(_bench: Bench, key: Key) -> list[tuple[str, int, float]]:
+    """Median milliseconds of real searches on this machine, by mode and candidates."""
+    asked = [item.text for item in _bench.base.lab.questions(_bench.set_name)[:_ASKED]]
+    found = []
+    for mode in _MODES:
+        for count in _COUNTS:
+            (recipe, _) = _bench.varied([{"mode": mode, "candidates": count}])
+            seconds = [_bench.base.search(text, recipe).seconds for text in asked]
+            found.append((mode, count, 1000 * float(np.median(seconds))))
+    return found
+
+
+def _qualities(
+    bench: Bench, milliseconds: Sequence[tuple[str, int, float]]
+) -> tuple[list[Point], Point]:
+    """Points of all, and of the one that is nearest to the present recipe."""
+    changes = [{"mode": mode, "candidates": count} for mode, count, _ in milliseconds]
+    found = bench.tuner.figures(bench.varied(changes), ["ndcg@10"], bench.part).means("ndcg@10")
+    values = [0.0] * (len(changes) + 1) if found is None else found.tolist()
+    points = [
+        Point(cost, quality, fields)
+        for (*_, cost), quality, fields in zip(milliseconds, values[:-1], changes, strict=True)
+    ]
+    search = bench.recipe.search
+    alike = [point for point in points if point.fields["mode"] == search.mode]
+    near = min(alike, key=lambda point: abs(point.fields["candidates"] - search.candidates))
+    fields = {"mode": search.mode, "candidates": search.candidates}
+    return points, Point(near.cost, values[-1], fields)
 
 
 def _mixes(bench: Bench) -> bool:

@@ -92,3 +92,13 @@ def front_takeaway(now: tuple[float, float], best: tuple[float, float] | None, w
         f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
         f"instead of {now[1]:.3f})."
     )
+
+
+def time_takeaway(now: tuple[float, float], best: tuple[float, float] | None, what: str) -> str:
+    """What the front has that is quicker than (milliseconds, quality) of the present recipe."""
+    if best is None or best[0] > now[0] * 0.9:
+        return "Nothing here is as good as the present recipe and clearly quicker."
+    return (
+        f"As good in {1 - best[0] / now[0]:.0%} less time: {what} ({best[0]:.0f} ms instead of "
+        f"{now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f})."
+    )

@@ -16,6 +16,7 @@ from pages.components.tuning_words import (
     heat_takeaway,
     peak_takeaway,
     threshold_takeaway,
+    time_takeaway,
 )
 from rag import Comparison, Interval, Recipe, Workspace
 from tests.pages.conftest import DOCUMENTS, fill
@@ -212,12 +213,35 @@ def test_the_map_is_read_at_its_brightest() -> None:
     assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.3).startswith("No place on the map")
 
 
+def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("tuning.py", curve="Cost", cost="Time")
+    assert "Click a point to try its recipe." in _said(app, "Click a point")
+    (chart,) = [each for each in app.get("plotly_chart") if "tuning_front" in str(each.proto)]
+    spec = json.loads(chart.proto.spec)
+    assert spec["layout"]["xaxis"]["title"]["text"].startswith("time of a search")
+    labels = [label for _, label in spec["data"][0]["customdata"]]
+    assert labels[:2] == ["lexical, 10 candidates", "lexical, 20 candidates"]
+    assert len(labels) == 12
+    quality = labelled.base("notes").lab.evaluate(
+        "checks", labelled.base("notes").recipe().with_fields({"search.mode": "lexical"})
+    )
+    assert spec["data"][0]["y"][0] == quality.run.metrics["ndcg@10"]
+
+
+def test_less_time_is_worth_a_sentence() -> None:
+    assert time_takeaway((40, 0.6), (20, 0.6), "lexical, 10 candidates") == (
+        "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 0.600 "
+        "instead of 0.600)."
+    )
+    assert "Nothing here" in time_takeaway((40, 0.6), (39, 0.6), "")
+
+
 def test_the_front_has_what_no_other_beats() -> None:
     points = [
         Point(tokens, quality, {"top_k": 1, "threshold": None})
         for tokens, quality in [(100, 0.5), (200, 0.4), (200, 0.6), (300, 0.6), (400, 0.7)]
     ]
-    assert [(each.tokens, each.quality) for each in best_of(points)] == [
+    assert [(each.cost, each.quality) for each in best_of(points)] == [
         (100, 0.5),
         (200, 0.6),
         (400, 0.7),
