@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rag.explaining import Explainer, Finding, passage_key
     from rag.explanation import Attribution, Counterfactual, Gap, Standing, TextPart
     from rag.gates import GateResult
+    from rag.http_tools import HttpTool, Outcome
     from rag.jobs import JobItem, JobRow, Jobs
     from rag.judging_queue import Unjudged
     from rag.knowledge_base import KnowledgeBase
@@ -82,6 +83,7 @@ _WHERE = {
     "rag.explaining": "Explainer Finding passage_key",
     "rag.explanation": "Attribution Counterfactual Gap Standing TextPart",
     "rag.gates": "GateResult",
+    "rag.http_tools": "HttpTool Outcome",
     "rag.jobs": "JobItem JobRow Jobs",
     "rag.judging_queue": "Unjudged",
     "rag.knowledge_base": "KnowledgeBase",
@@ -160,6 +162,7 @@ __all__ = [
     "GateResult",
     "Grid",
     "Hit",
+    "HttpTool",
     "IndexRecipe",
     "Interval",
     "InvalidFile",
@@ -176,6 +179,7 @@ __all__ = [
     "Mismatch",
     "NotEnoughLabels",
     "NotFound",
+    "Outcome",
     "PageImage",
     "Part",
     "ProviderStatus",

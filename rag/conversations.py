@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rag.recipe import Recipe
 from rag.storage import Database
 from rag.storage import conversations as rows
@@ -37,10 +39,12 @@ class Conversations:
         with self._database.read() as connection:
             return rows.turns(connection, conversation_id)
 
-    def ask(self, conversation_id: int, question: str, recipe: Recipe) -> int:
+    def ask(
+        self, conversation_id: int, question: str, recipe: Recipe, also: Sequence[str] = ()
+    ) -> int:
         """Stores a question that is about to be answered; returns the turn."""
         with self._database.write() as connection:
-            return rows.ask(connection, conversation_id, question, recipe)
+            return rows.ask(connection, conversation_id, question, recipe, also)
 
     def conclude(self, turn_id: int, answer: Answer) -> None:
         """Stores an answer, whole or as far as it came."""

@@ -31,6 +31,7 @@ from rag.storage import passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.storage.runs import QuestionResult, Run
+from rag.tools import refuse_tools
 from rag.types import Keys, Question, Scores, Vectors
 from rag.version import code_version
 
@@ -67,9 +68,11 @@ class Evaluator:
     ) -> Evaluation:
         """Runs every question to the deepest cutoff, stores the run and returns it.
 
-        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled, or for a
+        recipe with tools.
         """
         started = time.perf_counter()
+        refuse_tools(recipe.search)
         found, questions = self.questions(set_name)
         index = self._services.indexes.current(self._base_id, recipe.index)
         queries = self.queries(questions, recipe.index)

@@ -23,6 +23,7 @@ from rag.scope import Beside, parts_beside
 from rag.services import Services
 from rag.storage import bases
 from rag.storage.bases import Base
+from rag.tools import tool_parts
 from rag.types import Hit, Trace
 
 
@@ -59,16 +60,17 @@ class KnowledgeBase:
             return bases.version(connection, self.id)
 
     def search(self, question: str, recipe: Recipe, beside: Sequence[Beside] = ()) -> Trace:
-        """Finds passages; with ``beside``, in other knowledge bases too (see ``merged``).
+        """Finds passages; in other knowledge bases and the recipe's tools too (see ``merged``).
 
         Raises InvalidInput for an empty question. What fails beside this base is a note.
         """
         first = self.part(question, recipe)
         trace = first.trace
-        if beside:
+        if beside or recipe.search.tools:
+            asked = tool_parts(self._services, trace.question, recipe, trace)
             others, failures = parts_beside(question, beside)
             top_k = recipe.search.top_k
-            trace = merged([first, *others], recipe.hash, top_k, failures)
+            trace = merged([first, *asked, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         return answering.with_context(trace, recipe.answer.context_tokens, count)
 

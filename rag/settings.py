@@ -34,6 +34,9 @@ PROVIDER_VARIABLES = (
 )
 """Every variable that a provider may ask for with ``Settings.variable``."""
 
+TOOL_PREFIX = "TOUCHSTONE_TOOL_"
+"""What the variables begin with that headers of HTTP tools may name: no others are told to them."""
+
 _TRUTHS = {"1": True, "true": True, "yes": True, "on": True}
 _FALSEHOODS = {"0": False, "false": False, "no": False, "off": False}
 
@@ -47,6 +50,7 @@ class Settings:
     allow_private_urls: bool = False
     max_upload_mb: int = 200
     provider_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    tool_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
     @classmethod
     def from_env(
@@ -68,6 +72,9 @@ class Settings:
             allow_private_urls=_truth(values, "TOUCHSTONE_ALLOW_PRIVATE_URLS", default=False),
             max_upload_mb=_positive(values, "TOUCHSTONE_MAX_UPLOAD_MB", default=200),
             provider_variables=_provider_variables(values),
+            tool_variables={
+                name: value for name, value in values.items() if name.startswith(TOOL_PREFIX)
+            },
         )
 
     def variable(self, name: str) -> str | None:

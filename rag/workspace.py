@@ -19,6 +19,7 @@ from rag.scope import Also, Beside
 from rag.services import Services
 from rag.settings import PROJECT, Settings
 from rag.storage import bases, builds, documents, runs
+from rag.tools import Tools
 
 SAMPLE = "sample"
 SAMPLE_FOLDER = PROJECT / "data" / "sample"
@@ -42,6 +43,7 @@ class Workspace:
         self.settings = settings
         self._services = Services.start(settings)
         self.jobs = Jobs(self._services.database, handlers(self._services))
+        self.tools = Tools(self._services)
 
     @classmethod
     def from_env(cls) -> Workspace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -50,6 +50,12 @@ def scripted(*replies: Reply) -> Iterator[Script]:
             script.requests.append(json.loads(body))
             self._send(script.next())
 
+        def do_GET(self) -> None:
+            script.paths.append(self.path)
+            script.headers.append({name.lower(): value for name, value in self.headers.items()})
+            script.requests.append({})
+            self._send(script.next())
+
         def _send(self, reply: Reply) -> None:
             time.sleep(reply.delay)
             body = reply.body.encode()
@@ -60,7 +66,8 @@ def scripted(*replies: Reply) -> Iterator[Script]:
             for name, value in reply.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(OSError):  # who asked may have gone
+                self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -61,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     each.add_argument("document", help="its name or id")
     each.add_argument("tag", nargs="*", help="all its tags; none takes them away")
     _asking(verb, recipe)
+    _tools(verb)
     each = verb("evaluate", "measure a recipe on a question set and keep the run", recipe)
     each.add_argument("kb")
     each.add_argument("set_name", metavar="SET")
@@ -121,6 +122,31 @@ def _explaining(
     each.add_argument(
         "--attribution", action="store_true", help="with --chunk: what carries the similarity"
     )
+
+
+def _tools(verb: Callable[..., argparse.ArgumentParser]) -> None:
+    """Verbs for services that are asked beside the documents."""
+    verb("tools", "list the HTTP tools that recipes may name in search.tools")
+    each = verb("add-tool", "add or change an HTTP tool")
+    each.add_argument("name")
+    each.add_argument("url", help="its address; {question} stands in path, query or --body")
+    each.add_argument("--body", default="", metavar="JSON", help="sent by POST")
+    each.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="HEADER=[Bearer ]TOUCHSTONE_TOOL_NAME",
+        help="a header, and the environment variable that has its value (repeatable)",
+    )
+    each.add_argument("--results", default="", metavar="PATH", help="JMESPath to the results")
+    for name, default in (("text", "text"), ("title", ""), ("link", ""), ("score", "")):
+        each.add_argument(f"--{name}", default=default, metavar="PATH", help=f"{name} of a result")
+    each.add_argument("--most", type=int, default=10, help="results taken from one answer")
+    each.add_argument("--seconds", type=float, default=10.0, help="longest wait")
+    each = verb("test-tool", "ask an HTTP tool, and print its results as they are understood")
+    each.add_argument("name")
+    each.add_argument("question")
+    verb("remove-tool", "delete an HTTP tool").add_argument("name")
 
 
 def _tuning(verb: Callable[..., argparse.ArgumentParser], recipe: argparse.ArgumentParser) -> None:

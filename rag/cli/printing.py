@@ -133,7 +133,8 @@ def trace(found: Trace) -> Output:
     }
     lines = [_hit_line(hit) for hit in found.hits] or ["Nothing relevant was found."]
     if merge := found.stage("merge"):
-        lines += ["", f"merged {merge.note}"]
+        asked = found.stage("tool")
+        lines += ["", *([f"tools: {asked.note}"] if asked else []), f"merged {merge.note}"]
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
     return Output(data, "\n".join([*lines, "", f"{found.passages} passages → {funnel}"]))
 

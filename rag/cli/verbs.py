@@ -19,7 +19,7 @@ from rag import (
     Settings,
     Workspace,
 )
-from rag.cli import benchmarks, calibrating, explaining, inputs, printing, sharing, tuning
+from rag.cli import benchmarks, calibrating, explaining, inputs, printing, sharing, tools, tuning
 from rag.cli.printing import Output
 
 Verb = Callable[[argparse.Namespace], Output]
@@ -111,6 +111,24 @@ def explain(args: argparse.Namespace) -> Output:
     base, recipe = _ready(args)
     changes = dict(inputs.assignment(each) for each in args.against)
     return explaining.explain(base, recipe, args, changes)
+
+
+def list_tools(args: argparse.Namespace) -> Output:
+    return tools.listed(_workspace(args))
+
+
+def add_tool(args: argparse.Namespace) -> Output:
+    return tools.added(_workspace(args), args)
+
+
+def test_tool(args: argparse.Namespace) -> Output:
+    held = _workspace(args).tools
+    return tools.tested(args.name, held.ask(held.named(args.name), args.question))
+
+
+def remove_tool(args: argparse.Namespace) -> Output:
+    _workspace(args).tools.remove(args.name)
+    return tools.removed(args.name)
 
 
 def evaluate(args: argparse.Namespace) -> Output:
@@ -207,6 +225,10 @@ VERBS: dict[str, Verb] = {
     "search": search,
     "ask": ask,
     "explain": explain,
+    "tools": list_tools,
+    "add-tool": add_tool,
+    "test-tool": test_tool,
+    "remove-tool": remove_tool,
     "evaluate": evaluate,
     "sweep": sweep,
     "calibrate": calibrate,

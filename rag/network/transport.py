@@ -31,6 +31,7 @@ class CheckedTransport(httpx.BaseTransport):
                     target=request.url.raw_path,
                 ),
                 headers=request.headers.raw,
+                content=request.stream,
                 extensions=request.extensions,
             )
         )

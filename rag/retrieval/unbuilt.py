@@ -7,9 +7,8 @@ from rag.recipe import SearchRecipe
 
 _QUESTION = {"rewrite", "expansions", "hyde"}
 _ORDER = {"rerank"}
-_BESIDE = {"tools"}
 _CONTEXT = {"context", "merge", "order"}
-UNBUILT = _QUESTION | _ORDER | _BESIDE | _CONTEXT
+UNBUILT = _QUESTION | _ORDER | _CONTEXT
 
 
 def refuse_unbuilt(recipe: SearchRecipe) -> None:

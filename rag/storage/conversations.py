@@ -11,7 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from rag.recipe import Recipe
 from rag.storage.tables import conversation, turn
-from rag.types import Answer
+from rag.types import TOOL, Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,21 @@ class StoredCitation:
     relevance: float
     text: str
     quote: str
+    base: str = ""
+    url: str = ""
+
+    @property
+    def from_tool(self) -> bool:
+        """Whether it is a result of an HTTP tool, which no knowledge base holds."""
+        return self.document_id.startswith(TOOL)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question with its answer; ``status`` is "asked" until the answer ended somehow."""
+    """A question with its answer; ``status`` is "asked" until the answer ended somehow.
+
+    ``also`` names the knowledge bases that were searched too, as ``str(Also)`` writes them.
+    """
 
     id: int
     question: str
@@ -45,6 +55,7 @@ class Turn:
     passages: int
     seconds: float
     thumb: int
+    also: tuple[str, ...] = ()
 
 
 def create(connection: Connection, base_id: int) -> int:
@@ -61,13 +72,20 @@ def exists(connection: Connection, base_id: int, conversation_id: int) -> bool:
     return connection.execute(statement).first() is not None
 
 
-def ask(connection: Connection, conversation_id: int, question: str, recipe: Recipe) -> int:
+def ask(
+    connection: Connection,
+    conversation_id: int,
+    question: str,
+    recipe: Recipe,
+    also: Sequence[str] = (),
+) -> int:
     """Stores a question that is about to be answered; returns the id of the turn."""
     new = insert(turn).values(
         conversation_id=conversation_id,
         question=question,
         recipe=recipe.model_dump(mode="json"),
         status="asked",
+        also=list(also),
         citations=[],
         created=datetime.now(UTC),
     )
@@ -104,6 +122,8 @@ def _citations(answer: Answer) -> Sequence[dict[str, Any]]:
             "relevance": citation.hit.relevance,
             "text": citation.hit.chunk.text,
             "quote": citation.quote,
+            "base": citation.hit.base,
+            "url": citation.hit.url,
         }
         for citation in answer.citations
     ]
@@ -132,6 +152,7 @@ def turns(connection: Connection, conversation_id: int) -> list[Turn]:
             passages=row.passages,
             seconds=row.seconds,
             thumb=row.thumb,
+            also=tuple(row.also),
         )
         for row in rows
     ]

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     PrimaryKeyConstraint,
     String,
     Table,
@@ -22,25 +21,33 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
+from rag.storage.asking_tables import conversation, tool, turn
+from rag.storage.metadata import base_id, metadata
 
-
-def _base_id(primary: bool = False) -> Column[int]:
-    return Column(
-        "base_id",
-        Integer,
-        ForeignKey("knowledge_base.id", ondelete="CASCADE"),
-        primary_key=primary,
-        nullable=False,
-    )
-
+__all__ = [
+    "baseline",
+    "build",
+    "calibration",
+    "chunk",
+    "conversation",
+    "cut",
+    "document",
+    "document_part",
+    "evidence",
+    "indexed",
+    "job",
+    "job_item",
+    "knowledge_base",
+    "metadata",
+    "question",
+    "question_set",
+    "recipe_version",
+    "run",
+    "run_question",
+    "tool",
+    "turn",
+    "vector",
+]
 
 knowledge_base = Table(
     "knowledge_base",
@@ -57,7 +64,7 @@ knowledge_base = Table(
 recipe_version = Table(
     "recipe_version",
     metadata,
-    _base_id(primary=True),
+    base_id(primary=True),
     Column("hash", String(12), primary_key=True),
     Column("recipe", JSON, nullable=False),
     Column("saved", DateTime(timezone=True), nullable=False),
@@ -66,7 +73,7 @@ recipe_version = Table(
 document = Table(
     "document",
     metadata,
-    _base_id(primary=True),
+    base_id(primary=True),
     Column("id", String(64), primary_key=True),
     Column("name", String, nullable=False),
     Column("source", String, nullable=False),
@@ -98,7 +105,7 @@ cut = Table(
     "cut",
     metadata,
     Column("id", Integer, primary_key=True),
-    _base_id(),
+    base_id(),
     Column("name", String, nullable=False),
     UniqueConstraint("base_id", "name"),
 )
@@ -108,7 +115,7 @@ chunk = Table(
     metadata,
     Column("cut_id", Integer, ForeignKey("cut.id", ondelete="CASCADE"), nullable=False),
     Column("key", BigInteger, nullable=False),
-    _base_id(),
+    base_id(),
     Column("document_id", String(64), nullable=False),
     Column("start", Integer, nullable=False),
     Column("end", Integer, nullable=False),
@@ -137,7 +144,7 @@ vector = Table(
 build = Table(
     "build",
     metadata,
-    _base_id(primary=True),
+    base_id(primary=True),
     Column("hash", String(12), primary_key=True),
     Column("cut_id", Integer, ForeignKey("cut.id", ondelete="CASCADE"), nullable=False),
     Column("recipe", JSON, nullable=False),
@@ -163,7 +170,7 @@ question_set = Table(
     "question_set",
     metadata,
     Column("id", Integer, primary_key=True),
-    _base_id(),
+    base_id(),
     Column("name", String, nullable=False),
     Column("version", Integer, nullable=False, default=1),
     # Which questions are for choosing recipes and which for reporting: decided by seed and share.
@@ -214,7 +221,7 @@ run = Table(
     "run",
     metadata,
     Column("id", String(12), primary_key=True),
-    _base_id(),
+    base_id(),
     Column("question_set", String, nullable=False),
     Column("set_version", Integer, nullable=False),
     Column("recipe_hash", String(12), nullable=False),
@@ -237,7 +244,7 @@ run = Table(
 baseline = Table(
     "baseline",
     metadata,
-    _base_id(primary=True),
+    base_id(primary=True),
     Column("question_set", String, primary_key=True),
     Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
 )
@@ -281,7 +288,7 @@ job = Table(
     "job",
     metadata,
     Column("id", Integer, primary_key=True),
-    _base_id(),
+    base_id(),
     Column("kind", String, nullable=False),
     Column("title", String, nullable=False),
     Column("payload", JSON, nullable=False),
@@ -309,37 +316,4 @@ job_item = Table(
     Column("reason", Text, nullable=False, default=""),
     Column("hint", Text, nullable=False, default=""),
     Column("chunks", Integer, nullable=False, default=0),
-)
-
-conversation = Table(
-    "conversation",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    _base_id(),
-    Column("created", DateTime(timezone=True), nullable=False),
-)
-
-turn = Table(
-    "turn",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column(
-        "conversation_id",
-        Integer,
-        ForeignKey("conversation.id", ondelete="CASCADE"),
-        nullable=False,
-    ),
-    Column("question", Text, nullable=False),
-    Column("recipe", JSON, nullable=False),
-    Column("answer", Text, nullable=False, default=""),
-    # "asked" until the answer ends, however it ends.
-    Column("status", String, nullable=False),
-    Column("mode", String, nullable=False, default=""),
-    Column("citations", JSON, nullable=False),
-    Column("note", Text, nullable=False, default=""),
-    Column("passages", Integer, nullable=False, default=0),
-    Column("seconds", Float, nullable=False, default=0.0),
-    Column("thumb", Integer, nullable=False, default=0),
-    Column("created", DateTime(timezone=True), nullable=False),
-    Index(None, "conversation_id"),
 )

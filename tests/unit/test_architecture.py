@@ -19,8 +19,8 @@ COMPOSING = """
     indexing ingestion services question_sets question_edits label_edits labelling exchange
     judging_queue build_table passage_labels proposals conversations calibrations limits evaluations
     corpora stepwise sweep_candidates sweeps gates library run_figures run_history rankings
-    reporting bundles source_pages explaining comparing tuning lab scope knowledge_base workspace
-    jobs
+    reporting bundles source_pages explaining comparing tuning lab scope tools knowledge_base
+    workspace jobs
 """
 
 # Module (with everything below it) to layer; the longest name that fits counts.
@@ -39,6 +39,7 @@ LAYERS = {
     "rag.stores": 1,
     "rag.storage": 1,
     "rag.files": 1,
+    "rag.http_tools": 1,
     "rag.evaluation.metrics": 1,
     "rag.retrieval": 2,
     "rag.answering": 2,
@@ -64,6 +65,7 @@ ADAPTERS = {
     "rag.settings",
     "rag.network",
     "rag.files",
+    "rag.http_tools",
     "rag.readers",
     "rag.providers",
     "rag.stores",
@@ -81,6 +83,7 @@ CONFINED = {
     "onnxruntime": {"rag.providers"},
     "sqlalchemy": {"rag.storage"},
     "alembic": {"rag.storage"},
+    "jmespath": {"rag.http_tools"},
     "pypdf": {"rag.readers"},
     "pypdfium2": {"rag.readers"},
     "PIL": {"rag.readers"},

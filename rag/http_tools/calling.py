@@ -1,0 +1,189 @@
+"""One question to a tool: the request, guarded as every request to a named address is."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rag.errors import (
+    InvalidInput,
+    ProviderError,
+    ProviderMisbehaved,
+    ProviderRejected,
+    ProviderUnavailable,
+)
+from rag.http_tools.definition import QUESTION, SECRET, HttpTool
+from rag.http_tools.results import Result, parsed
+from rag.network.requests import TooLarge, body_of, checked_client, checked_url
+
+if TYPE_CHECKING:
+    import httpx
+
+MOST_BYTES = 5_000_000
+_REDIRECTS = 3
+_AGENT = "Touchstone (asks services that its users name)"
+_REPEATED = {307, 308}  # redirects that keep method and body
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``results`` in the service's order; ``empty`` counts those that had no text."""
+
+    results: tuple[Result, ...]
+    empty: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    url: str
+    content: bytes | None
+
+
+def call(
+    tool: HttpTool, question: str, variables: Mapping[str, str], *, allow_private: bool
+) -> Outcome:
+    """Asks a tool. ``variables`` has the environment variables that its headers name.
+
+    Raises BlockedAddress, and ProviderError: unavailable (refused, timed out, 5xx), rejected (4xx,
+    a variable is not set), misbehaved (no JSON, nothing at its paths, too large).
+    """
+    started = time.monotonic()
+    secrets = _headers(tool, variables)
+    request = _Request(tool.method, url_for(tool, question), body_for(tool, question))
+    plain = {"User-Agent": _AGENT, "Accept": "application/json"}
+    deadline = started + tool.seconds
+    with checked_client(
+        plain, allow_private=allow_private, deadline=deadline, timeout=tool.seconds
+    ) as client:
+        data = _answer(client, tool, request, secrets)
+    results, empty = parsed(tool, data)
+    return Outcome(tuple(results), empty, time.monotonic() - started)
+
+
+def url_for(tool: HttpTool, question: str) -> str:
+    """The address with the question as one percent-encoded piece (RFC 3986)."""
+    return tool.url.replace(QUESTION, quote(question, safe="", errors="replace"))
+
+
+def body_for(tool: HttpTool, question: str) -> bytes | None:
+    """The body as JSON; the question goes into its strings, so no sign of it is syntax."""
+    if tool.method != "POST":
+        return None
+    content = json.loads(tool.body) if tool.body else {}
+    return json.dumps(_filled(content, question)).encode()
+
+
+def _filled(content: Any, question: str) -> Any:
+    if isinstance(content, dict):
+        return {name: _filled(value, question) for name, value in content.items()}
+    if isinstance(content, list):
+        return [_filled(value, question) for value in content]
+    return content.replace(QUESTION, question) if isinstance(content, str) else content
+
+
+def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
+    found = {}
+    for name, value in tool.headers.items():
+        scheme, variable = SECRET.fullmatch(value).groups()  # type: ignore[union-attr]
+        secret = variables.get(variable, "")
+        if not secret:
+            raise ProviderRejected(
+                f"The tool {tool.name} needs {variable}, which is not set.",
+                "Set it in the environment of the server and start it again.",
+            )
+        if not (secret.isascii() and secret.isprintable()):
+            raise ProviderRejected(
+                f"{variable} has signs that no header may have.", "Set it again, without them."
+            )
+        found[name] = f"{scheme} {secret}" if scheme else secret
+    return found
+
+
+def _answer(
+    client: httpx.Client, tool: HttpTool, request: _Request, secrets: Mapping[str, str]
+) -> bytes:
+    """The body of the last answer; what is secret goes to the first server only."""
+    import httpx
+
+    first = httpx.URL(request.url)
+    for _ in range(_REDIRECTS + 1):
+        target = httpx.URL(request.url)
+        same = (target.scheme, target.host, target.port) == (first.scheme, first.host, first.port)
+        headers = dict(secrets) if same else {}
+        if request.content is not None:
+            headers["Content-Type"] = "application/json"
+        with (
+            _translated(tool),
+            client.stream(
+                request.method, request.url, content=request.content, headers=headers
+            ) as response,
+        ):
+            if not response.has_redirect_location:
+                return _received(tool, response)
+            request = _redirected(request, response)
+    raise ProviderMisbehaved(
+        f"The tool {tool.name} redirects more than {_REDIRECTS} times.", "Check its address."
+    )
+
+
+def _redirected(request: _Request, response: httpx.Response) -> _Request:
+    url = checked_url(str(response.url.join(response.headers["location"])))
+    if response.status_code in _REPEATED:
+        return _Request(request.method, url, request.content)
+    return _Request("GET", url, None)
+
+
+def _received(tool: HttpTool, response: httpx.Response) -> bytes:
+    status = response.status_code
+    if not response.is_success:
+        busy = status >= 500 or status == 429
+        kind: type[ProviderError] = ProviderUnavailable if busy else ProviderRejected
+        raise kind(
+            f"The tool {tool.name} answers {status} {response.reason_phrase[:80]}".rstrip() + ".",
+            "Try again later." if busy else "Check its address, its headers and its body.",
+        )
+    kind_of = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind_of and not (kind_of.endswith(("/json", "+json")) or kind_of == "text/plain"):
+        raise ProviderMisbehaved(
+            f"The tool {tool.name} answers {kind_of[:80]}, not JSON.", "Check its address."
+        )
+    try:
+        return body_of(response, MOST_BYTES)
+    except TooLarge as error:
+        raise ProviderMisbehaved(
+            f"The tool {tool.name} answers more than {MOST_BYTES / 1e6:.0f} MB.",
+            "Ask it for fewer or shorter results.",
+        ) from error
+
+
+@contextmanager
+def _translated(tool: HttpTool) -> Iterator[None]:
+    import httpcore
+    import httpx
+
+    try:
+        yield
+    except (httpx.TimeoutException, httpcore.TimeoutException) as error:
+        raise ProviderUnavailable(
+            f"The tool {tool.name} did not answer within {tool.seconds:g} s.",
+            "Try again later, or let it take longer.",
+        ) from error
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        httpx.StreamError,
+        httpcore.NetworkError,
+        httpcore.ProtocolError,
+        InvalidInput,  # a redirect to what is no address
+    ) as error:
+        raise ProviderUnavailable(
+            f"The tool {tool.name} cannot be reached ({type(error).__name__}).",
+            "Check its address, and whether it runs.",
+        ) from error

@@ -1,0 +1,130 @@
+"""What a tool is: how it is asked, and where in its answer the results are."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import jmespath
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from rag.errors import InvalidInput, TouchstoneError
+from rag.network.requests import checked_url
+
+QUESTION = "{question}"
+SECRET = re.compile(r"^(?:(Bearer|Token|Basic|ApiKey) )?(TOUCHSTONE_TOOL_[A-Z0-9_]+)$")
+_HEADER = re.compile(r"^[A-Za-z0-9-]{1,64}$")
+_FRAMING = {"host", "content-length", "transfer-encoding", "connection", "content-type"}
+_ELSEWHERE = "touchstone-question"  # where the question would stand
+
+
+def _path(text: str) -> str:
+    text = text.strip()
+    if text:
+        try:
+            jmespath.compile(text)
+        except (jmespath.exceptions.JMESPathError, ValueError) as error:
+            said = str(error).splitlines()[0]
+            raise ValueError(
+                f"“{text}” is not a JMESPath expression, such as data.results ({said})"
+            ) from error
+    return text
+
+
+Path = Annotated[str, AfterValidator(_path)]
+
+
+class HttpTool(BaseModel):
+    """A named HTTP service. Holds names of variables, never their values.
+
+    ``{question}`` stands in the path or query of ``url``, or in strings of ``body``, which is
+    JSON. ``headers`` map a header to ``[Bearer ]TOUCHSTONE_TOOL_NAME``: the environment variable
+    that has its value. The other texts are JMESPath expressions (https://jmespath.org):
+    ``results`` on the answer, "" for the answer itself, the rest on one result.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")
+    url: str = Field(min_length=1, max_length=2000)
+    method: Literal["GET", "POST"] = "GET"
+    body: str = Field("", max_length=20_000)
+    headers: dict[str, str] = Field(default_factory=dict)
+    results: Path = ""
+    text: Path = Field("text", min_length=1)
+    title: Path = ""
+    link: Path = ""
+    score: Path = ""
+    most: int = Field(10, ge=1, le=50, description="results taken from one answer")
+    seconds: float = Field(10.0, gt=0, le=60, description="longest wait for an answer")
+
+    @classmethod
+    def parse(cls, data: Any) -> HttpTool:
+        """Raises InvalidInput that names the field."""
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            first = error.errors(include_input=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "as a whole"
+            said = first["msg"].removeprefix("Value error, ")
+            raise InvalidInput(f"The tool, {where}: {said}.", "Correct it and try again.") from None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that its headers name."""
+        found = (SECRET.match(value) for value in self.headers.values())
+        return tuple(dict.fromkeys(match.group(2) for match in found if match))
+
+    @field_validator("url")
+    @classmethod
+    def _fixed_server(cls, url: str) -> str:
+        url = url.strip()
+        try:
+            filled = checked_url(url.replace(QUESTION, _ELSEWHERE))
+        except TouchstoneError as error:
+            raise ValueError(error.message.rstrip(".")) from error
+        server = urlsplit(filled).netloc
+        if _ELSEWHERE in server or "{" in server:
+            raise ValueError("the question may not name the server")
+        return url
+
+    @field_validator("body")
+    @classmethod
+    def _is_json(cls, body: str) -> str:
+        if body.strip():
+            try:
+                json.loads(body)
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"the body is not JSON: {error}") from error
+        return body.strip()
+
+    @field_validator("headers")
+    @classmethod
+    def _names_only(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if not _HEADER.match(name) or name.lower() in _FRAMING:
+                raise ValueError(f"“{name}” is not a header that can be set")
+            if not SECRET.match(value):  # it may be a secret: it is not repeated
+                raise ValueError(
+                    f"the value of {name} must be the name of an environment variable that begins "
+                    "with TOUCHSTONE_TOOL_, after Bearer where the service wants that"
+                )
+        return headers
+
+    @model_validator(mode="after")
+    def _asks(self) -> HttpTool:
+        if self.method == "GET" and self.body:
+            raise ValueError("a GET request has no body; use POST")
+        if QUESTION not in self.url + self.body:
+            raise ValueError("neither url nor body has {question}, so it would never be asked")
+        return self

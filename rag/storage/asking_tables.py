@@ -1,0 +1,62 @@
+"""The tables of asking: conversations, and services that are asked beside the documents."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+)
+
+from rag.storage.metadata import base_id, metadata
+
+# HTTP services whose results join those of documents. Holds names of variables, no secrets.
+tool = Table(
+    "tool",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("definition", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+conversation = Table(
+    "conversation",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    base_id(),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column(
+        "conversation_id",
+        Integer,
+        ForeignKey("conversation.id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    Column("question", Text, nullable=False),
+    Column("recipe", JSON, nullable=False),
+    Column("answer", Text, nullable=False, default=""),
+    # "asked" until the answer ends, however it ends.
+    Column("status", String, nullable=False),
+    Column("mode", String, nullable=False, default=""),
+    Column("citations", JSON, nullable=False),
+    Column("note", Text, nullable=False, default=""),
+    Column("passages", Integer, nullable=False, default=0),
+    Column("seconds", Float, nullable=False, default=0.0),
+    Column("thumb", Integer, nullable=False, default=0),
+    # The knowledge bases that were searched too.
+    Column("also", JSON, nullable=False, server_default="[]"),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Index(None, "conversation_id"),
+)

@@ -1,0 +1,29 @@
+"""HTTP tools by name; what a definition means is not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select
+
+from rag.storage.tables import tool
+
+
+def every(connection: Connection) -> dict[str, dict[str, Any]]:
+    """All definitions by name, in the order of names."""
+    rows = connection.execute(select(tool.c.name, tool.c.definition).order_by(tool.c.name))
+    return {row.name: dict(row.definition) for row in rows}
+
+
+def save(connection: Connection, name: str, definition: Mapping[str, Any]) -> None:
+    """Stores a tool, in place of the one of that name."""
+    remove(connection, name)
+    values = {"name": name, "definition": dict(definition), "created": datetime.now(UTC)}
+    connection.execute(insert(tool).values(values))
+
+
+def remove(connection: Connection, name: str) -> bool:
+    """Whether there was one to delete."""
+    return connection.execute(delete(tool).where(tool.c.name == name)).rowcount > 0

@@ -1,0 +1,176 @@
+"""HTTP tools: kept for all knowledge bases, and asked where a recipe names them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.errors import InvalidInput, NotFound, TouchstoneError
+from rag.http_tools import HttpTool, Outcome, Result, call
+from rag.protocols import Embedder
+from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval import Part, Timeline, embed_question
+from rag.services import Services
+from rag.storage import tools as rows
+from rag.types import TOOL, Chunk, Dropped, Hit, Trace, chunk_key
+
+
+class Tools:
+    """The tools of a workspace."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def every(self) -> list[HttpTool]:
+        """All tools by name."""
+        with self._services.database.read() as connection:
+            found = rows.every(connection)
+        return [HttpTool.parse(definition) for definition in found.values()]
+
+    def named(self, name: str) -> HttpTool:
+        """One tool. Raises NotFound, naming those that exist."""
+        tools = {tool.name: tool for tool in self.every()}
+        if name not in tools:
+            names = ", ".join(tools) or "none yet"
+            raise NotFound(f"There is no tool named {name!r}.", f"There are: {names}.")
+        return tools[name]
+
+    def save(self, tool: HttpTool) -> None:
+        """Keeps a tool, in place of the one of that name."""
+        with self._services.database.write() as connection:
+            rows.save(connection, tool.name, tool.model_dump(mode="json"))
+
+    def remove(self, name: str) -> None:
+        """Raises NotFound. A recipe that names it says in every trace that it is gone."""
+        with self._services.database.write() as connection:
+            removed = rows.remove(connection, name)
+        if not removed:
+            self.named(name)
+
+    def unset(self, tool: HttpTool) -> list[str]:
+        """The environment variables that a tool needs and that are not set."""
+        held = self._services.settings.tool_variables
+        return [name for name in tool.variables if name not in held]
+
+    def ask(self, tool: HttpTool, question: str) -> Outcome:
+        """One real call. Raises BlockedAddress, ProviderError, InvalidInput for no question."""
+        if not question.strip():
+            raise InvalidInput("The question is empty.", "Type a question.")
+        settings = self._services.settings
+        private = settings.allow_private_urls
+        return call(tool, question.strip(), settings.tool_variables, allow_private=private)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """What a tool said, or why it said nothing."""
+
+    name: str
+    results: Sequence[Result] = ()
+    note: str = ""
+
+
+def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace) -> list[Part]:
+    """The results of the tools that ``recipe`` names, as lists to merge with ``leading``.
+
+    A result's relevance is the cosine of question and text, by the recipe's embedder: the same
+    figure as that of a passage, held against the same threshold. A calibrated probability rests on
+    BM25 too, which a result has not; with it, results keep the cosine and its default threshold,
+    and lists are merged by ranks. The order is the service's. A tool that fails is a stage with
+    the reason as its note.
+    """
+    tools = Tools(services)
+    names = tuple(dict.fromkeys(recipe.search.tools))
+    embedder = services.models.embedder(recipe.index.embedder)
+    threshold = leading.threshold
+    if recipe.search.relevance == "probability":
+        plain = {"search.relevance": "cosine", "search.threshold": "auto"}
+        changed = recipe.with_fields(plain)
+        threshold = services.models.threshold(recipe.index.embedder, changed.search)
+    with ThreadPoolExecutor(max_workers=max(len(names), 1)) as pool:
+        answered = list(pool.map(lambda name: _ask(tools, name, question), names))
+    return [
+        Part(
+            each.name,
+            _trace(each, question, recipe, embedder, threshold),
+            f"cosine of {embedder.id}",
+        )
+        for each in answered
+    ]
+
+
+def refuse_tools(search: SearchRecipe) -> None:
+    """Raises InvalidInput where figures are wanted: labels say nothing about a service."""
+    if search.tools:
+        raise InvalidInput(
+            "Measuring goes by the labels of the documents, which say nothing about the results "
+            f"of {', '.join(search.tools)}.",
+            "Measure without tools: search.tools=[].",
+        )
+
+
+def _ask(tools: Tools, name: str, question: str) -> _Answered:
+    try:
+        outcome = tools.ask(tools.named(name), question)
+    except TouchstoneError as error:
+        return _Answered(name, note=error.message)
+    note = f"{outcome.seconds:.1f} s"
+    return _Answered(
+        name, outcome.results, note + (f", {outcome.empty} empty" * bool(outcome.empty))
+    )
+
+
+def _trace(
+    answered: _Answered,
+    question: str,
+    recipe: Recipe,
+    embedder: Embedder,
+    threshold: float | None,
+) -> Trace:
+    timeline, search = Timeline(), recipe.search
+    hits = _hits(answered, question, embedder)
+    timeline.passed("tool", len(answered.results), len(hits), answered.note)
+    above = [hit for hit in hits if threshold is None or hit.relevance >= threshold]
+    below = [
+        Dropped(hit, f"relevance {hit.relevance:.3f} is below {threshold:.3f}")
+        for hit in hits
+        if hit not in above
+    ]
+    note = "no threshold" if threshold is None else f"relevance ≥ {threshold:.3g}"
+    timeline.passed("threshold", len(hits), len(above), note, below)
+    beyond = [
+        Dropped(hit, f"place {place} of those above the threshold, top-k is {search.top_k}")
+        for place, hit in enumerate(above[search.top_k :], start=search.top_k + 1)
+    ]
+    kept = tuple(above[: search.top_k])
+    timeline.passed("top_k", len(above), len(kept), f"top-k {search.top_k}", beyond)
+    stages = tuple(timeline.stages)
+    return Trace(question, recipe.hash, 0, threshold, stages, kept, timeline.seconds)
+
+
+def _hits(answered: _Answered, question: str, embedder: Embedder) -> list[Hit]:
+    if not answered.results:
+        return []
+    query = embed_question(question, embedder).astype(np.float64)
+    texts = [result.text for result in answered.results]
+    cosines = embedder.embed(texts, "document").astype(np.float64) @ query
+    return [
+        _hit(answered.name, result, rank, float(cosine))
+        for rank, (result, cosine) in enumerate(zip(answered.results, cosines, strict=True), 1)
+    ]
+
+
+def _hit(name: str, result: Result, rank: int, cosine: float) -> Hit:
+    content = f"{result.url}\n{result.title}\n{result.text}".encode()
+    document_id = f"{TOOL}{name}:{hashlib.sha256(content).hexdigest()}"
+    length = len(result.text)
+    chunk = Chunk(chunk_key(document_id, 0, length), document_id, 0, length, result.text, rank - 1)
+    parts = {"dense": cosine, "tool_rank": float(rank)}
+    if result.score is not None:
+        parts["service"] = result.score
+    document = result.title or result.url or f"{name}, result {rank}"
+    return Hit(chunk, document, rank, 1.0 / rank, cosine, parts, url=result.url)

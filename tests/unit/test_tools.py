@@ -1,0 +1,194 @@
+"""Results of HTTP tools beside the passages: one relevance, one threshold, visible failures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace, Workspace
+from rag.__main__ import main
+from tests.servers import Reply, Script, scripted
+from tests.workspaces import QUICK, add
+
+LEAVE = "Unused leave may be carried over until 30 June."
+QUESTION = "How long may unused leave be carried over?"
+RESULTS = [
+    {"text": "Pumps grind.", "title": "Pumps", "link": "https://x.example/pumps"},
+    {"text": LEAVE + " Always.", "title": "<b>Leave</b> $x$", "link": "ftp://x.example"},
+]
+ASKING: Recipe = QUICK.with_fields({"search.tools": ["docs"]})
+
+
+@pytest.fixture
+def server() -> Iterator[Script]:
+    with scripted(Reply(body=json.dumps({"results": RESULTS}))) as script:
+        yield script
+
+
+@pytest.fixture
+def workspace(home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setenv("TOUCHSTONE_ALLOW_PRIVATE_URLS", "1")
+    monkeypatch.setenv("TOUCHSTONE_TOOL_KEY", "s3cret")
+    workspace = Workspace(Settings.from_env())
+    add(workspace, workspace.create("notes", QUICK), {"leave.txt": LEAVE})
+    return workspace
+
+
+def define(workspace: Workspace, url: str, **fields: Any) -> HttpTool:
+    data = {"name": "docs", "url": f"{url}/?q={{question}}", "results": "results"}
+    tool = HttpTool.parse({**data, "title": "title", "link": "link", **fields})
+    workspace.tools.save(tool)
+    return tool
+
+
+def note(trace: Trace, stage: str) -> str:
+    found = trace.stage(stage)
+    assert found is not None
+    return found.note
+
+
+def test_results_stand_among_the_passages(workspace: Workspace, server: Script) -> None:
+    define(workspace, server.url)
+    trace = workspace.base("notes").search(QUESTION, ASKING)
+    assert [(hit.base, hit.document, hit.url, hit.from_tool) for hit in trace.hits] == [
+        ("notes", "leave.txt", "", False),
+        ("docs", "Pumps", "https://x.example/pumps", True),
+        ("docs", "<b>Leave</b> $x$", "", True),
+    ]
+    assert [stage.name for stage in trace.stages][-5:] == [
+        "tool",
+        "threshold",
+        "top_k",
+        "merge",
+        "context",
+    ]
+    assert note(trace, "tool").startswith("docs 2 of 2 · ")
+    assert {hit.document for hit in trace.context} == {"leave.txt", "Pumps", "<b>Leave</b> $x$"}
+
+
+def test_one_threshold_holds_for_all(workspace: Workspace, server: Script) -> None:
+    define(workspace, server.url)
+    trace = workspace.base("notes").search(QUESTION, ASKING.with_fields({"search.threshold": 0.5}))
+    assert [hit.document for hit in trace.hits] == ["leave.txt", "<b>Leave</b> $x$"]
+    below = trace.stage("threshold")
+    assert below is not None
+    assert [drop.hit.document for drop in below.dropped] == ["Pumps"]
+    assert below.dropped[0].reason.endswith("is below 0.500")
+
+
+def test_the_relevance_of_a_result_is_that_of_a_passage_of_its_words(
+    workspace: Workspace, server: Script
+) -> None:
+    server.replies[:] = [Reply(body=json.dumps({"results": [{"text": LEAVE}]}))]
+    define(workspace, server.url)
+    passage, result = workspace.base("notes").search(QUESTION, ASKING).hits
+    assert result.relevance == pytest.approx(passage.relevance, abs=1e-6)
+    assert result.document == "docs, result 1"
+
+
+def test_a_base_without_documents_answers_from_the_tool_alone(
+    workspace: Workspace, server: Script
+) -> None:
+    define(workspace, server.url)
+    base = workspace.create("empty", QUICK)
+    answer = base.ask(QUESTION, ASKING).answer
+    assert [citation.hit.base for citation in answer.citations][:1] == ["docs"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(503), "docs 0 of 0 · The tool docs answers 503"),
+        (Reply(body="nonsense"), "did not answer with JSON"),
+        (Reply(body="{}"), "without a list of results"),
+    ],
+)
+def test_a_tool_that_fails_is_a_note_and_the_documents_answer(
+    workspace: Workspace, server: Script, reply: Reply, said: str
+) -> None:
+    server.replies[:] = [reply]
+    define(workspace, server.url)
+    trace = workspace.base("notes").search(QUESTION, ASKING)
+    assert said in note(trace, "tool")
+    assert [hit.document for hit in trace.hits] == ["leave.txt"]
+
+
+def test_a_tool_that_is_gone_is_a_note(workspace: Workspace) -> None:
+    trace = workspace.base("notes").search(QUESTION, ASKING)
+    assert "There is no tool named 'docs'" in note(trace, "tool")
+    assert [hit.document for hit in trace.hits] == ["leave.txt"]
+
+
+def test_private_addresses_are_a_note_by_default(
+    workspace: Workspace, server: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    define(workspace, server.url)
+    monkeypatch.delenv("TOUCHSTONE_ALLOW_PRIVATE_URLS")
+    careful = Workspace(Settings.from_env())
+    trace = careful.base("notes").search(QUESTION, ASKING)
+    assert "inside this computer" in note(trace, "tool")
+    assert server.paths == []
+
+
+def test_measuring_with_tools_is_refused(workspace: Workspace) -> None:
+    base = workspace.base("notes")
+    row = {"id": "q", "text": QUESTION, "evidence": [{"document": "leave.txt", "quote": LEAVE}]}
+    base.lab.import_questions("checks", "checks.jsonl", json.dumps(row))
+    with pytest.raises(InvalidInput, match="docs"):
+        base.lab.evaluate("checks", ASKING)
+
+
+def test_no_secret_is_stored(workspace: Workspace, server: Script) -> None:
+    tool = define(workspace, server.url, headers={"X-Key": "TOUCHSTONE_TOOL_KEY"})
+    workspace.base("notes").search(QUESTION, ASKING)
+    assert server.headers[0]["x-key"] == "s3cret"
+    assert "s3cret" not in repr(workspace.settings)
+    assert workspace.tools.unset(tool) == []
+    stored = b"".join(
+        path.read_bytes() for path in workspace.settings.home.rglob("*") if path.is_file()
+    )
+    assert b"TOUCHSTONE_TOOL_KEY" in stored
+    assert b"s3cret" not in stored
+
+
+def test_a_tool_is_replaced_and_removed(workspace: Workspace) -> None:
+    define(workspace, "https://x.example")
+    define(workspace, "https://y.example", most=3)
+    assert [(tool.url, tool.most) for tool in workspace.tools.every()] == [
+        ("https://y.example/?q={question}", 3)
+    ]
+    workspace.tools.remove("docs")
+    assert workspace.tools.every() == []
+    with pytest.raises(NotFound):
+        workspace.tools.remove("docs")
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
+    code = main([*arguments, "--json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out) if told.out else None, told.err
+
+
+def test_the_verbs(
+    workspace: Workspace, server: Script, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"{server.url}/?q={{question}}"
+    where = ("--results", "results", "--title", "title", "--link", "link")
+    header = ("--header", "X-Key=TOUCHSTONE_TOOL_OTHER")
+    code, said, _ = _run(capsys, "add-tool", "docs", url, *where, *header)
+    assert (code, said["unset"]) == (0, ["TOUCHSTONE_TOOL_OTHER"])
+    code, _, error = _run(capsys, "test-tool", "docs", QUESTION)
+    assert (code, "TOUCHSTONE_TOOL_OTHER, which is not set" in error) == (2, True)
+    assert _run(capsys, "add-tool", "docs", url, *where)[0] == 0
+    code, said, _ = _run(capsys, "test-tool", "docs", QUESTION)
+    assert [row["title"] for row in said["results"]] == ["Pumps", "<b>Leave</b> $x$"]
+    code, said, _ = _run(capsys, "search", "notes", QUESTION, "--set", 'search.tools=["docs"]')
+    assert [hit["knowledge_base"] for hit in said["hits"]] == ["notes", "docs", "docs"]
+    assert [row["name"] for row in _run(capsys, "tools")[1]["tools"]] == ["docs"]
+    assert _run(capsys, "remove-tool", "docs")[1] == {"removed": "docs"}
+    assert _run(capsys, "remove-tool", "docs")[0] == 2
+    assert _run(capsys, "add-tool", "docs", "ftp://x/{question}")[0] == 2
