@@ -19,6 +19,7 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Nearness, Remembered, Timeline, gather
 from rag.services import Services
 from rag.storage import passages
+from rag.tools import refuse_tools
 from rag.types import Keys, Question, Vectors
 
 Options = tuple[object, ...]
@@ -92,7 +93,8 @@ class Source:
         return found
 
     def gathered(self, search: SearchRecipe, tell: Tell) -> Gathered:
-        """The candidates of just this recipe, whatever its steps."""
+        """The candidates of just this recipe, whatever its steps. Raises InvalidInput for tools."""
+        refuse_tools(search)
         wanted = _before_cuts(search)
         if wanted not in self._found:
             found = self._candidates(wanted, tell)

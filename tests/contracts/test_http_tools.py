@@ -32,7 +32,7 @@ ANSWER = {
             {
                 "doc": {"body": "Leave lapses."},
                 "name": "Leave",
-                "at": "https://x.example/1",
+                "at": "https://x.example",
                 "s": 2,
             },
             {

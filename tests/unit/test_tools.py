@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rag import HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace, Workspace
+from rag import Grid, HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace, Workspace
 from rag.__main__ import main
 from tests.servers import Reply, Script, scripted
 from tests.workspaces import QUICK, add
@@ -140,6 +140,8 @@ def test_measuring_with_tools_is_refused(workspace: Workspace) -> None:
     base.lab.import_questions("checks", "checks.jsonl", json.dumps(row))
     with pytest.raises(InvalidInput, match="docs"):
         base.lab.evaluate("checks", ASKING)
+    with pytest.raises(InvalidInput, match="docs"):
+        base.lab.sweeper("checks").sweep(Grid.parse({"search.top_k": [1, 2]}, ASKING), [1])
 
 
 def test_no_secret_is_stored(workspace: Workspace, server: Script) -> None:
