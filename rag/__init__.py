@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rag.lexical import Explanation, TermMatch
     from rag.library import DocumentInfo, Upload
     from rag.limits import FittedCalibration
+    from rag.maps import PassageMap, Placed
     from rag.passage_labels import QuestionLabels
     from rag.providers import ProviderStatus
     from rag.question_edits import QuestionRow
@@ -91,6 +92,7 @@ _WHERE = {
     "rag.lexical": "Explanation TermMatch",
     "rag.limits": "FittedCalibration",
     "rag.library": "DocumentInfo Upload",
+    "rag.maps": "PassageMap Placed",
     "rag.providers": "ProviderStatus",
     "rag.question_edits": "QuestionRow",
     "rag.passage_labels": "QuestionLabels",
@@ -182,6 +184,8 @@ __all__ = [
     "Outcome",
     "PageImage",
     "Part",
+    "PassageMap",
+    "Placed",
     "ProviderStatus",
     "Question",
     "QuestionDifference",

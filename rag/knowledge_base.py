@@ -7,24 +7,26 @@ from datetime import datetime
 
 from rag import answering
 from rag.answering import AnswerStream
+from rag.base_maps import BaseMaps
 from rag.comparing import Compared, compared
 from rag.conversations import Conversations
 from rag.corpora import corpus
-from rag.errors import InvalidInput
+from rag.errors import InvalidInput, NotFound
 from rag.explaining import Explainer
+from rag.indexing import lookup
 from rag.jobs import Jobs
 from rag.lab import Lab
 from rag.lexical import Explanation
 from rag.library import Library
 from rag.limits import Limit, limit
-from rag.recipe import Recipe
+from rag.recipe import IndexRecipe, Recipe
 from rag.retrieval import Corpus, Part, Share, merged, retrieve, shares
 from rag.scope import Beside, parts_beside
 from rag.services import Services
 from rag.storage import bases
 from rag.storage.bases import Base
 from rag.tools import tool_parts
-from rag.types import Hit, Trace
+from rag.types import Chunk, Hit, Trace
 
 
 class KnowledgeBase:
@@ -38,6 +40,7 @@ class KnowledgeBase:
         self.library = Library(services, jobs, base.id)
         self.lab = Lab(services, jobs, base.id)
         self.conversations = Conversations(services.database, base.id)
+        self.maps = BaseMaps(services.maps, jobs, base.id)
 
     def recipe(self) -> Recipe:
         """The saved recipe."""
@@ -121,6 +124,14 @@ class KnowledgeBase:
         chat = models.chat(recipe.answer.provider, recipe.answer.model)
         embedder = models.embedder(recipe.index.embedder)
         return answering.answer(trace, recipe.answer, embedder=embedder, chat=chat)
+
+    def passage(self, key: int, recipe: IndexRecipe) -> tuple[Chunk, str]:
+        """A passage of a build with the name of its document. Raises NotFound."""
+        index = self._services.indexes.current(self.id, recipe)
+        found = lookup(self._database, self.id, index.cut_id)([key])
+        if key not in found:
+            raise NotFound("The passage is gone.", "Its document was deleted or replaced.")
+        return found[key]
 
     def prompt(self, trace: Trace) -> str:
         """The exact prompt that a language model would get for a retrieval."""

@@ -277,7 +277,7 @@ class Library:
                     "This build answers the questions now.", "Save another recipe first."
                 )
             builds.remove(connection, self._base_id, build_hash)
-        self._services.indexes.forget(self._base_id, build_hash)
+        self._services.forget_build(self._base_id, build_hash)
 
     def _cut_id(self, recipe: IndexRecipe) -> int | None:
         with self._database.read() as connection:

@@ -12,6 +12,7 @@ from rag.errors import InvalidInput
 from rag.files import Files
 from rag.indexing import Indexes
 from rag.lexical import analyzer
+from rag.maps import MapFiles, Maps
 from rag.protocols import ChatModel, Embedder
 from rag.recipe import IndexRecipe, SearchRecipe
 from rag.settings import Settings
@@ -78,6 +79,7 @@ class Services:
     files: Files
     models: Models
     indexes: Indexes
+    maps: Maps
 
     @classmethod
     def start(cls, settings: Settings) -> Services:
@@ -88,13 +90,21 @@ class Services:
         _make(settings.home)
         database = Database(settings.database_url)
         models = Models(settings)
+        indexes = Indexes(database, settings.home / "indexes", models.embedder)
+        maps = MapFiles(settings.home / "maps")
         return cls(
             settings=settings,
             database=database,
             files=Files(settings.home / "files"),
             models=models,
-            indexes=Indexes(database, settings.home / "indexes", models.embedder),
+            indexes=indexes,
+            maps=Maps(database, maps, indexes, models.embedder),
         )
+
+    def forget_build(self, base_id: int, build_hash: str | None = None) -> None:
+        """Drops what was derived from a deleted build, or from a whole deleted base."""
+        self.indexes.forget(base_id, build_hash)
+        self.maps.files.forget(base_id, build_hash)
 
     def discard_files(self, sha256s: Iterable[str]) -> None:
         """Deletes stored files that no document of any base has, and no job has still to read."""

@@ -111,7 +111,7 @@ class Workspace:
         with self._services.database.write() as connection:
             bases.remove(connection, base.id)
         self._services.discard_files([info.id for info in held])  # its own jobs wait no more
-        self._services.indexes.forget(base.id)
+        self._services.forget_build(base.id)
 
     def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:
         """Writes a run with its recipe, questions and results as a zip that can be repeated.

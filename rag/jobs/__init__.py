@@ -8,6 +8,7 @@ from rag.jobs.beir import import_beir
 from rag.jobs.build import build, build_several
 from rag.jobs.generate import generate
 from rag.jobs.ingest import ingest
+from rag.jobs.project import draw_map
 from rag.jobs.runner import Handler, Jobs, Reporter
 from rag.services import Services
 from rag.storage.jobs import JobItem, JobRow
@@ -18,6 +19,7 @@ KINDS = {
     "build-several": build_several,
     "import-beir": import_beir,
     "generate": generate,
+    "map": draw_map,
 }
 
 

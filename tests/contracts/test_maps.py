@@ -1,0 +1,133 @@
+"""Maps of real builds: drawn by a job, kept in a file, brought up to date, gone with the build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import KnowledgeBase, PassageMap, Workspace
+from tests.workspaces import QUICK, add, workspace_at
+
+DOCUMENTS = {
+    f"{name}.txt": "\n\n".join(f"The {name} number {row} is kept dry." for row in range(12))
+    for name in ("valve", "rotor", "filter")
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    opened = workspace_at(tmp_path / "home")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    made = workspace.create("kb", QUICK)
+    assert set(add(workspace, made, DOCUMENTS)) == {"added"}
+    return made
+
+
+def draw(workspace: Workspace, base: KnowledgeBase) -> PassageMap:
+    assert workspace.jobs.run(base.maps.draw(QUICK.index)).status == "done"
+    shown = base.maps.current(QUICK.index)
+    assert shown is not None
+    return shown
+
+
+def test_a_map_has_every_passage_with_its_document(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    assert base.maps.current(QUICK.index) is None
+    shown = draw(workspace, base)
+    for info in base.library.documents(QUICK.index):
+        keys = {chunk.key for chunk in base.library.chunks(info.id, QUICK.index)}
+        mine = shown.document == shown.names.index(info.name)
+        assert set(shown.keys[mine].tolist()) == keys
+    assert (shown.changed, shown.outdated) == (0.0, False)
+    assert 0 < shown.explained <= 1
+
+
+def test_a_map_survives_the_process_and_its_loss(workspace: Workspace, base: KnowledgeBase) -> None:
+    shown = draw(workspace, base)
+    again = workspace_at(workspace.settings.home)
+    found = again.base("kb").maps.current(QUICK.index)
+    assert found is not None
+    assert found.points.tolist() == shown.points.tolist()
+    [file] = (workspace.settings.home / "maps").rglob("*.npz")
+    file.write_bytes(file.read_bytes()[:100])
+    again.close()
+    again = workspace_at(workspace.settings.home)
+    assert again.base("kb").maps.current(QUICK.index) is None
+    assert draw(again, again.base("kb")).points.tolist() == shown.points.tolist()
+    again.close()
+
+
+def test_a_map_follows_the_documents(workspace: Workspace, base: KnowledgeBase) -> None:
+    before = draw(workspace, base)
+    add(workspace, base, {"pump.txt": "The pump is new here."})
+    more = base.maps.current(QUICK.index)
+    assert more is not None
+    assert len(more.keys) == len(before.keys) + 1
+    assert 0 < more.changed < 0.1
+    kept = np.isin(more.keys, before.keys)
+    assert more.points[kept].tolist() == before.points.tolist()
+    [valve] = [info for info in base.library.documents(QUICK.index) if info.name == "valve.txt"]
+    base.library.delete_documents([valve.id])
+    fewer = base.maps.current(QUICK.index)
+    assert fewer is not None
+    assert "valve.txt" not in fewer.names
+    assert fewer.outdated
+    assert not draw(workspace, base).outdated
+
+
+def test_a_question_stands_by_the_passages_it_is_like(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    shown = draw(workspace, base)
+    placed = base.maps.place(QUICK.index, shown, "The rotor number 3 is kept dry.")
+    best = int(np.argmax(placed.cosines))
+    hits = base.search("The rotor number 3 is kept dry.", QUICK).hits
+    relevance = {hit.chunk.key: hit.relevance for hit in hits}
+    assert placed.cosines[best] == pytest.approx(max(relevance.values()), abs=1e-6)
+    at = np.searchsorted(np.sort(shown.keys), list(relevance))
+    order = np.argsort(shown.keys)
+    found = placed.cosines[order][at]
+    assert found == pytest.approx(list(relevance.values()), abs=1e-6)
+    if len(shown.points) > 1:
+        assert np.isfinite(placed.point).all()
+
+
+def test_asking_twice_draws_once(workspace: Workspace, base: KnowledgeBase) -> None:
+    first = base.maps.draw(QUICK.index)
+    assert base.maps.draw(QUICK.index) == first
+    running = base.maps.drawing(QUICK.index)
+    assert running is not None
+    assert running.id == first
+    assert workspace.jobs.run(first).message == "12 passages drawn"
+    assert base.maps.drawing(QUICK.index) is None
+
+
+def test_an_empty_base_cannot_be_drawn(workspace: Workspace) -> None:
+    empty = workspace.create("empty", QUICK)
+    job = workspace.jobs.run(empty.maps.draw(QUICK.index))
+    assert (job.status, job.message.partition(".")[0]) == (
+        "failed",
+        "There are no passages to draw",
+    )
+
+
+def test_maps_go_with_their_build_and_base(workspace: Workspace, base: KnowledgeBase) -> None:
+    draw(workspace, base)
+    other = QUICK.with_fields({"index.chunk_size": 12}).index
+    workspace.jobs.run(base.library.build(other))
+    workspace.jobs.run(base.maps.draw(other))
+    folder = workspace.settings.home / "maps"
+    assert len(list(folder.rglob("*.npz"))) == 2
+    base.library.delete_build(other.hash)
+    assert [path.name for path in folder.rglob("*.npz")] == [f"{QUICK.index.hash}-pca.npz"]
+    workspace.delete("kb")
+    assert list(folder.rglob("*.npz")) == []
