@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import streamlit as st
@@ -23,6 +24,7 @@ from rag import Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
 QUESTION = "q"
 PASSAGE = "passage"  # the URL's parameter: the passage that is open
+PASSAGE_ID = re.compile(r"[0-7][0-9a-f]{15}")
 HEIGHT = 720
 
 
@@ -97,7 +99,7 @@ def _evidence(
     base: KnowledgeBase, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
 ) -> None:
     found = candidates(trace)
-    selected = _selected(found)
+    selected = _selected(base, trace, recipe, found)
     with top:
         step = funnel(trace)
         picture = st.container()
@@ -110,7 +112,7 @@ def _evidence(
         st.info("No candidates: nothing in the knowledge base has these words.")
     else:
         _cards_and_source(recipe, grading, trace, at_step(found, step), selected)
-    trace_details(base, trace, recipe, selected)
+    trace_details(base, trace, recipe, selected, grading.known.grades, _select)
 
 
 def _cards_and_source(
@@ -140,14 +142,26 @@ def _cards_and_source(
             evidence_button(grading, selected)
 
 
-def _selected(found: Sequence[Candidate]) -> Hit | None:
+def _selected(
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, found: Sequence[Candidate]
+) -> Hit | None:
     """The passage of the point that was clicked last, else the one in the URL, else the best."""
     _follow_click()
     wanted = st.query_params.get(PASSAGE, "")
     for each in found:
         if each.hit.chunk.id == wanted:
             return each.hit
-    return found[0].hit if found else None
+    return _beyond(base, trace, recipe, wanted) or (found[0].hit if found else None)
+
+
+def _beyond(base: KnowledgeBase, trace: Trace, recipe: Recipe, wanted: str) -> Hit | None:
+    """A passage that was no candidate; None where the address names none at all."""
+    if not PASSAGE_ID.fullmatch(wanted):
+        return None
+    try:
+        return base.unranked(int(wanted, 16), trace.question, recipe)
+    except TouchstoneError:
+        return None
 
 
 def _follow_click() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+import numpy as np
+
 from rag import answering
 from rag.answering import AnswerStream
 from rag.base_maps import BaseMaps
@@ -19,14 +21,14 @@ from rag.lab import Lab
 from rag.lexical import Explanation
 from rag.library import Library
 from rag.limits import Limit, limit
-from rag.recipe import IndexRecipe, Recipe
+from rag.recipe import Recipe
 from rag.retrieval import Corpus, Part, Share, merged, retrieve, shares
 from rag.scope import Beside, parts_beside
 from rag.services import Services
 from rag.storage import bases
 from rag.storage.bases import Base
 from rag.tools import tool_parts
-from rag.types import Chunk, Hit, Trace
+from rag.types import Hit, Trace
 
 
 class KnowledgeBase:
@@ -125,13 +127,15 @@ class KnowledgeBase:
         embedder = models.embedder(recipe.index.embedder)
         return answering.answer(trace, recipe.answer, embedder=embedder, chat=chat)
 
-    def passage(self, key: int, recipe: IndexRecipe) -> tuple[Chunk, str]:
-        """A passage of a build with the name of its document. Raises NotFound."""
-        index = self._services.indexes.current(self.id, recipe)
+    def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:
+        """Any passage as a hit without a rank (0), with its cosine. Raises NotFound."""
+        index = self._services.indexes.current(self.id, recipe.index)
         found = lookup(self._database, self.id, index.cut_id)([key])
         if key not in found:
             raise NotFound("The passage is gone.", "Its document was deleted or replaced.")
-        return found[key]
+        vector = self._services.models.embedder(recipe.index.embedder).embed([question], "query")[0]
+        cosine = float(index.dense.vectors(np.array([key]))[0] @ vector)
+        return Hit(*found[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
 
     def prompt(self, trace: Trace) -> str:
         """The exact prompt that a language model would get for a retrieval."""

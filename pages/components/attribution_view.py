@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components import explanations
 from pages.components.text import lines, plain, tinted
+from pages.components.wording import placed
 from rag import Attribution, Hit, KnowledgeBase, Recipe, TextPart, Trace
 
 _STRONG, _SOME = 0.66, 0.33  # shares of the largest loss
@@ -31,7 +32,7 @@ def attribution_view(
 def _asked(selected: Hit) -> bool:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
-            f"{plain(selected.document)}, rank {selected.rank}: cosine "
+            f"{plain(selected.document)}, {placed(selected)}: cosine "
             f"**{selected.parts['dense']:.3f}**. What does it lose without each sentence, and "
             "without each word of the question?",
             width="stretch",

@@ -35,6 +35,11 @@ class Drawing:
     selected: int | None
     colouring: Colouring
 
+    @property
+    def size(self) -> float:
+        """Of a point: smaller the more there are."""
+        return float(np.clip(11 - 1.7 * np.log10(max(len(self.shown.keys), 1)), 2.5, 9))
+
     def at(self, keys: Sequence[int]) -> npt.NDArray[np.int64]:
         """Places in the map of those of ``keys`` that are on it."""
         return np.flatnonzero(np.isin(self.shown.keys, np.array(keys, np.int64)))
@@ -57,6 +62,7 @@ def figure(drawing: Drawing, colours: Palette) -> tuple[go.Figure, list[Keys]]:
     nothing = {"showticklabels": False, "zeroline": False, "showgrid": False}
     chart.update_layout(
         height=HEIGHT,
+        legend={"itemsizing": "constant"},
         clickmode="event+select",
         dragmode="pan",
         uirevision=f"{drawing.shown.method}{len(drawing.shown.keys)}",
@@ -81,14 +87,14 @@ def _documents(drawing: Drawing, colours: Palette) -> list[Group]:
     groups = [
         (
             np.flatnonzero(shown.document == number),
-            _style(tone, symbol, _short(shown.names[number])),
+            _style(tone, symbol, _short(shown.names[number]), drawing.size + 1),
         )
         for number, tone, symbol in zip(chosen, tones, SYMBOLS, strict=False)
     ]
     rest = np.flatnonzero(~np.isin(shown.document, chosen))
     others = len(shown.names) - len(chosen)
     name = f"{others:,} other documents" if others > 1 else "another document"
-    return [(rest, _style(colours.not_relevant, "circle", name, 3, 0.35)), *groups]
+    return [(rest, _style(colours.not_relevant, "circle", name, drawing.size - 1, 0.4)), *groups]
 
 
 def _labels(drawing: Drawing, colours: Palette) -> list[Group]:
@@ -96,7 +102,7 @@ def _labels(drawing: Drawing, colours: Palette) -> list[Group]:
     bad = drawing.at([key for key, grade in drawing.grades.items() if grade == 0])
     rest = np.setdiff1d(np.arange(len(drawing.shown.keys)), np.concatenate([good, bad]))
     return [
-        (rest, _style(colours.not_relevant, "circle", "not judged", 3, 0.35)),
+        (rest, _style(colours.not_relevant, "circle", "not judged", drawing.size, 0.4)),
         (bad, _style(colours.lexical, "x", "judged not relevant", 8, 1.0)),
         (good, _style(colours.relevant, "diamond", "relevant", 11, 1.0)),
     ]
@@ -108,15 +114,13 @@ def _similarity(drawing: Drawing, colours: Palette) -> list[Group]:
     marker = {
         "color": cosines[order],
         "colorscale": [[0, colours.grid], [0.5, colours.dense], [1, colours.text]],
-        "size": 4,
+        "size": drawing.size + 1,
         "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
     }
     return [(order, {"marker": marker, "name": "passage", "showlegend": False})]
 
 
-def _style(
-    colour: str, symbol: str, name: str, size: float = 5, opacity: float = 0.85
-) -> dict[str, Any]:
+def _style(colour: str, symbol: str, name: str, size: float, opacity: float = 0.85) -> Style:
     marker = {"color": colour, "symbol": symbol, "size": size, "opacity": opacity}
     return {"marker": marker, "name": name}
 

@@ -52,19 +52,13 @@ def _map(
     grades: Mapping[int, int],
     select: Select,
 ) -> None:
-    method = _method(base)
-    shown = base.maps.current(recipe.index, method)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        method = _method(base)
+        shown = base.maps.current(recipe.index, method)
+        colouring = _colouring() if shown is not None else COLOURS[0]
     if shown is None or not len(shown.keys):
         _offer(base, recipe, method)
         return
-    colouring = st.segmented_control(
-        "Colour by",
-        COLOURS,
-        key="map_colour",
-        default=COLOURS[0],
-        required=True,
-        bind="query-params",
-    )
     placed = _placed(base, recipe, shown, trace.question, method)
     drawing = Drawing(
         shown,
@@ -72,7 +66,7 @@ def _map(
         trace.hits,
         grades,
         selected.chunk.key if selected else None,
-        cast(Colouring, str(colouring)),
+        cast(Colouring, colouring),
     )
     picture, keys = figure(drawing, palette())
     said = takeaway(shown, placed)
@@ -89,6 +83,18 @@ def _map(
     if shown.outdated:
         _redraw(base, recipe, method, f"{shown.changed:.0%} of the passages changed since.")
     _follow(event, keys, select)
+
+
+def _colouring() -> str:
+    chosen = st.segmented_control(
+        "Colour by",
+        COLOURS,
+        key="map_colour",
+        default=COLOURS[0],
+        required=True,
+        bind="query-params",
+    )
+    return str(chosen)
 
 
 def _method(base: KnowledgeBase) -> Literal["pca", "umap"]:

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import streamlit as st
 
 from pages.components.attribution_view import attribution_view
 from pages.components.compare_view import compare_view
 from pages.components.guard import guard
+from pages.components.passage_map import passage_map
 from pages.components.text import plain
 from pages.components.what_if import what_if
+from pages.components.wording import placed
 from rag import Explanation, Hit, KnowledgeBase, Recipe, Trace
 
 VIEW = "view"
-VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Prompt"]
+VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Map", "Prompt"]
 
 
-def trace_details(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
-    """Draws the chosen one of the views; what the others need is not computed."""
+def trace_details(
+    base: KnowledgeBase,
+    trace: Trace,
+    recipe: Recipe,
+    selected: Hit | None,
+    grades: Mapping[int, int],
+    select: Callable[[str], None],
+) -> None:
+    """Draws the chosen one of the views; what the others need is not computed.
+
+    ``grades`` are this question's labels by passage key, ``select`` opens a passage by its id.
+    """
     view = st.segmented_control(
         "Details",
         VIEWS,
@@ -36,6 +50,8 @@ def trace_details(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: H
     elif view == "Compare":
         with guard():
             compare_view(base, trace, recipe)
+    elif view == "Map":
+        passage_map(base, trace, recipe, selected, grades, select)
     elif view == "Prompt":
         _prompt(base, trace, recipe)
     else:
@@ -71,7 +87,7 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
         return
     found = base.explain_words(selected.chunk.key, trace, recipe)
     st.markdown(
-        f"{plain(selected.document)}, rank {selected.rank}: BM25 **{found.score:.2f}**"
+        f"{plain(selected.document)}, {placed(selected)}: BM25 **{found.score:.2f}**"
         + ("" if recipe.search.mode != "dense" else " :gray[· not used: the mode is dense]")
     )
     st.dataframe(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from rag import IndexRecipe, Trace
+from rag import Hit, IndexRecipe, Trace
 
 _TYPES = {
     "application/pdf": "PDF",
@@ -60,3 +60,8 @@ def cut(recipe: IndexRecipe) -> str:
         return "whole documents"
     overlap = f", overlap {recipe.chunk_overlap}" if recipe.chunk_overlap else ""
     return f"{recipe.chunker}, {recipe.chunk_size} {recipe.chunk_unit}{overlap}"
+
+
+def placed(hit: Hit) -> str:
+    """Where a passage stands: ``rank 3``, or that no retriever found it."""
+    return f"rank {hit.rank}" if hit.rank else "no candidate"

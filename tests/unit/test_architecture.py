@@ -19,8 +19,8 @@ COMPOSING = """
     indexing ingestion services question_sets question_edits label_edits labelling exchange
     judging_queue build_table passage_labels proposals conversations calibrations limits evaluations
     corpora stepwise sweep_candidates sweeps gates library run_figures run_history rankings
-    reporting bundles source_pages explaining comparing tuning lab scope tools knowledge_base
-    workspace jobs
+    reporting bundles source_pages projections maps base_maps explaining comparing tuning lab scope
+    tools knowledge_base workspace jobs
 """
 
 # Module (with everything below it) to layer; the longest name that fits counts.
