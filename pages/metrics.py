@@ -67,17 +67,19 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
         "Question set", list(by_name), key=question_sets.SET, bind="query-params"
     )
     chosen = by_name[name]
-    with more.popover("Questions", icon=":material/quiz:", width="stretch"):
-        if question_sets.import_button():
-            question_sets.import_dialog(base)
-        edit_button(base, name)
-        make_button(base, name, recipe)
+    with more.popover("Export", icon=":material/download:", width="stretch"):
         question_sets.export_buttons(base, name)
     unanswerable = chosen.questions - chosen.answerable
     st.caption(
         f"{counted(chosen.questions, 'question')}, {unanswerable:,} of them without an answer "
         f"in the documents. Changed {ago(chosen.changed)}."
     )
+    # Not in the popover: it would stay open before the dialogs.
+    with st.container(horizontal=True, gap="small"):
+        if question_sets.import_button():
+            question_sets.import_dialog(base)
+        edit_button(base, name)
+        make_button(base, name, recipe)
     question_sets.lost_labels(base, name)
     proposals(base, name)
     action.button(

@@ -16,7 +16,7 @@ _TABLE = "questions_table"
 
 def edit_button(base: KnowledgeBase, set_name: str) -> None:
     """A button that opens the table."""
-    if st.button("Edit questions", key="questions_edit", icon=":material/edit:", width="stretch"):
+    if st.button("Edit questions", key="questions_edit", icon=":material/edit:"):
         _edit(base, set_name)
 
 

@@ -27,9 +27,7 @@ _LEAKING = 0.5  # from here on the words give the passage away
 
 def make_button(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
     """A button that asks which questions to make."""
-    if st.button(
-        "Make questions", key="questions_make", icon=":material/auto_awesome:", width="stretch"
-    ):
+    if st.button("Make questions", key="questions_make", icon=":material/auto_awesome:"):
         _make(base, set_name, recipe)
 
 

@@ -132,7 +132,9 @@ def _qualities(
 ) -> tuple[list[Point], Point]:
     """Points of all, and of the one that is nearest to the present recipe."""
     changes = [{"mode": mode, "candidates": count} for mode, count, _ in milliseconds]
-    found = bench.tuner.figures(bench.varied(changes), ["ndcg@10"], bench.part).means("ndcg@10")
+    recipes_timed = bench.varied(changes)
+    figures = bench.tuner.figures(recipes_timed, ["ndcg@10"], bench.part, as_shown=True)
+    found = figures.means("ndcg@10")
     values = [0.0] * (len(changes) + 1) if found is None else found.tolist()
     points = [
         Point(cost, quality, fields)
