@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
 from rag.indexing import Index, lookup
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, filters
 from rag.services import Services
-from rag.storage import documents, passages
-from rag.types import Keys
+from rag.storage import Database, documents, passages
+from rag.types import Chunk, Document, Keys
 
 
 def corpus(
@@ -32,6 +35,29 @@ def corpus(
         calibration=calibration,
         allowed=allowed(services, base_id, recipe.search, index),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Documents and passages of a cut, read as they are asked for."""
+
+    database: Database
+    base_id: int
+    cut_id: int
+
+    def document(self, document_id: str) -> Document | None:
+        """A document, or None where it is not here."""
+        try:
+            with self.database.read() as connection:
+                return documents.get(connection, self.base_id, document_id)
+        except NotFound:
+            return None
+
+    def passages(self, document_id: str, first: int, last: int) -> list[Chunk]:
+        """The passages of a document from order ``first`` to ``last``."""
+        place = self.base_id, self.cut_id, document_id
+        with self.database.read() as connection:
+            return passages.between(connection, *place, first, last)
 
 
 def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index) -> Keys | None:

@@ -12,7 +12,7 @@ from rag.answering import AnswerStream
 from rag.base_maps import BaseMaps
 from rag.comparing import Compared, compared
 from rag.conversations import Conversations
-from rag.corpora import corpus
+from rag.corpora import Surroundings, corpus
 from rag.errors import InvalidInput, NotFound
 from rag.explaining import Explainer
 from rag.indexing import lookup
@@ -77,7 +77,10 @@ class KnowledgeBase:
             top_k = recipe.search.top_k
             trace = merged([first, *asked, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
-        return answering.with_context(trace, recipe.answer.context_tokens, count)
+        cut_id = self._services.indexes.current(self.id, recipe.index).cut_id
+        around = Surroundings(self._database, self.id, cut_id)
+        budget = recipe.answer.context_tokens
+        return answering.with_context(trace, budget, count, recipe.search, around)
 
     def part(self, question: str, recipe: Recipe, weight: float = 1.0) -> Part:
         """What this base alone finds, before anything is cut to a prompt."""

@@ -173,6 +173,8 @@ class Trace:
     ``recipe`` is the hash of the recipe, ``passages`` the size of the corpus searched,
     ``threshold`` the relevance that was asked for (None: no threshold). ``relevance`` names what
     that is. ``words`` is the question as BM25 read it, "" where that is the question itself.
+    ``shaped`` is what the prompt shows where that is not just the hits: each piece has the key and
+    the figures of its best hit, and a span of its own.
     """
 
     question: str
@@ -184,6 +186,7 @@ class Trace:
     seconds: float
     relevance: Literal["cosine", "probability"] = "cosine"
     words: str = ""
+    shaped: tuple[Hit, ...] = ()
 
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, if this retrieval had one."""
@@ -191,6 +194,11 @@ class Trace:
 
     @property
     def context(self) -> tuple[Hit, ...]:
+        """What goes into the prompt: ``shaped``, or ``in_prompt`` where nothing shaped them."""
+        return self.shaped or self.in_prompt
+
+    @property
+    def in_prompt(self) -> tuple[Hit, ...]:
         """The results that fit into the prompt: ``hits`` without what the context stage dropped."""
         stage = self.stage("context")
         out = {drop.hit.chunk.key for drop in stage.dropped} if stage else set()

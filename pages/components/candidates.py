@@ -32,7 +32,7 @@ class Candidate:
 
 def candidates(trace: Trace) -> list[Candidate]:
     """All candidates: first what is in the prompt, then what each later cut dropped."""
-    found = [Candidate(hit, "prompt") for hit in trace.context]
+    found = [Candidate(hit, "prompt") for hit in trace.in_prompt]
     stages: tuple[Group, ...] = ("context", "top_k", "threshold")
     return found + [each for stage in stages for each in _dropped(trace, stage)]
 

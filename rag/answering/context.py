@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from rag.answering.shaping import Shown, Surroundings, shaped, shapes
+from rag.recipe import SearchRecipe
 from rag.types import Dropped, Hit, Stage, Trace
 
 Count = Callable[[str], int]
@@ -30,11 +32,20 @@ def pack(
     return tuple(hits[:kept]), tuple(Dropped(hit, reason) for hit in hits[kept:])
 
 
-def with_context(trace: Trace, budget_tokens: int, count: Count) -> Trace:
+def with_context(
+    trace: Trace,
+    budget_tokens: int,
+    count: Count,
+    recipe: SearchRecipe | None = None,
+    around: Surroundings | None = None,
+) -> Trace:
     """The trace with its last stage, ``context``: which results go into the prompt.
 
-    ``hits`` stay as they are; ``trace.context`` gives those that fit.
+    ``hits`` stay as they are; ``trace.context`` gives what fits: the passages, or what the recipe
+    shows of them, read from ``around``.
     """
+    if recipe is not None and around is not None and (shapes(recipe) or recipe.order != "rank"):
+        return _with_shaped(trace, budget_tokens, count, recipe, around)
     start = time.perf_counter()
     kept, dropped = pack(trace.hits, budget_tokens, count)
     note = f"at most {budget_tokens} tokens"
@@ -43,3 +54,47 @@ def with_context(trace: Trace, budget_tokens: int, count: Count) -> Trace:
     seconds = time.perf_counter() - start
     stage = Stage("context", len(trace.hits), len(kept), dropped, seconds, note)
     return replace(trace, stages=(*trace.stages, stage), seconds=trace.seconds + seconds)
+
+
+def _with_shaped(
+    trace: Trace, budget_tokens: int, count: Count, recipe: SearchRecipe, around: Surroundings
+) -> Trace:
+    start = time.perf_counter()
+    pieces = (
+        shaped(trace.hits, recipe, around, lambda text: count(text) <= budget_tokens)
+        if shapes(recipe)
+        else [Shown(hit, (hit,)) for hit in trace.hits]
+    )
+    kept, left = pack([piece.hit for piece in pieces], budget_tokens, count)
+    used = pieces[: len(kept)]
+    dropped = tuple(
+        Dropped(hit, drop.reason)
+        for piece, drop in zip(pieces[len(kept) :], left, strict=True)
+        for hit in piece.of
+    )
+    seconds = time.perf_counter() - start
+    hits = sum(len(piece.of) for piece in used)
+    note = f"{_shape(recipe)}; at most {budget_tokens} tokens; pieces of text: {len(used)}"
+    stage = Stage("context", len(trace.hits), hits, dropped, seconds, note)
+    return replace(
+        trace,
+        stages=(*trace.stages, stage),
+        seconds=trace.seconds + seconds,
+        shaped=_ordered([piece.hit for piece in used], recipe),
+    )
+
+
+def _ordered(hits: Sequence[Hit], recipe: SearchRecipe) -> tuple[Hit, ...]:
+    """Best first, or as they stand in their documents, that of the best hit first."""
+    if recipe.order == "rank":
+        return tuple(hits)
+    documents = list(dict.fromkeys(hit.chunk.document_id for hit in hits))
+    place = {name: number for number, name in enumerate(documents)}
+    return tuple(sorted(hits, key=lambda hit: (place[hit.chunk.document_id], hit.chunk.start)))
+
+
+def _shape(recipe: SearchRecipe) -> str:
+    each = {"passage": "passages", "section": "whole sections", "page": "whole pages"}
+    wide = each.get(recipe.context, f"passages with up to {recipe.neighbours} more on each side")
+    joined = ", joined where they touch" if recipe.merge else ""
+    return wide + joined + (", in the order of the documents" if recipe.order != "rank" else "")

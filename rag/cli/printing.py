@@ -296,5 +296,20 @@ def ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
     lines = []
     for name, figures in measured.items():
         lines.append(name)
-        lines += [f"  {what:60} {value:10.3f}" for what, value in figures.items()]
+        lines += _crossed(figures) or [
+            f"  {what:60} {each:10.3f}" for what, each in figures.items()
+        ]
     return Output({"benchmarks": measured}, "\n".join(lines))
+
+
+def _crossed(figures: Mapping[str, float]) -> list[str]:
+    """Figures whose names are all ``ROW | COLUMN`` as one table; nothing for others."""
+    places = [what.split(" | ") for what in figures]
+    if any(len(place) != 2 for place in places):
+        return []
+    columns = list(dict.fromkeys(column for _, column in places))
+    rows: dict[str, list[str]] = {}
+    for (row, _), value in zip(places, figures.values(), strict=True):
+        rows.setdefault(row, []).append(f"{value:14.3f}")
+    head = "".join(f"{column:>14}" for column in columns)
+    return [f"  {'':44}{head}", *(f"  {row:44}{''.join(cells)}" for row, cells in rows.items())]

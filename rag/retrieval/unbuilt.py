@@ -7,8 +7,7 @@ from rag.recipe import SearchRecipe
 
 _QUESTION = {"rewrite", "expansions", "hyde"}
 _ORDER = {"rerank"}
-_CONTEXT = {"context", "merge", "order"}
-UNBUILT = _QUESTION | _ORDER | _CONTEXT
+UNBUILT = _QUESTION | _ORDER
 
 
 def refuse_unbuilt(recipe: SearchRecipe) -> None:

@@ -104,6 +104,21 @@ def of_document(connection: Connection, base_id: int, cut_id: int, document_id: 
     return [_chunk(row) for row in rows]
 
 
+def between(
+    connection: Connection, base_id: int, cut_id: int, document_id: str, first: int, last: int
+) -> list[Chunk]:
+    """Passages of one document from order ``first`` to ``last``."""
+    rows = connection.execute(
+        select(chunk)
+        .where(
+            chunk.c.base_id == base_id, chunk.c.cut_id == cut_id, chunk.c.document_id == document_id
+        )
+        .where(chunk.c.order.between(first, last))
+        .order_by(chunk.c.order)
+    )
+    return [_chunk(row) for row in rows]
+
+
 def counts(connection: Connection, base_id: int, cut_id: int) -> dict[str, int]:
     """Number of passages by document id."""
     rows = connection.execute(

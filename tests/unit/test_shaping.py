@@ -1,0 +1,145 @@
+"""What goes into the prompt around a hit, and that it is still the document's own text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag import KnowledgeBase
+from rag.answering.context import with_context
+from rag.answering.shaping import section, shaped
+from rag.recipe import SearchRecipe
+from rag.types import Chunk, Document, Heading, Hit, Page, chunk_key
+from tests.answers import trace
+from tests.handbook import LEAVE, RECIPE, make
+
+TEXT = "".join(f"{letter * 9}\n" for letter in "abcdefghij")  # ten lines of ten characters
+DOCUMENT = Document(
+    "d",
+    "d.md",
+    "d.md",
+    "text/markdown",
+    TEXT,
+    pages=(Page(1, 0, 30), Page(2, 30, 60), Page(3, 60, 100)),
+    headings=(Heading(20, 1, "One"), Heading(40, 2, "Part"), Heading(60, 1, "Two")),
+)
+LINES = [
+    Chunk(chunk_key("d", 10 * n, 10 * n + 9), "d", 10 * n, 10 * n + 9, TEXT[10 * n : 10 * n + 9], n)
+    for n in range(10)
+]
+
+
+class Around:
+    def document(self, document_id: str) -> Document | None:
+        return DOCUMENT if document_id == "d" else None
+
+    def passages(self, _document_id: str, first: int, last: int) -> Sequence[Chunk]:
+        return [chunk for chunk in LINES if first <= chunk.order <= last]
+
+
+def hits(*lines: int) -> list[Hit]:
+    return [Hit(LINES[n], "d.md", rank, 1.0, 1.0, {}) for rank, n in enumerate(lines, start=1)]
+
+
+def spans(found: Sequence[int], most: int = 1000, **fields: object) -> list[tuple[int, int, int]]:
+    """(start, end, rank of the best hit) of every piece."""
+    recipe = SearchRecipe.model_validate(fields)
+    pieces = shaped(hits(*found), recipe, Around(), lambda text: len(text) <= most)
+    return [(each.hit.chunk.start, each.hit.chunk.end, each.hit.rank) for each in pieces]
+
+
+def test_neighbours_stop_at_the_ends_of_the_document() -> None:
+    assert spans([0, 9], context="neighbours") == [(0, 19, 1), (80, 99, 2)]
+    assert spans([5], context="neighbours", neighbours=2) == [(30, 79, 1)]
+
+
+def test_what_overlaps_after_widening_is_one_piece_with_the_best_rank() -> None:
+    assert spans([7, 1, 5], context="neighbours") == [(40, 89, 1), (0, 29, 2)]
+
+
+@pytest.mark.parametrize(
+    ("line", "span"),
+    [(0, (0, 20)), (2, (20, 60)), (3, (20, 60)), (4, (40, 60)), (5, (40, 60)), (9, (60, 100))],
+)
+def test_a_section_goes_to_the_next_heading_of_its_rank(line: int, span: tuple[int, int]) -> None:
+    assert section(DOCUMENT, 10 * line) == span
+    assert spans([line], context="section") == [(*span, 1)]
+
+
+def test_pages_are_shown_whole() -> None:
+    assert spans([4, 5, 9], context="page") == [(30, 60, 1), (60, 100, 3)]
+
+
+def test_what_would_not_fit_is_left_at_the_passage() -> None:
+    assert spans([9, 4], most=20, context="section") == [(90, 99, 1), (40, 60, 2)]
+    assert spans([4, 6], most=40, context="neighbours") == [(30, 59, 1), (50, 79, 2)]
+
+
+def test_merging_joins_what_touches() -> None:
+    assert spans([3, 4, 8, 5], merge=True) == [(30, 59, 1), (80, 89, 3)]
+    assert spans([3, 4], merge=False) == [(30, 39, 1), (40, 49, 2)]
+
+
+def test_hits_of_another_base_stay_as_they_are() -> None:
+    other = Hit(Chunk(1, "elsewhere", 5, 9, "text", 0), "e.md", 1, 1.0, 1.0, {})
+    (piece,) = shaped([other], SearchRecipe(context="section"), Around(), lambda _text: True)
+    assert piece.hit is other
+
+
+def test_the_order_of_documents_is_that_of_their_best_hits() -> None:
+    recipe = SearchRecipe(order="document")
+    told = with_context(trace(hits(8, 2, 5)), 1000, len, recipe, Around())
+    assert [hit.chunk.order for hit in told.context] == [2, 5, 8]
+    assert [hit.chunk.order for hit in told.hits] == [8, 2, 5]
+
+
+def test_the_budget_counts_what_is_shown() -> None:
+    recipe = SearchRecipe(context="neighbours")
+    told = with_context(trace(hits(1, 5, 9)), 58, len, recipe, Around())
+    assert [(hit.chunk.start, hit.chunk.end) for hit in told.context] == [(0, 29), (40, 69)]
+    stage = told.stages[-1]
+    assert (stage.name, stage.taken, stage.given) == ("context", 3, 2)
+    assert [drop.hit.chunk.order for drop in stage.dropped] == [9]
+    assert [hit.chunk.order for hit in told.in_prompt] == [1, 5]
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=6, unique=True),
+    st.sampled_from(["passage", "neighbours", "section", "page"]),
+    st.integers(1, 5),
+    st.booleans(),
+    st.integers(5, 120),
+)
+def test_every_hit_stands_in_exactly_one_piece_of_the_documents_text(
+    found: list[int], context: str, neighbours: int, merge: bool, most: int
+) -> None:
+    recipe = SearchRecipe.model_validate(
+        {"context": context, "neighbours": neighbours, "merge": merge}
+    )
+    pieces = shaped(hits(*found), recipe, Around(), lambda text: len(text) <= most)
+    held = [hit.chunk.order for piece in pieces for hit in piece.of]
+    assert sorted(held) == sorted(found)
+    for piece in pieces:
+        chunk = piece.hit.chunk
+        assert chunk.text == TEXT[chunk.start : chunk.end]
+        assert all(chunk.start <= hit.chunk.start <= hit.chunk.end <= chunk.end for hit in piece.of)
+        assert piece.hit.rank == min(hit.rank for hit in piece.of)
+    assert [piece.hit.rank for piece in pieces] == sorted(piece.hit.rank for piece in pieces)
+
+
+def test_hits_and_figures_stay_about_passages(tmp_path: Path) -> None:
+    base: KnowledgeBase = make(tmp_path)[1]
+    plain = base.search(LEAVE, RECIPE)
+    wide = base.search(LEAVE, RECIPE.with_fields({"search.context": "section"}))
+    assert [hit.chunk for hit in wide.hits] == [hit.chunk for hit in plain.hits]
+    best = wide.context[0].chunk
+    assert best.text == base.library.document(best.document_id).text[best.start : best.end]
+    assert best.text.startswith("# Leave")
+    answer = base.ask(LEAVE, RECIPE.with_fields({"search.context": "section"})).answer
+    cited = answer.citations[0].hit.chunk
+    assert (cited.start, cited.end) == (best.start, best.end)
+    assert answer.citations[0].quote in cited.text
