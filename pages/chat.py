@@ -28,7 +28,9 @@ def main() -> None:
     talk = _conversation(base)
     turns = base.conversations.turns(talk) if talk is not None else []
     for turn in turns:
-        chat_turn.stored_turn(base, turn)
+        with st.container():
+            chat_turn.stored_turn(base, turn)
+    new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
     welcome = st.empty()
     asked = st.chat_input("Ask your documents", key="chat_question", submit_mode="stop")
     asked = st.session_state.pop(chat_turn.RETRY, None) or asked
@@ -38,7 +40,8 @@ def main() -> None:
         if asked:
             welcome.empty()
     if asked and asked.strip():
-        _answer(base, talk, asked.strip(), recipe)
+        with new:
+            _answer(base, talk, asked.strip(), recipe)
 
 
 def _heading() -> None:
