@@ -41,7 +41,7 @@ def _said(document: Document, number: int, drawn: PageImage) -> str:
     return f"Page {number} of {document.name}; the passage is {marked}."
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=KEPT, show_spinner="Drawing the page")
 def _drawn(
     _base: KnowledgeBase,
     _document: Document,
