@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rag.evaluation.sweeping import Change, Grid, QuestionFigures
     from rag.evaluations import DEFAULT_CUTOFFS, Evaluation
     from rag.explaining import Explainer, Finding, passage_key
-    from rag.explanation import Attribution, Counterfactual, Gap, Standing, TextPart
+    from rag.explanation import Attribution, Counterfactual, Gap, Located, Standing, TextPart
     from rag.gates import GateResult
     from rag.http_tools import HttpTool, Outcome
     from rag.jobs import JobItem, JobRow, Jobs
@@ -82,7 +82,7 @@ _WHERE = {
     "rag.evaluation.sweeping": "Change Grid QuestionFigures",
     "rag.evaluations": "DEFAULT_CUTOFFS Evaluation",
     "rag.explaining": "Explainer Finding passage_key",
-    "rag.explanation": "Attribution Counterfactual Gap Standing TextPart",
+    "rag.explanation": "Attribution Counterfactual Gap Located Standing TextPart",
     "rag.gates": "GateResult",
     "rag.http_tools": "HttpTool Outcome",
     "rag.jobs": "JobItem JobRow Jobs",
@@ -178,6 +178,7 @@ __all__ = [
     "LabelRanks",
     "LabelledQuestion",
     "LeaderboardRow",
+    "Located",
     "Mismatch",
     "NotEnoughLabels",
     "NotFound",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -20,10 +19,12 @@ from rag.explanation import (
     Deep,
     Field,
     Gap,
+    Located,
+    Match,
     Standing,
 )
 from rag.library import Library
-from rag.recipe import Recipe
+from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import (
     Asked,
     Candidates,
@@ -52,7 +53,7 @@ class Finding:
     """
 
     standing: Standing
-    match: Literal["exact", "similar", "nearest", "document"]
+    match: Match
     gap: Gap | None
 
 
@@ -129,6 +130,10 @@ class Explainer:
 
         Raises InvalidInput for a text that is empty or too long.
         """
+        return self.findings(self.locate(text))
+
+    def locate(self, text: str) -> list[Located]:
+        """The passages that ``find`` looks up; the same for every question of a build."""
         wanted = text.strip()
         if not wanted or len(wanted) > LONGEST_TEXT:
             raise InvalidInput(
@@ -140,9 +145,11 @@ class Explainer:
         texts = {name: self._library.document(name).text for name in names}
         passages = {name: self._library.chunks(name, self.recipe.index) for name in names}
         held = explanation.located(wanted, texts, passages)
-        if held:
-            return [self._finding(each.key, each.match) for each in held]
-        return [self._finding(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
+        return held or [Located(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
+
+    def findings(self, passages: Sequence[Located]) -> list[Finding]:
+        """Where passages stand. Raises NotFound for one that is not there."""
+        return [self._finding(each.key, each.match) for each in passages]
 
     def in_document(self, document_id: str) -> list[Finding]:
         """Where the passages of a document stand; the first few, the best placed first."""
@@ -160,21 +167,19 @@ class Explainer:
         )
         return [self._finding(key, "document") for key in keys[:_SHOWN]]
 
-    def _finding(
-        self, key: int, match: Literal["exact", "similar", "nearest", "document"]
-    ) -> Finding:
+    def _finding(self, key: int, match: Match) -> Finding:
         standing = self.standing(key)
         return Finding(standing, match, explanation.gap(self.trace, standing))
 
     def _near(self, text: str) -> list[tuple[Chunk, str]]:
         """Passages like a text, by words and meaning (reciprocal ranks), best first."""
-        corpus, search = self._corpus, self.recipe.search
-        words, _ = corpus.lexical.search(text, _NEAR, k1=search.k1, b=search.b)
+        corpus, plain = self._corpus, SearchRecipe()
+        words, _ = corpus.lexical.search(text, _NEAR, **bm25_options(plain))
         near, _ = corpus.dense.search(embed_question(text, corpus.embedder), _NEAR)
         scores: dict[int, float] = {}
         for ranked in (words.tolist(), near.tolist()):
             for at, key in enumerate(ranked, start=1):
-                scores[key] = scores.get(key, 0.0) + 1 / (search.rrf_k + at)
+                scores[key] = scores.get(key, 0.0) + 1 / (plain.rrf_k + at)
         keys = sorted(scores, key=lambda key: (-scores[key], key))
         held = corpus.lookup(keys)
         return [held[key] for key in keys if key in held]

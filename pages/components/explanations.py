@@ -5,7 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.session import workspace
-from rag import Attribution, Compared, Counterfactual, Finding, KnowledgeBase, Recipe, Standing
+from rag import (
+    Attribution,
+    Compared,
+    Counterfactual,
+    Explainer,
+    Finding,
+    KnowledgeBase,
+    Located,
+    Recipe,
+    Standing,
+)
 
 _ATTRIBUTIONS = "inspector_attributions"
 _MOST_ATTRIBUTIONS = 32
@@ -13,23 +23,30 @@ _MOST_ATTRIBUTIONS = 32
 _State = tuple[str, int, int]
 
 
-def look_up(
+def standing(base: KnowledgeBase, question: str, recipe: Recipe, key: int) -> Standing:
+    """Where a passage stands. Raises TouchstoneError."""
+    return _standing(base, recipe, question, key, _state(base), recipe.hash)
+
+
+def changes(
     base: KnowledgeBase, question: str, recipe: Recipe, key: int
-) -> tuple[Standing, tuple[Counterfactual, ...]]:
-    """Where a passage stands, and what would change that. Raises TouchstoneError."""
-    return _look_up(base, recipe, question, key, _state(base), recipe.hash)
+) -> tuple[Counterfactual, ...]:
+    """What would change that. Raises TouchstoneError."""
+    return _changes(base, recipe, question, key, _state(base), recipe.hash)
 
 
 def find(base: KnowledgeBase, question: str, recipe: Recipe, text: str) -> list[Finding]:
     """The passages that hold a text. Raises TouchstoneError."""
-    return _find(base, recipe, question, text, _state(base), recipe.hash)
+    state = _state(base)
+    explainer = _explainer(base, recipe, question, state, recipe.hash)
+    return explainer.findings(_located(explainer, text, state, recipe.index.hash))
 
 
 def in_document(
     base: KnowledgeBase, question: str, recipe: Recipe, document_id: str
 ) -> list[Finding]:
     """The best placed passages of a document. Raises TouchstoneError."""
-    return _in_document(base, recipe, question, document_id, _state(base), recipe.hash)
+    return _explainer(base, recipe, question, _state(base), recipe.hash).in_document(document_id)
 
 
 def compare(
@@ -52,7 +69,7 @@ def attribution(
     place = (_state(base), recipe.index.hash, question, key)
     if place not in held and wanted:
         bar = st.progress(0.0, "Leaving out one part at a time …")
-        found = base.explain(question, recipe).attribution(
+        found = _explainer(base, recipe, question, _state(base), recipe.hash).attribution(
             key, lambda done, total: bar.progress(done / total, f"{done} of {total} texts embedded")
         )
         bar.empty()
@@ -66,26 +83,31 @@ def _state(base: KnowledgeBase) -> _State:
     return str(workspace().settings.home), base.id, base.version()
 
 
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _explainer(
+    _base: KnowledgeBase, _recipe: Recipe, question: str, state: _State, recipe: str
+) -> Explainer:
+    """Shared by what one view asks: it holds the whole corpus as ranked for one question."""
+    return _base.explain(question, _recipe)
+
+
 @st.cache_data(max_entries=64, show_spinner=False)
-def _look_up(
+def _standing(
     _base: KnowledgeBase, _recipe: Recipe, question: str, key: int, state: _State, recipe: str
-) -> tuple[Standing, tuple[Counterfactual, ...]]:
-    explainer = _base.explain(question, _recipe)
-    return explainer.standing(key), explainer.changes(key)
+) -> Standing:
+    return _explainer(_base, _recipe, question, state, recipe).standing(key)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _changes(
+    _base: KnowledgeBase, _recipe: Recipe, question: str, key: int, state: _State, recipe: str
+) -> tuple[Counterfactual, ...]:
+    return _explainer(_base, _recipe, question, state, recipe).changes(key)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _find(
-    _base: KnowledgeBase, _recipe: Recipe, question: str, text: str, state: _State, recipe: str
-) -> list[Finding]:
-    return _base.explain(question, _recipe).find(text)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _in_document(
-    _base: KnowledgeBase, _recipe: Recipe, question: str, name: str, state: _State, recipe: str
-) -> list[Finding]:
-    return _base.explain(question, _recipe).in_document(name)
+def _located(_explainer: Explainer, text: str, state: _State, index: str) -> list[Located]:
+    return _explainer.locate(text)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

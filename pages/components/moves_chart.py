@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _ROW = 26
-_LENGTH = 34
+_NAME = 12  # characters of a document's name beside a line
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A passage from a rank left to a rank right; None where that list does not show it."""
+    """A passage (document, and which of it) from a rank left to a rank right.
 
-    name: str
+    None: that list does not show it.
+    """
+
+    name: tuple[str, str]
     before: int | None
     after: int | None
     grade: int
@@ -79,7 +82,7 @@ def figure(drawn: list[Move], colours: Palette) -> go.Figure:
         showlegend=False,
         dragmode=False,
         xaxis={
-            "range": [-0.75, 1.75],
+            "range": [-1.1, 2.1],
             "tickvals": [0, 1],
             "ticktext": ["as it is", "the other recipe"],
             "side": "top",
@@ -89,8 +92,9 @@ def figure(drawn: list[Move], colours: Palette) -> go.Figure:
         yaxis={
             "range": [lowest + 0.6, 0.4],
             "tickvals": list(range(1, lowest + 1)),
-            "ticktext": [*map(str, range(1, lowest)), "not shown"],
+            "ticktext": [*map(str, range(1, lowest)), "none"],
             "fixedrange": True,
+            "showgrid": False,
         },
     )
     return chart
@@ -116,8 +120,8 @@ def _line(move: Move, lowest: int, colours: Palette) -> go.Scatter:
         marker={"color": colour, "size": 9},
         text=[f"{names[0]} ", f" {names[1]}"],
         textposition=["middle left", "middle right"],
-        textfont={"size": 12, "color": colours.muted},
-        hovertext=f"{_plain(move.name)}: {move.before or 'not shown'} → "
+        textfont={"size": 11, "color": colours.muted},
+        hovertext=f"{_plain(' '.join(move.name))}: {move.before or 'not shown'} → "
         f"{move.after or 'not shown'}",
         hoverinfo="text",
     )
@@ -134,15 +138,18 @@ def _within(rank: int | None, length: int) -> int | None:
     return rank if rank is not None and rank <= length else None
 
 
-def _name(place: Ranked) -> str:
+def _name(place: Ranked) -> tuple[str, str]:
+    """The document, and which passage of it."""
     if place.chunk is None:
-        return place.document
-    page = "" if place.chunk.page is None else f", p. {place.chunk.page}"
-    return f"{place.document}{page} #{place.chunk.order + 1}"
+        return place.document, ""
+    page = "" if place.chunk.page is None else f"p. {place.chunk.page} "
+    return place.document, f"{page}#{place.chunk.order + 1}"
 
 
-def _short(name: str) -> str:
-    return _plain(name if len(name) <= _LENGTH else f"…{name[1 - _LENGTH :]}")
+def _short(name: tuple[str, str]) -> str:
+    document, passage = name
+    short = document if len(document) <= _NAME else f"{document[: _NAME - 1]}…"
+    return _plain(f"{short} {passage}")
 
 
 def _plain(name: str) -> str:

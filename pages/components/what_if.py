@@ -49,16 +49,16 @@ def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | 
         st.caption("Select a passage above, or find one on the right.")
         return
     try:
-        standing, changes = explanations.look_up(base, trace.question, recipe, key)
+        standing = explanations.standing(base, trace.question, recipe, key)
     except NotFound:
         if selected is None:
             raise
         key = selected.chunk.key
-        standing, changes = explanations.look_up(base, trace.question, recipe, key)
+        standing = explanations.standing(base, trace.question, recipe, key)
     st.markdown(headline(standing))
     _steps(standing)
     st.markdown("##### What would change that")
-    for change in changes:
+    for change in explanations.changes(base, trace.question, recipe, key):
         _change(base, change)
     st.caption(
         "Each alone, tried by a search. A change 1 % shorter was tried too, and falls short."
@@ -97,22 +97,21 @@ def _steps(found: Standing) -> None:
 
 
 def _change(base: KnowledgeBase, change: Counterfactual) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if change.value is None:
-            st.markdown(f":gray[:material/remove: {plain(change.words)}]", width="stretch")
-            return
-        icon = ":material/login:" if change.enters else ":material/logout:"
-        words = change.words[0].upper() + change.words[1:]
-        st.markdown(f"{icon} {plain(words)}", width="stretch")
-        st.button(
-            "Apply",
-            key=f"what_if_apply_{change.field}",
-            type="tertiary",
-            icon=":material/tune:",
-            help="Changes the recipe that you work with; reset brings it back.",
-            on_click=_apply,
-            args=(base, change),
-        )
+    if change.value is None:
+        st.markdown(f":gray[:material/remove: {plain(change.words)}]")
+        return
+    words, button = st.columns([4, 1], vertical_alignment="center")
+    icon = ":material/login:" if change.enters else ":material/logout:"
+    words.markdown(f"{icon} {plain(change.words[0].upper() + change.words[1:])}")
+    button.button(
+        "Apply",
+        key=f"what_if_apply_{change.field}",
+        type="tertiary",
+        icon=":material/tune:",
+        help="Changes the recipe that you work with; reset brings it back.",
+        on_click=_apply,
+        args=(base, change),
+    )
 
 
 def _apply(base: KnowledgeBase, change: Counterfactual) -> None:

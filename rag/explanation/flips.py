@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rag.explanation.depths import Depths
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Calibrated, Candidates, Ranks
 from rag.retrieval.fusion import fused_scores, min_max, reciprocal
@@ -213,40 +214,32 @@ def _runs(flags: Mask) -> Iterator[tuple[int, int]]:
 def by_candidates(case: Case) -> Flip | None:
     """Moves ``candidates``: a search of another depth normalises over other passages."""
     now, was_in = case.search.candidates, case.is_in
-    own, most = position(case.deep, case.key), _deepest(case.deep)
+    own = position(case.deep, case.key)
     if own is None or not case.relevant(case.deep)[own]:
         return None
-    first = int(min(case.deep.dense_rank[own], case.deep.lexical_rank[own])) + 1
-    depths = sorted(range(1 if was_in else first, most + 1), key=lambda depth: abs(depth - now))
-    flipped = (depth for depth in depths if _is_in_at(case, depth) != was_in)
-    depth = next(flipped, None)
-    if depth is None:
-        return None
-    last = _last(case, depth, 1 if depth > now else -1, was_in)
-    return Flip(depth, MOST_CANDIDATES if last == most else last)
+    depths = Depths.of(case.deep, case.search, case.relevant(case.deep), own)
+    first = 1 if was_in else depths.first
+    nearest = sorted(range(first, depths.most + 1), key=lambda depth: abs(depth - now))
+    for start in range(0, len(nearest), _ROWS):
+        block = np.array(nearest[start : start + _ROWS])
+        flipped = block[depths.is_in(block) != was_in]
+        if len(flipped):
+            depth = int(flipped[0])
+            last = _last(depths, depth, 1 if depth > now else -1, was_in)
+            return Flip(depth, MOST_CANDIDATES if last == depths.most else last)
+    return None
 
 
-def _deepest(deep: Candidates) -> int:
-    """The depth from which on nothing more is found."""
-    ranks = np.concatenate([deep.dense_rank, deep.lexical_rank])
-    return int(ranks[ranks != NOT_FOUND].max(initial=0)) + 1
-
-
-def _last(case: Case, depth: int, step: int, was_in: bool) -> int:
+def _last(depths: Depths, depth: int, step: int, was_in: bool) -> int:
     """The last depth in a row, going on by ``step``, at which the fate is still the other one."""
-    most = _deepest(case.deep)
-    while 1 <= depth + step <= most and _is_in_at(case, depth + step) != was_in:
-        depth += step
-    return depth
-
-
-def _is_in_at(case: Case, depth: int) -> bool:
-    found = at_depth(case.deep, depth)
-    own = position(found, case.key)
-    if own is None:
-        return False
-    scores = fused_scores(found, case.search)
-    return _is_in(found, scores, case.relevant(found), own, case.search.top_k)
+    end = depths.most if step > 0 else 1
+    row = np.arange(depth + step, end + step, step)
+    for start in range(0, len(row), _ROWS):
+        block = row[start : start + _ROWS]
+        back = block[depths.is_in(block) == was_in]
+        if len(back):
+            return int(back[0]) - step
+    return end
 
 
 def at_depth(deep: Candidates, depth: int) -> Candidates:

@@ -9,13 +9,17 @@ from typing import Literal
 from rag.evaluation.anchoring import Haystack
 from rag.types import Chunk
 
-Match = Literal["exact", "similar", "nearest"]
+Match = Literal["exact", "similar", "nearest", "document"]
 MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A passage that holds the text, or part of it; ``match`` says how surely."""
+    """A passage that was looked for, and how it was found.
+
+    ``exact`` and ``similar`` hold the words, or part of them; ``nearest`` does not, and
+    ``document`` is of the document that was asked for.
+    """
 
     key: int
     match: Match

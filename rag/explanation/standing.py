@@ -65,7 +65,7 @@ class Standing:
         """The outcome in one sentence."""
         if not self.lost:
             return f"in the prompt, rank {self.hit.rank}" if self.hit else "in the prompt"
-        return f"lost at: {self.lost.replace('_', '-')}: {self.reason}"
+        return f"lost at {self.lost.replace('_', '-')}: {self.reason}"
 
 
 def standing(

@@ -12,22 +12,44 @@ import random
 import tempfile
 from pathlib import Path
 
+from streamlit.testing.v1 import AppTest
+
 from rag import Recipe, Settings, Upload, Workspace
 from tests.reruns import at_home, checked, opened, timed, told
 
 DOCUMENTS, PASSAGES_EACH, WORDS_EACH, VOCABULARY = 100, 100, 90, 20_000
 RERUNS = 40
+VIEWS, RERUNS_OF_A_VIEW = ("What if", "Compare"), 15
 
 
 def measure(_folder: Path) -> dict[str, float]:
-    """Milliseconds at the median and the 95th percentile for a new question and for a new cut."""
+    """Milliseconds at the median and the 95th percentile for a new question and for a new cut.
+
+    Then for a new question with a view open that explains: with a text to be found, and with
+    another recipe beside.
+    """
     with tempfile.TemporaryDirectory() as folder, at_home(folder):
         questions, passages = _filled(Path(folder))
         app = opened("inspector.py", q=questions[0])
         asked = timed(lambda at: app.text_input(key="q").set_value(questions[at]).run(), RERUNS)
         moved = timed(lambda at: app.slider(key="threshold").set_value(at / 100).run(), RERUNS)
+        figures = {**told("question", asked), **told("threshold", moved)}
+        for place, view in enumerate(VIEWS, start=1):
+            figures |= _with_view(app, view, questions[-RERUNS_OF_A_VIEW * place :])
         checked(app)
-    return {"passages": float(passages), **told("question", asked), **told("threshold", moved)}
+    return {"passages": float(passages), **figures}
+
+
+def _with_view(app: AppTest, view: str, questions: list[str]) -> dict[str, float]:
+    """What a new question costs while a view is open that explains it."""
+    app.segmented_control(key="view").set_value(view).run()
+    if view == "What if":
+        app.text_area(key="missing").set_value(questions[-1]).run()
+
+    def ask(at: int) -> None:
+        app.text_input(key="q").set_value(questions[at - 1]).run()
+
+    return told(f"question, {view.lower()}", timed(ask, RERUNS_OF_A_VIEW))
 
 
 def _filled(home: Path) -> tuple[list[str], int]:
@@ -45,4 +67,7 @@ def _filled(home: Path) -> tuple[list[str], int]:
     workspace.jobs.run(base.library.add_files(uploads))
     passages = base.search(words[0], recipe).passages
     workspace.close()
-    return [" ".join(dice.choices(words, k=9)) for _ in range(RERUNS + 1)], passages
+    return [
+        " ".join(dice.choices(words, k=9))
+        for _ in range(RERUNS + 1 + len(VIEWS) * RERUNS_OF_A_VIEW)
+    ], passages

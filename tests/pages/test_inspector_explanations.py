@@ -45,7 +45,7 @@ def test_the_selected_passage_is_followed_and_its_changes_are_stated(base: Knowl
     explainer = base.explain(LEAVE, base.recipe())
     standing, changes = explainer.standing(wanted.key), explainer.changes(wanted.key)
     assert standing.lost == "threshold"
-    assert r"lost at\: threshold\: relevance 0\.158 is below 0\.200" in texts(app)
+    assert r"lost at threshold\: relevance 0\.158 is below 0\.200" in texts(app)
     table = app.dataframe[0].value
     assert list(table["stage"]) == [step.stage for step in standing.steps]
     assert list(table["how"]) == [step.words for step in standing.steps]
@@ -63,7 +63,7 @@ def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:
     assert "in the prompt, rank 2" in texts(app).replace("\\", "")
     assert "**2** in the prompt" in app.button(key="inspector_step_context").label
     app.button(key="frame_recipe_reset").click().run()
-    assert r"lost at\: threshold" in texts(app)
+    assert r"lost at threshold" in texts(app)
 
 
 def test_a_passage_that_is_no_candidate_is_looked_up_by_its_address(base: KnowledgeBase) -> None:
@@ -170,10 +170,10 @@ def test_every_passage_moves_once(base: KnowledgeBase) -> None:
     )
     drawn = moves(Compared(trace, trace, sides, 0.5, ()))
     assert drawn == [
-        Move("d.md #3", 3, 1, 2),
-        Move("d.md #1", 1, 2, 0),
-        Move("d.md #5", None, 3, 0),
-        Move("d.md #2", 2, None, 0),
+        Move(("d.md", "#3"), 3, 1, 2),
+        Move(("d.md", "#1"), 1, 2, 0),
+        Move(("d.md", "#5"), None, 3, 0),
+        Move(("d.md", "#2"), 2, None, 0),
     ]
     assert takeaway(drawn) == "1 up, 1 down, 1 new, 1 gone."
 

@@ -242,7 +242,7 @@ def test_the_verb_speaks_to_people(base: KnowledgeBase, capsys: pytest.CaptureFi
     chunk_id = f"{key(base, 'Train journeys'):016x}"
     assert main(["explain", "handbook", LEAVE, "--chunk", chunk_id]) == 0
     told = capsys.readouterr().out
-    assert "lost at: candidates: no word of the question in it" in told
+    assert "lost at candidates: no word of the question in it" in told
     assert "The weight plays no part: the mode is lexical." in told
     assert main(["explain", "handbook", LEAVE]) == 2
     assert "Say what to explain." in capsys.readouterr().err
