@@ -9,8 +9,9 @@ import numpy as np
 from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
 from rag.indexing import Index, lookup
+from rag.protocols import ChatModel, Reranker
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval import Corpus, filters
+from rag.retrieval import Corpus, Listwise, filters
 from rag.services import Services
 from rag.storage import Database, documents, passages
 from rag.types import Chunk, Document, Keys
@@ -27,13 +28,17 @@ def corpus(
 
     ``calibration`` is that of the recipe's limit. Raises InvalidRecipe or ProviderError.
     """
+    chat = services.models.step_chat(recipe.answer) if asks_chat(recipe.search) else None
     return Corpus(
         embedder=services.models.embedder(recipe.index.embedder),
         dense=index.dense,
         lexical=index.lexical,
         lookup=lookup(services.database, base_id, index.cut_id),
         calibration=calibration,
+        chat=chat,
+        reranker=_reranker(services, recipe.search, chat),
         allowed=allowed(services, base_id, recipe.search, index),
+        queries=services.queries,
     )
 
 
@@ -58,6 +63,17 @@ class Surroundings:
         place = self.base_id, self.cut_id, document_id
         with self.database.read() as connection:
             return passages.between(connection, *place, first, last)
+
+
+def asks_chat(search: SearchRecipe) -> bool:
+    """Whether a step of a recipe asks the language model that answers."""
+    return bool(search.rewrite or search.expansions or search.hyde or search.rerank == "chat")
+
+
+def _reranker(services: Services, search: SearchRecipe, chat: ChatModel | None) -> Reranker | None:
+    if search.rerank == "chat":
+        return None if chat is None else Listwise(chat, search.rerank_batch)
+    return services.models.reranker(search.rerank, search.rerank_batch) if search.rerank else None
 
 
 def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index) -> Keys | None:

@@ -17,6 +17,7 @@ import numpy as np
 from rag.corpora import corpus
 from rag.errors import InvalidInput
 from rag.evaluation import retrieved_text
+from rag.evaluation.fallbacks import Fallbacks
 from rag.evaluation.judging import Judge, Judged
 from rag.evaluation.metrics import MEASURES, Ranked
 from rag.evaluation.metrics import evaluate as measure
@@ -76,7 +77,10 @@ class Evaluator:
         found, questions = self.questions(set_name)
         index = self._services.indexes.current(self._base_id, recipe.index)
         queries = self.queries(questions, recipe.index)
-        results, means = self.measure(questions, queries, recipe, cutoffs, index, tell)
+        fallbacks = Fallbacks()
+        results, means = self.measure(
+            questions, queries, recipe, cutoffs, index, tell, fallbacks=fallbacks
+        )
         run = Run(
             id=uuid.uuid4().hex[:12],
             base_id=self._base_id,
@@ -88,7 +92,7 @@ class Evaluator:
             documents_hash=documents_hash(index.keys),
             questions=len(questions),
             metrics=means,
-            environment=self._environment(recipe),
+            environment=self._environment(recipe, fallbacks),
             seconds=time.perf_counter() - started,
             created=datetime.now(UTC),
         )
@@ -96,10 +100,11 @@ class Evaluator:
             runs.insert_run(connection, run, results)
         return Evaluation(run, tuple(results))
 
-    def _environment(self, recipe: Recipe) -> dict[str, str]:
+    def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
         """What else the figures may depend on."""
         asked = limit(self._services, self._base_id, recipe.index, recipe.search)
-        return _environment() | ({"calibration": asked.digest} if asked.digest else {})
+        more = {"calibration": asked.digest, "fallbacks": fallbacks.described()}
+        return _environment() | {name: value for name, value in more.items() if value}
 
     def questions(self, set_name: str) -> tuple[QuestionSet, list[Question]]:
         """A set, and those of its questions that are labelled or said to be unanswerable.
@@ -121,7 +126,7 @@ class Evaluator:
     def queries(self, questions: Sequence[Question], recipe: IndexRecipe) -> Vectors:
         """The vectors of questions, shape (questions, dimension)."""
         embedder = self._services.models.embedder(recipe.embedder)
-        return embedder.embed([item.text for item in questions], "query")
+        return self._services.queries.vectors(embedder, [item.text for item in questions])[0]
 
     def measure(
         self,
@@ -131,8 +136,14 @@ class Evaluator:
         cutoffs: Sequence[int],
         index: Index,
         tell: Tell = lambda _done, _total: None,
+        fallbacks: Fallbacks | None = None,
     ) -> tuple[list[QuestionResult], dict[str, float]]:
-        """Results by question and their means, without keeping them as a run."""
+        """Results by question and their means, without keeping them as a run.
+
+        ``fallbacks`` hears of steps that failed. Raises ProviderUnavailable for one that never
+        worked.
+        """
+        fallbacks = fallbacks or Fallbacks()
         asked = limit(self._services, self._base_id, recipe.index, recipe.search)
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         search = deepened(recipe.search, max(cutoffs))
@@ -141,7 +152,10 @@ class Evaluator:
         ranked = []
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
             tell(place, len(questions))
-            keys, scores = _rank(question.text, query, search, searched, asked.threshold)
+            timeline = Timeline()
+            keys, scores = _rank(question.text, query, search, searched, asked.threshold, timeline)
+            fallbacks.note(timeline.stages)
+            fallbacks.require(len(questions))
             ranked.append(judge.judge(question, keys, scores, max(cutoffs)))
         return measured(ranked, cutoffs, self._span_figures(ranked, cutoffs, index))
 
@@ -178,10 +192,15 @@ def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:
 
 
 def _rank(
-    question: str, query: Vectors, search: SearchRecipe, searched: Corpus, threshold: float | None
+    question: str,
+    query: Vectors,
+    search: SearchRecipe,
+    searched: Corpus,
+    threshold: float | None,
+    timeline: Timeline,
 ) -> tuple[Keys, Scores]:
     """Everything above the threshold, best first: cut later, by passage or by document."""
-    _, candidates = gather(question, search, searched, Timeline(), query)
+    _, candidates = gather(question, search, searched, timeline, query)
     nearness = Nearness(candidates.keys, searched.dense.vectors)
     selection = select(candidates, search, threshold, searched.calibration, nearness)
     above = np.concatenate([selection.kept, selection.beyond])

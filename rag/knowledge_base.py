@@ -10,6 +10,7 @@ import numpy as np
 from rag import answering
 from rag.answering import AnswerStream
 from rag.base_maps import BaseMaps
+from rag.caches import Searched
 from rag.comparing import Compared, compared
 from rag.conversations import Conversations
 from rag.corpora import Surroundings, corpus
@@ -28,7 +29,7 @@ from rag.services import Services
 from rag.storage import bases
 from rag.storage.bases import Base
 from rag.tools import tool_parts
-from rag.types import Hit, Trace
+from rag.types import Hit, Message, Trace
 
 
 class KnowledgeBase:
@@ -64,16 +65,24 @@ class KnowledgeBase:
         with self._database.read() as connection:
             return bases.version(connection, self.id)
 
-    def search(self, question: str, recipe: Recipe, beside: Sequence[Beside] = ()) -> Trace:
+    def search(
+        self,
+        question: str,
+        recipe: Recipe,
+        beside: Sequence[Beside] = (),
+        history: Sequence[Message] = (),
+    ) -> Trace:
         """Finds passages; in other knowledge bases and the recipe's tools too (see ``merged``).
 
-        Raises InvalidInput for an empty question. What fails beside this base is a note.
+        ``history`` is the conversation before, which recipes with ``rewrite`` make a follow-up
+        complete from. Raises InvalidInput for an empty question. What fails beside this base is a
+        note.
         """
-        first = self.part(question, recipe)
+        first = self.part(question, recipe, history=history)
         trace = first.trace
         if beside or recipe.search.tools:
             asked = tool_parts(self._services, trace.question, recipe, trace)
-            others, failures = parts_beside(question, beside)
+            others, failures = parts_beside(trace.question, beside)
             top_k = recipe.search.top_k
             trace = merged([first, *asked, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
@@ -82,14 +91,29 @@ class KnowledgeBase:
         budget = recipe.answer.context_tokens
         return answering.with_context(trace, budget, count, recipe.search, around)
 
-    def part(self, question: str, recipe: Recipe, weight: float = 1.0) -> Part:
+    def part(
+        self,
+        question: str,
+        recipe: Recipe,
+        weight: float = 1.0,
+        history: Sequence[Message] = (),
+    ) -> Part:
         """What this base alone finds, before anything is cut to a prompt."""
         if not question.strip():
             raise InvalidInput("The question is empty.", "Type a question.")
-        searched, asked = self._asked(recipe)
-        trace = retrieve(question.strip(), recipe, searched, asked.threshold)
-        scale = f"cosine of {searched.embedder.id}"
-        return Part(self.name, trace, "probability" if asked.calibration else scale, weight)
+        services, asked = self._services, question.strip()
+        index = services.indexes.current(self.id, recipe.index)
+        least = limit(services, self.id, recipe.index, recipe.search)
+        said = tuple(history) if recipe.search.rewrite else ()
+
+        def search() -> Trace:
+            searched = corpus(services, self.id, recipe, index, least.calibration)
+            return retrieve(asked, recipe, searched, least.threshold, said)
+
+        key = Searched(self.id, index.version, recipe.hash, asked, least.digest, said)
+        trace = services.results.trace(key, search)
+        scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
+        return Part(self.name, trace, "probability" if least.calibration else scale, weight)
 
     def _asked(self, recipe: Recipe) -> tuple[Corpus, Limit]:
         """What a recipe searches, and the threshold that it means."""

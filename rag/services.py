@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag import providers
+from rag.caches import KnownResults, KnownVectors
 from rag.errors import InvalidInput
 from rag.files import Files
 from rag.indexing import Indexes
 from rag.lexical import analyzer
 from rag.maps import MapFiles, Maps
-from rag.protocols import ChatModel, Embedder
-from rag.recipe import IndexRecipe, SearchRecipe
+from rag.protocols import ChatModel, Embedder, Reranker
+from rag.providers import STEP_PATIENCE
+from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.settings import Settings
 from rag.storage import Database, documents, jobs
 
+_MOST_RERANKERS = 4  # each may hold a model in memory
+
 
 class Models:
-    """Embedders and chat models by name; an embedder is loaded once and then shared."""
+    """Models by name; embedders and rerankers are loaded once and then shared."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._embedders: dict[str, Embedder] = {}
+        self._rerankers: dict[tuple[str, int], Reranker] = {}
         self._lock = threading.Lock()
 
     def embedder(self, name: str) -> Embedder:
@@ -47,6 +52,20 @@ class Models:
         if provider == "extractive":
             return None
         return providers.chat_model(provider, model, self._settings)
+
+    def step_chat(self, recipe: AnswerRecipe) -> ChatModel | None:
+        """The same model for a step of a search: given up on sooner, because that goes on."""
+        return providers.chat_model(recipe.provider, recipe.model, self._settings, STEP_PATIENCE)
+
+    def reranker(self, name: str, batch: int) -> Reranker:
+        """The reranker of a recipe, other than ``chat``. Raises InvalidRecipe."""
+        with self._lock:
+            if (name, batch) not in self._rerankers:
+                while len(self._rerankers) >= _MOST_RERANKERS:
+                    self._rerankers.pop(next(iter(self._rerankers)))
+                made = providers.reranker(name, batch, self._settings)
+                self._rerankers[name, batch] = made
+            return self._rerankers[name, batch]
 
     @staticmethod
     def threshold(embedder: str, recipe: SearchRecipe) -> float | None:
@@ -80,6 +99,8 @@ class Services:
     models: Models
     indexes: Indexes
     maps: Maps
+    queries: KnownVectors = field(default_factory=KnownVectors)
+    results: KnownResults = field(default_factory=KnownResults)
 
     @classmethod
     def start(cls, settings: Settings) -> Services:

@@ -156,7 +156,10 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step of a retrieval: passages in, passages out, what it dropped, seconds it took."""
+    """One step of a retrieval: passages in, passages out, what it dropped, seconds it took.
+
+    ``failed`` says that it could not do its work and passed on what it was given; ``note`` why.
+    """
 
     name: str
     taken: int
@@ -164,6 +167,7 @@ class Stage:
     dropped: tuple[Dropped, ...] = ()
     seconds: float = 0.0
     note: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +179,7 @@ class Trace:
     that is. ``words`` is the question as BM25 read it, "" where that is the question itself.
     ``shaped`` is what the prompt shows where that is not just the hits: each piece has the key and
     the figures of its best hit, and a span of its own.
+    ``typed`` is the follow-up that ``question`` was made of, "" where it was asked as it is.
     """
 
     question: str
@@ -187,10 +192,16 @@ class Trace:
     relevance: Literal["cosine", "probability"] = "cosine"
     words: str = ""
     shaped: tuple[Hit, ...] = ()
+    typed: str = ""
 
     def stage(self, name: str) -> Stage | None:
         """The stage of that name, if this retrieval had one."""
         return next((stage for stage in self.stages if stage.name == name), None)
+
+    @property
+    def failures(self) -> tuple[Stage, ...]:
+        """Steps of the recipe that could not do their work."""
+        return tuple(stage for stage in self.stages if stage.failed)
 
     @property
     def context(self) -> tuple[Hit, ...]:

@@ -1,12 +1,19 @@
-"""Embedding and chat models behind three protocols; which there are is data, in ``table``."""
+"""Embedding, chat and reranking models behind protocols; which there are is data, in ``table``."""
 
 from rag.providers.endpoint import Patience
-from rag.providers.making import chat_model, embedder, require_embedder
+from rag.providers.making import (
+    STEP_PATIENCE,
+    chat_model,
+    embedder,
+    require_embedder,
+    reranker,
+)
 from rag.providers.probing import ProviderStatus, check, statuses
 from rag.providers.table import ROWS, ProviderRow, default_threshold
 
 __all__ = [
     "ROWS",
+    "STEP_PATIENCE",
     "Patience",
     "ProviderRow",
     "ProviderStatus",
@@ -15,5 +22,6 @@ __all__ = [
     "default_threshold",
     "embedder",
     "require_embedder",
+    "reranker",
     "statuses",
 ]

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from rag.protocols import ChatModel, Embedder
+from rag.errors import InvalidRecipe
+from rag.protocols import ChatModel, Embedder, Reranker
+from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
 from rag.providers.endpoint import Endpoint, Patience, model_of, require_configured, resolve
 from rag.providers.hashing import HashingEmbedder
 from rag.providers.minilm import MiniLM
 from rag.providers.ollama_wire import OllamaWire
 from rag.providers.openai_wire import OpenAIWire
 from rag.providers.remote import RemoteEmbedder
+from rag.providers.rerank_wire import RerankService
 from rag.providers.static import WordLlama
-from rag.providers.table import LOCAL_WIRES, Variables, chat_row, embedding_row, traits
+from rag.providers.table import (
+    LOCAL_WIRES,
+    Variables,
+    chat_row,
+    embedding_row,
+    reranking_row,
+    traits,
+)
 
 EMBEDDING_PATIENCE = Patience(timeout=60, tries=4)
 CHAT_PATIENCE = Patience(timeout=120, tries=2)
 """Someone waits for the answer: a second try, not a fourth."""
+STEP_PATIENCE = Patience(timeout=20, tries=1)
+"""A step of a search, which goes on without it."""
 
 
 def embedder(name: str, settings: Variables, patience: Patience = EMBEDDING_PATIENCE) -> Embedder:
@@ -60,6 +72,29 @@ def chat_model(
         return None
     name = model_of(row, model or row.chat_model, settings)
     return _wire(resolve(row, settings, patience), name)
+
+
+def reranker(
+    name: str, batch: int, settings: Variables, patience: Patience = STEP_PATIENCE
+) -> Reranker:
+    """The reranker called ``service``, ``service:MODEL``, ``onnx:PATH`` or ``cross-encoder:PATH``.
+
+    ``batch`` is the number of passages in one request, or one run of the model. Nothing is loaded
+    here: what is missing is reported on first use. Raises InvalidRecipe for an unknown name.
+    """
+    kind, _, what = name.partition(":")
+    match kind:
+        case "service":
+            endpoint = resolve(reranking_row(), settings, patience)
+            return RerankService(endpoint, what, batch)
+        case "onnx" if what:
+            return OnnxCrossEncoder(what, batch)
+        case "cross-encoder" if what:
+            return TorchCrossEncoder(what, batch)
+    raise InvalidRecipe(
+        f"No reranker is called {name!r}.",
+        "Rerankers: service, service:MODEL, chat, onnx:PATH, cross-encoder:PATH.",
+    )
 
 
 def _wire(endpoint: Endpoint, model: str) -> OpenAIWire | OllamaWire:

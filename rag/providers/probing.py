@@ -9,7 +9,7 @@ from typing import Literal
 
 from rag.errors import InvalidRecipe
 from rag.providers.endpoint import Patience, resolve
-from rag.providers.making import chat_model, embedder
+from rag.providers.making import chat_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
 from rag.types import Message
 
@@ -41,6 +41,7 @@ class ProviderStatus:
     embedding_model: str
     chat_model: str
     note: str
+    reranks: bool = False
 
     @property
     def ready(self) -> bool:
@@ -66,6 +67,7 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         embedding_model=row.embedding_model or named,
         chat_model=row.chat_model or named,
         note=row.note,
+        reranks=row.reranks,
     )
 
 
@@ -85,6 +87,8 @@ def check(
     """
     provider, _, model = name.partition(":")
     row = row_named(provider)
+    if row.reranks:
+        return _check_reranking(name, settings)
     if service == "embedding" or (service is None and row.embeds):
         return _check_embedding(name, settings)
     return _check_chat(row, model, settings)
@@ -95,6 +99,14 @@ def _check_embedding(name: str, settings: Variables) -> str:
     model = embedder(name, settings, PROBE_PATIENCE)
     dimension = model.embed(["hello"], "query").shape[1]
     return f"{name} embeds into {dimension} dimensions ({time.perf_counter() - start:.1f} s)."
+
+
+def _check_reranking(name: str, settings: Variables) -> str:
+    start = time.perf_counter()
+    texts = ["The freezer hums.", "Annual leave is 29 days."]
+    scores = reranker(name, 2, settings, PROBE_PATIENCE).scores("How long is annual leave?", texts)
+    best = texts[int(scores.argmax())]
+    return f"{name} puts {best!r} first ({time.perf_counter() - start:.1f} s)."
 
 
 def _check_chat(row: ProviderRow, model: str, settings: Variables) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from rag.errors import InvalidRecipe
 
-Wire = Literal["onnx", "static", "hash", "extractive", "openai", "azure", "ollama"]
+Wire = Literal["onnx", "static", "hash", "extractive", "openai", "azure", "ollama", "rerank"]
 LOCAL_WIRES: tuple[Wire, ...] = ("onnx", "static", "hash", "extractive")
 
 
@@ -44,6 +44,11 @@ class ProviderRow:
     def embeds(self) -> bool:
         """Whether it can embed."""
         return bool(self.embedding_model or self.model_variable)
+
+    @property
+    def reranks(self) -> bool:
+        """Whether it can put passages in order."""
+        return self.wire == "rerank"
 
     @property
     def chats(self) -> bool:
@@ -179,6 +184,15 @@ ROWS = (
         key_optional=True,
         note="vLLM, llama.cpp, LM Studio and others. The key is optional.",
     ),
+    ProviderRow(
+        "service",
+        "Reranking service",
+        "rerank",
+        key_variable="TOUCHSTONE_RERANK_API_KEY",
+        base_url_variable="TOUCHSTONE_RERANK_URL",
+        key_optional=True,
+        note="Any server with /rerank: Cohere, Jina, vLLM, llama.cpp, Text Embeddings Inference.",
+    ),
 )
 
 _E5_INSTRUCT = (
@@ -240,6 +254,11 @@ def chat_row(provider: str) -> ProviderRow:
     raise InvalidRecipe(
         f"No provider of answers is called {provider!r}.", f"Providers: {_listed(rows)}"
     )
+
+
+def reranking_row() -> ProviderRow:
+    """The row of the service that reranks."""
+    return next(row for row in ROWS if row.reranks)
 
 
 def traits(row: ProviderRow, model: str) -> ModelTraits:

@@ -4,6 +4,7 @@ from rag.retrieval.candidates import Asked, Calibrated, Candidates
 from rag.retrieval.corpus import Corpus, Lookup
 from rag.retrieval.diversity import Nearness
 from rag.retrieval.gathering import embed_question, gather
+from rag.retrieval.listwise import Listwise
 from rag.retrieval.merging import Part, merged
 from rag.retrieval.pipeline import retrieve
 from rag.retrieval.remembered import Remembered
@@ -16,6 +17,7 @@ __all__ = [
     "Calibrated",
     "Candidates",
     "Corpus",
+    "Listwise",
     "Lookup",
     "Nearness",
     "Part",

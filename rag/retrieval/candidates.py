@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
@@ -21,14 +22,15 @@ Ranks = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The union of both retrievers' lists, sorted by key; all arrays have shape (n,).
+    """The union of the retrievers' lists, sorted by key; all arrays have shape (n,).
 
     ``cosine`` and ``bm25`` are the true figures of every candidate, whichever retriever found it.
     Ranks count from 0. ``k1``, ``b``, ``fuzzy`` and ``prefix`` decide ``bm25``, so candidates
     serve every recipe that agrees in these four.
 
     ``near`` and ``words`` are what the retrievers ranked by where they were asked for something
-    else than the question: an enriched one. None where that is ``cosine``, or ``bm25``.
+    else than the question alone: an enriched one, or several wordings. None where that is
+    ``cosine``, or ``bm25``. ``rerank`` has the scores of a reranker, NaN for what it has not read.
     """
 
     keys: Keys
@@ -38,6 +40,7 @@ class Candidates:
     lexical_rank: Ranks
     near: Scores | None = None
     words: Scores | None = None
+    rerank: Scores | None = None
 
     @property
     def dense_scores(self) -> Scores:
@@ -54,18 +57,41 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """Another wording of a question, with its unit vector, shape (dimension,)."""
+
+    text: str
+    vector: Vectors
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A question as the retrievers are asked it.
 
     ``vector`` (dimension,) is that of the question itself, which relevance is measured with, and
     ``words`` are its words. ``near`` and ``terms`` stand in for them in the search where a step
-    enriched them, None where none did.
+    enriched them, None where none did. ``wordings`` are searched besides. ``question`` is the
+    text, which differs from what was typed where a follow-up was made complete.
     """
 
     vector: Vectors
     words: str
     near: Vectors | None = None
     terms: Query | None = None
+    question: str = ""
+    wordings: tuple[Wording, ...] = ()
+
+    @property
+    def vectors(self) -> list[Vectors]:
+        """What the dense retriever searches with."""
+        first = self.vector if self.near is None else self.near
+        return [first, *(each.vector for each in self.wordings)]
+
+    @property
+    def queries(self) -> list[Query]:
+        """What the lexical retriever searches with."""
+        first: Query = self.words if self.terms is None else self.terms
+        return [first, *(each.text for each in self.wordings)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +110,47 @@ class Found:
 def nearest(
     asked: Asked, dense: VectorStore, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
-    """The first ``recipe.candidates`` by cosine."""
+    """The first ``recipe.candidates`` by cosine; of several wordings, by the nearest of them."""
     if recipe.mode == "lexical":
         return Found.nothing()
-    query = asked.vector if asked.near is None else asked.near
-    return Found(*dense.search(query, recipe.candidates, allowed))
+    depth = recipe.candidates
+    lists = [Found(*dense.search(query, depth, allowed)) for query in asked.vectors]
+    if len(lists) == 1:
+        return lists[0]
+    keys = _union(lists)
+    return _first(keys, _nearest_cosines(asked.vectors, dense.vectors(keys)), depth)
 
 
 def best_by_words(
     asked: Asked, lexical: LexicalIndex, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
-    """The first ``recipe.candidates`` by BM25."""
+    """The first ``recipe.candidates`` by BM25; of several wordings, by ``best_shares``."""
     if recipe.mode == "dense":
         return Found.nothing()
-    query = asked.words if asked.terms is None else asked.terms
-    options = bm25_options(recipe)
-    return Found(*lexical.search(query, recipe.candidates, allowed=allowed, **options))
+    depth, options = recipe.candidates, bm25_options(recipe)
+    lists = [
+        Found(*lexical.search(query, depth, allowed=allowed, **options)) for query in asked.queries
+    ]
+    if len(lists) == 1:
+        return lists[0]
+    keys = _union(lists)
+    return _first(keys, best_shares(asked.queries, keys, lexical, options), depth)
+
+
+def best_shares(
+    queries: Sequence[Query], keys: Keys, lexical: LexicalIndex, options: Bm25Options
+) -> Scores:
+    """The greatest share of a query's best BM25 score that each passage has, in [0, 1].
+
+    BM25 scores of two wordings do not compare: the longer one adds up more words. Their shares of
+    the best of their list do, and a passage counts by the wording that it fits best.
+    """
+    best = np.zeros(len(keys))
+    for query in queries:
+        scores = lexical.scores(query, keys, **options)
+        if len(scores) and scores.max() > 0:
+            best = np.maximum(best, scores / scores.max())
+    return best
 
 
 def join(
@@ -124,9 +175,21 @@ def join(
         bm25=lexical.scores(asked.words, keys, **options) if needs_words else np.zeros(len(keys)),
         dense_rank=_ranks(keys, near.keys),
         lexical_rank=_ranks(keys, words.keys),
-        near=None if asked.near is None else _cosines(asked.near, rows),
-        words=None if asked.terms is None else lexical.scores(asked.terms, keys, **options),
+        near=_near(asked, rows),
+        words=_words(asked, keys, lexical, options),
     )
+
+
+def _near(asked: Asked, rows: Vectors) -> Scores | None:
+    if asked.near is None and not asked.wordings:
+        return None
+    return _nearest_cosines(asked.vectors, rows)
+
+
+def _words(asked: Asked, keys: Keys, lexical: LexicalIndex, options: Bm25Options) -> Scores | None:
+    if asked.wordings:
+        return best_shares(asked.queries, keys, lexical, options)
+    return None if asked.terms is None else lexical.scores(asked.terms, keys, **options)
 
 
 class Calibrated(Protocol):
@@ -153,6 +216,19 @@ def _cosines(query: Vectors, rows: Vectors) -> Scores:
     # Row-wise in double precision: the same passage has the same figure in every index.
     products = rows.astype(np.float64) * query.astype(np.float64)
     return np.asarray(products.sum(axis=1))
+
+
+def _nearest_cosines(queries: Sequence[Vectors], rows: Vectors) -> Scores:
+    return np.asarray(np.max([_cosines(query, rows) for query in queries], axis=0))
+
+
+def _union(lists: Sequence[Found]) -> Keys:
+    return np.unique(np.concatenate([each.keys for each in lists]))
+
+
+def _first(keys: Keys, scores: Scores, count: int) -> Found:
+    order = np.lexsort((keys, -scores))[:count]
+    return Found(keys[order], scores[order])
 
 
 def _ranks(keys: Keys, ranked: Keys) -> Ranks:

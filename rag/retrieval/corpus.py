@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rag.lexical import LexicalIndex
 from rag.protocols import ChatModel, Embedder, Reranker, VectorStore
 from rag.retrieval.candidates import Calibrated
-from rag.types import Chunk, Keys
+from rag.types import Chunk, Keys, Vectors
 
 Lookup = Callable[[Sequence[int]], Mapping[int, tuple[Chunk, str]]]
 """Passages with the names of their documents, by key; keys that are gone are absent."""
+
+
+class QueryVectors(Protocol):
+    """Vectors of questions, embedded once."""
+
+    def vectors(self, embedder: Embedder, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """Unit vectors, shape (len(texts), dimension), and how many were known before."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +29,7 @@ class Corpus:
 
     ``calibration`` is there where the recipe's threshold is a probability, ``chat`` and
     ``reranker`` where the recipe has steps that need them. ``allowed`` restricts every search to
-    these passages.
+    these passages. ``queries`` knows the vectors of texts that were asked before.
     """
 
     embedder: Embedder
@@ -31,6 +40,7 @@ class Corpus:
     chat: ChatModel | None = None
     reranker: Reranker | None = None
     allowed: Keys | None = None
+    queries: QueryVectors | None = None
 
     @property
     def passages(self) -> int:

@@ -59,6 +59,19 @@ def reciprocal(ranks: Ranks, constant: int) -> Scores:
     return np.where(ranks == NOT_FOUND, 0.0, 1.0 / (constant + 1.0 + ranks))
 
 
+def reread(fused: Scores, rerank: Scores | None) -> Scores:
+    """Scores by which candidates are ranked after a reranker, shape (n,).
+
+    What it has read has its score; the rest (NaN in ``rerank``) follows one below, at the distances
+    that fusion gave it.
+    """
+    if rerank is None or np.isnan(rerank).all():
+        return fused
+    read = ~np.isnan(rerank)
+    below = rerank[read].min() - 1.0 - fused[~read].max(initial=-np.inf)
+    return np.where(read, rerank, fused + below)
+
+
 def ranking(keys: Keys, scores: Scores) -> Order:
     """Positions of the candidates, best first; equal scores by key, so order is never chance."""
     return np.lexsort((keys, -scores))

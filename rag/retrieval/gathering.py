@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rag.protocols import Embedder
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import added_words, enriched
 from rag.retrieval.filters import described
-from rag.retrieval.spelling import corrected
+from rag.retrieval.reranking import reranked
 from rag.retrieval.timeline import Timeline
-from rag.retrieval.unbuilt import refuse_unbuilt
-from rag.types import Vectors
+from rag.retrieval.transforms import transformed
+from rag.types import Message, Vectors
 
 
 def gather(
@@ -20,23 +22,21 @@ def gather(
     corpus: Corpus,
     timeline: Timeline,
     vector: Vectors | None = None,
+    history: Sequence[Message] = (),
 ) -> tuple[Asked, Candidates]:
     """The question as it was asked in the end, and all candidates.
 
-    ``vector`` (dimension,) is that of the question where it is known already. Raises InvalidRecipe
-    for a step that this version does not have.
+    ``vector`` (dimension,) is that of the question where it is known already; ``history`` is the
+    conversation before it.
     """
-    refuse_unbuilt(recipe)
-    words = corrected(question, corpus, timeline) if recipe.spelling else question
-    if vector is None:
-        vector = embed_question(question, corpus.embedder)
-    timeline.passed("question", 1, 1, "embedding of the question")
-    asked = Asked(vector, words)
+    asked = transformed(question, recipe, corpus, timeline, vector, history)
     if corpus.allowed is not None:
         timeline.passed("filter", corpus.passages, len(corpus.allowed), described(recipe))
     found = _search(asked, recipe, corpus, timeline)
     if recipe.feedback:
         asked, found = _again(asked, found, recipe, corpus, timeline)
+    if recipe.rerank:
+        found = reranked(asked.question, found, recipe, corpus, timeline)
     return asked, found
 
 
@@ -47,14 +47,14 @@ def embed_question(question: str, embedder: Embedder) -> Vectors:
 
 
 def _search(asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> Candidates:
-    depth = recipe.candidates
+    depth, of = recipe.candidates, _wordings(asked)
     reach = corpus.passages if corpus.allowed is None else len(corpus.allowed)
     near = nearest(asked, corpus.dense, recipe, corpus.allowed)
     if recipe.mode != "lexical":
-        timeline.passed("dense", reach, len(near.keys), f"nearest {depth} vectors")
+        timeline.passed("dense", reach, len(near.keys), f"nearest {depth} vectors{of}")
     words = best_by_words(asked, corpus.lexical, recipe, corpus.allowed)
     if recipe.mode != "dense":
-        timeline.passed("lexical", reach, len(words.keys), f"best {depth} by BM25")
+        timeline.passed("lexical", reach, len(words.keys), f"best {depth} by BM25{of}")
     found = join(asked, near, words, corpus.dense, corpus.lexical, recipe)
     timeline.passed("fusion", len(near.keys) + len(words.keys), len(found), _how(recipe))
     return found
@@ -82,6 +82,10 @@ def _added(asked: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
     if words := added_words(asked, corpus):
         parts.append("words " + ", ".join(words))
     return "; ".join(parts)
+
+
+def _wordings(asked: Asked) -> str:
+    return f", of {1 + len(asked.wordings)} wordings the best" if asked.wordings else ""
 
 
 def _how(recipe: SearchRecipe) -> str:

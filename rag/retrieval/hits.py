@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
 from rag.retrieval.corpus import Lookup
@@ -49,12 +51,15 @@ class Hits:
         yield "dense", float(candidates.cosine[place])
         if mode != "dense" or self._recipe.relevance == "probability":
             yield "bm25", float(candidates.bm25[place])
+        enriched = "feedback" if self._recipe.feedback else "expanded"
         if candidates.near is not None:
-            yield "feedback", float(candidates.near[place])
+            yield enriched, float(candidates.near[place])
         if candidates.words is not None:
-            yield "feedback_bm25", float(candidates.words[place])
+            yield f"{enriched}_bm25", float(candidates.words[place])
         if mode == "hybrid":
-            yield "fused", float(self._selection.scores[place])
+            yield "fused", float(self._selection.fused[place])
+        if candidates.rerank is not None and not np.isnan(candidates.rerank[place]):
+            yield "rerank", float(candidates.rerank[place])
         if place in self._selection.mmr:
             yield "mmr", self._selection.mmr[place]
         ranks = {"dense_rank": candidates.dense_rank, "bm25_rank": candidates.lexical_rank}

@@ -57,6 +57,7 @@ def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[st
         seconds=sum(part.trace.seconds for part in parts),
         relevance=first.relevance,
         words=first.words,
+        typed=first.typed,
     )
 
 
@@ -148,6 +149,7 @@ def _summed(
         tuple(dropped),
         sum(stage.seconds for stage in stages),
         _notes(found),
+        any(stage.failed for stage in stages),
     )
 
 

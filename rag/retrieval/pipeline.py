@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rag.recipe import Recipe
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
@@ -10,22 +12,29 @@ from rag.retrieval.gathering import gather
 from rag.retrieval.hits import Hits
 from rag.retrieval.selection import select
 from rag.retrieval.timeline import Timeline
-from rag.types import Trace
+from rag.types import Message, Trace
 
 
-def retrieve(question: str, recipe: Recipe, corpus: Corpus, threshold: float | None) -> Trace:
+def retrieve(
+    question: str,
+    recipe: Recipe,
+    corpus: Corpus,
+    threshold: float | None,
+    history: Sequence[Message] = (),
+) -> Trace:
     """Runs one question. ``threshold`` is the resolved value of ``recipe.search.threshold``.
 
-    Raises InvalidRecipe for a step that this version does not have.
+    ``history`` is the conversation before it, which a follow-up is made complete from. The trace
+    is then that of the complete question.
     """
     timeline, search = Timeline(), recipe.search
-    asked, found = gather(question, search, corpus, timeline)
+    asked, found = gather(question, search, corpus, timeline, history=history)
     nearness = Nearness(found.keys, corpus.dense.vectors)
     selection = select(found, search, threshold, corpus.calibration, nearness)
     hits = Hits(found, selection, search, corpus.lookup)
     pass_cuts(found.keys, selection, hits, search, threshold, timeline)
     return Trace(
-        question=question,
+        question=asked.question,
         recipe=recipe.hash,
         passages=corpus.passages,
         threshold=threshold,
@@ -33,5 +42,6 @@ def retrieve(question: str, recipe: Recipe, corpus: Corpus, threshold: float | N
         hits=hits.of(selection.kept),
         seconds=timeline.seconds,
         relevance=search.relevance,
-        words="" if asked.words == question else asked.words,
+        words="" if asked.words == asked.question else asked.words,
+        typed="" if asked.question == question else question,
     )

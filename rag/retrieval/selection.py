@@ -10,7 +10,7 @@ import numpy as np
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates
 from rag.retrieval.diversity import Double, Nearness, diversified, doubles
-from rag.retrieval.fusion import Order, fused_scores, ranking
+from rag.retrieval.fusion import Order, fused_scores, ranking, reread
 from rag.types import Scores
 
 
@@ -19,13 +19,14 @@ class Selection:
     """Positions of candidates by fate; each list is best first.
 
     ``order`` ranks all; ``below`` fell under the threshold, ``doubles`` say what a better one
-    says, ``beyond`` came after top-k, ``kept`` are the results. ``scores`` and ``relevance``, shape
-    (n,), are aligned with the candidates, not with ``order``. ``mmr`` has the values by which
-    diversity chose, by position.
+    says, ``beyond`` came after top-k, ``kept`` are the results. ``scores``, ``fused`` (the scores
+    before a reranker) and ``relevance``, shape (n,), are aligned with the candidates, not with
+    ``order``. ``mmr`` has the values by which diversity chose, by position.
     """
 
     order: Order
     scores: Scores
+    fused: Scores
     relevance: Scores
     below: Order
     beyond: Order
@@ -48,7 +49,8 @@ def select(
     Relevance is the cosine, or what ``calibration`` makes of the candidates. Recipes with
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
-    scores = fused_scores(candidates, recipe)
+    fused = fused_scores(candidates, recipe)
+    scores = reread(fused, candidates.rerank)
     order = ranking(candidates.keys, scores)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
     kept = np.ones(len(order), np.bool_) if threshold is None else relevance[order] >= threshold
@@ -68,6 +70,7 @@ def select(
     return Selection(
         order=order,
         scores=scores,
+        fused=fused,
         relevance=relevance,
         below=below,
         beyond=above[recipe.top_k :],

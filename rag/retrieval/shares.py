@@ -11,10 +11,12 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.fusion import min_max
 from rag.types import Hit, Trace
 
+_ENRICHED = {"dense": ("feedback", "expanded"), "bm25": ("feedback_bm25", "expanded_bm25")}
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """``dense + lexical`` is the score that the passage is ranked by."""
+    """``dense + lexical`` is the score that fusion gave the passage."""
 
     dense: float
     lexical: float
@@ -25,13 +27,13 @@ def shares(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Share]:
     hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
     held = {hit.chunk.key: hit for hit in hits}
     if recipe.mode == "dense":
-        return {key: Share(hit.score, 0.0) for key, hit in held.items()}
+        return {key: Share(_asked(hit, "dense"), 0.0) for key, hit in held.items()}
     if recipe.mode == "lexical":
-        return {key: Share(0.0, hit.score) for key, hit in held.items()}
+        return {key: Share(0.0, _asked(hit, "bm25")) for key, hit in held.items()}
     if recipe.fusion == "rrf":
         return {key: _reciprocal(hit, recipe) for key, hit in held.items()}
-    dense = min_max(np.array([_asked(hit, "feedback", "dense") for hit in held.values()]))
-    words = min_max(np.array([_asked(hit, "feedback_bm25", "bm25") for hit in held.values()]))
+    dense = min_max(np.array([_asked(hit, "dense") for hit in held.values()]))
+    words = min_max(np.array([_asked(hit, "bm25") for hit in held.values()]))
     weight = recipe.dense_weight
     return {
         key: Share(weight * float(near), (1.0 - weight) * float(word))
@@ -39,9 +41,10 @@ def shares(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Share]:
     }
 
 
-def _asked(hit: Hit, enriched: str, plain: str) -> float:
+def _asked(hit: Hit, plain: str) -> float:
     """What a retriever ranked by: of the enriched question where there was one."""
-    return hit.parts.get(enriched, hit.parts[plain])
+    names = _ENRICHED[plain]
+    return next((hit.parts[name] for name in names if name in hit.parts), hit.parts[plain])
 
 
 def _reciprocal(hit: Hit, recipe: SearchRecipe) -> Share:

@@ -16,11 +16,19 @@ class Timeline:
         self._start = self._last = time.perf_counter()
 
     def passed(
-        self, name: str, taken: int, given: int, note: str = "", dropped: Sequence[Dropped] = ()
+        self,
+        name: str,
+        taken: int,
+        given: int,
+        note: str = "",
+        dropped: Sequence[Dropped] = (),
+        *,
+        failed: bool = False,
     ) -> None:
-        """Notes a stage that has just ended."""
+        """Notes a stage that has just ended; ``failed`` where it passed on what it was given."""
         now = time.perf_counter()
-        self.stages.append(Stage(name, taken, given, tuple(dropped), now - self._last, note))
+        seconds = now - self._last
+        self.stages.append(Stage(name, taken, given, tuple(dropped), seconds, note, failed))
         self._last = now
 
     @property

