@@ -15,6 +15,7 @@ from pages.components.metric_charts import against_k, first_ranks
 from pages.components.question_editor import edit_button
 from pages.components.question_proposals import make_button, proposals
 from pages.components.recipe_panel import recipe_panel
+from pages.components.runs_actions import downloads
 from pages.components.session import base as chosen_base
 from pages.components.text import plain
 from pages.components.wording import ago, counted, duration
@@ -142,7 +143,9 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         first_ranks(results)
     with st.expander("All measures at every k", icon=":material/table:"):
         figures_table(run)
-    judge_button(base, run)
+    with st.container(horizontal=True, gap="small"):
+        judge_button(base, run)
+        downloads(base, run, pinned if is_pinned else None)
     failures_table(base, run, results)
 
 

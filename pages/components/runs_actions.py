@@ -108,7 +108,7 @@ def _describe(base: KnowledgeBase, run_id: str) -> None:
 
 
 def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:
-    """The run as files: a report for people, the recipe, and all that another machine needs."""
+    """The run as files: for people, for the command line, for another machine, for trec_eval."""
     with st.popover("Download", icon=":material/download:", key=f"runs_download_{run.id}"):
         st.download_button(
             "Report (HTML)",
@@ -133,6 +133,25 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             width="stretch",
         )
         _bundle_button(base, run)
+        _trec_buttons(base, run)
+
+
+def _trec_buttons(base: KnowledgeBase, run: Run) -> None:
+    files = {
+        "TREC run": ("run", base.lab.export_run, "The rankings, for trec_eval and its relatives."),
+        "TREC qrels": ("qrels", base.lab.export_run_qrels, "The judgements that fit the rankings."),
+    }
+    for label, (ending, export, help_text) in files.items():
+        st.download_button(
+            label,
+            data=partial(export, run.id),
+            file_name=f"{run.id}.{ending}",
+            key=f"runs_trec_{ending}",
+            icon=":material/download:",
+            help=help_text,
+            on_click="ignore",
+            width="stretch",
+        )
 
 
 def _bundle_button(base: KnowledgeBase, run: Run) -> None:

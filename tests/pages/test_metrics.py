@@ -40,6 +40,13 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
     assert [metric.delta for metric in app.metric] == [""] * 5
 
 
+def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None:
+    _evaluated(labelled)
+    app = open_page("metrics.py")
+    labels = [button.label for button in app.get("download_button")]
+    assert {"Report (HTML)", "TREC run", "TREC qrels", "Export BEIR"} <= set(labels)
+
+
 def test_a_reload_keeps_the_figures(labelled: Workspace, open_page: OpenPage) -> None:
     figures = _evaluated(labelled)
     assert _cards(open_page("metrics.py"))["MRR@10"] == f"{figures['mrr@10']:.3f}"

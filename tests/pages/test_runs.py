@@ -217,7 +217,8 @@ def test_a_run_that_cannot_be_repeated_has_no_bundle(
     base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
     bundle = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
-    assert list(bundle) == ["Report (HTML)", "Recipe (JSON)", "Experiment (ZIP)"]
+    files = ["Report (HTML)", "Recipe (JSON)", "Experiment (ZIP)", "TREC run", "TREC qrels"]
+    assert list(bundle) == files
     assert not bundle["Experiment (ZIP)"].disabled
     base.lab.edits.add_question("checks", "And what about this?")
     changed = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
