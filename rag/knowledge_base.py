@@ -122,11 +122,16 @@ class KnowledgeBase:
         searched = corpus(self._services, self.id, recipe, index, asked.calibration)
         return searched, asked
 
-    def explain(self, question: str, recipe: Recipe) -> Explainer:
-        """Searches, to explain what was found and what was not. Raises as ``search`` does."""
-        trace = self.search(question, recipe)
-        searched, asked = self._asked(recipe)
-        return Explainer(trace, recipe, searched, asked.threshold, self.library)
+    def explain(self, question: str, recipe: Recipe, trace: Trace | None = None) -> Explainer:
+        """Explains what this base alone found, without tools; searches where there is no ``trace``.
+
+        Raises as ``search`` does.
+        """
+        alone = recipe.with_fields({"search.tools": ()})
+        if trace is None or recipe.search.tools:
+            trace = self.search(question, alone)
+        searched, asked = self._asked(alone)
+        return Explainer(trace, alone, searched, asked.threshold, self.library)
 
     def compare(
         self, question: str, before: Recipe, after: Recipe, set_name: str | None = None

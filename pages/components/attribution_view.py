@@ -23,7 +23,7 @@ def attribution_view(
         st.caption("Select a passage to see what carries its similarity.")
         return
     found = explanations.attribution(
-        base, trace.question, recipe, selected.chunk.key, wanted=_asked(selected)
+        base, trace, recipe, selected.chunk.key, wanted=_asked(selected)
     )
     if found is not None:
         _draw(found, selected)

@@ -15,6 +15,7 @@ from rag import (
     Located,
     Recipe,
     Standing,
+    Trace,
 )
 
 _ATTRIBUTIONS = "inspector_attributions"
@@ -23,30 +24,32 @@ _MOST_ATTRIBUTIONS = 32
 _State = tuple[str, int, int]
 
 
-def standing(base: KnowledgeBase, question: str, recipe: Recipe, key: int) -> Standing:
+def standing(base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int) -> Standing:
     """Where a passage stands. Raises TouchstoneError."""
-    return _standing(base, recipe, question, key, _state(base), recipe.hash)
+    return _standing(base, recipe, trace, trace.question, key, _state(base), recipe.hash)
 
 
 def changes(
-    base: KnowledgeBase, question: str, recipe: Recipe, key: int
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int
 ) -> tuple[Counterfactual, ...]:
     """What would change that. Raises TouchstoneError."""
-    return _changes(base, recipe, question, key, _state(base), recipe.hash)
+    return _changes(base, recipe, trace, trace.question, key, _state(base), recipe.hash)
 
 
-def find(base: KnowledgeBase, question: str, recipe: Recipe, text: str) -> list[Finding]:
+def find(base: KnowledgeBase, trace: Trace, recipe: Recipe, text: str) -> list[Finding]:
     """The passages that hold a text. Raises TouchstoneError."""
     state = _state(base)
-    explainer = _explainer(base, recipe, question, state, recipe.hash)
+    explainer = _explainer(base, recipe, trace, trace.question, state, recipe.hash)
     return explainer.findings(_located(explainer, text, state, recipe.index.hash))
 
 
 def in_document(
-    base: KnowledgeBase, question: str, recipe: Recipe, document_id: str
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, document_id: str
 ) -> list[Finding]:
     """The best placed passages of a document. Raises TouchstoneError."""
-    return _explainer(base, recipe, question, _state(base), recipe.hash).in_document(document_id)
+    return _explainer(base, recipe, trace, trace.question, _state(base), recipe.hash).in_document(
+        document_id
+    )
 
 
 def compare(
@@ -59,17 +62,19 @@ def compare(
 
 
 def attribution(
-    base: KnowledgeBase, question: str, recipe: Recipe, key: int, *, wanted: bool
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int, *, wanted: bool
 ) -> Attribution | None:
     """What carries the cosine: what is known, or, where ``wanted``, computed with its progress.
 
     Whatever this visitor does meanwhile ends the work. Raises TouchstoneError.
     """
     held: dict[object, Attribution] = st.session_state.setdefault(_ATTRIBUTIONS, {})
-    place = (_state(base), recipe.index.hash, question, key)
+    place = (_state(base), recipe.index.hash, trace.question, key)
     if place not in held and wanted:
         bar = st.progress(0.0, "Leaving out one part at a time …")
-        found = _explainer(base, recipe, question, _state(base), recipe.hash).attribution(
+        found = _explainer(
+            base, recipe, trace, trace.question, _state(base), recipe.hash
+        ).attribution(
             key, lambda done, total: bar.progress(done / total, f"{done} of {total} texts embedded")
         )
         bar.empty()
@@ -85,24 +90,36 @@ def _state(base: KnowledgeBase) -> _State:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _explainer(
-    _base: KnowledgeBase, _recipe: Recipe, question: str, state: _State, recipe: str
+    _base: KnowledgeBase, _recipe: Recipe, _trace: Trace, question: str, state: _State, recipe: str
 ) -> Explainer:
     """Shared by what one view asks: it holds the whole corpus as ranked for one question."""
-    return _base.explain(question, _recipe)
+    return _base.explain(question, _recipe, _trace)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _standing(
-    _base: KnowledgeBase, _recipe: Recipe, question: str, key: int, state: _State, recipe: str
+    _base: KnowledgeBase,
+    _recipe: Recipe,
+    _trace: Trace,
+    question: str,
+    key: int,
+    state: _State,
+    recipe: str,
 ) -> Standing:
-    return _explainer(_base, _recipe, question, state, recipe).standing(key)
+    return _explainer(_base, _recipe, _trace, question, state, recipe).standing(key)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _changes(
-    _base: KnowledgeBase, _recipe: Recipe, question: str, key: int, state: _State, recipe: str
+    _base: KnowledgeBase,
+    _recipe: Recipe,
+    _trace: Trace,
+    question: str,
+    key: int,
+    state: _State,
+    recipe: str,
 ) -> tuple[Counterfactual, ...]:
-    return _explainer(_base, _recipe, question, state, recipe).changes(key)
+    return _explainer(_base, _recipe, _trace, question, state, recipe).changes(key)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -49,16 +49,18 @@ def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | 
         st.caption("Select a passage above, or find one on the right.")
         return
     try:
-        standing = explanations.standing(base, trace.question, recipe, key)
+        standing = explanations.standing(base, trace, recipe, key)
     except NotFound:
         if selected is None:
             raise
         key = selected.chunk.key
-        standing = explanations.standing(base, trace.question, recipe, key)
+        standing = explanations.standing(base, trace, recipe, key)
     st.markdown(headline(standing))
+    if recipe.search.tools:
+        st.caption("Without the tools of the recipe: by what this knowledge base finds alone.")
     _steps(standing)
     st.markdown("##### What would change that")
-    for change in explanations.changes(base, trace.question, recipe, key):
+    for change in explanations.changes(base, trace, recipe, key):
         _change(base, change)
     st.caption(
         "Each alone, tried by a search. A change 1 % shorter was tried too, and falls short."
@@ -132,9 +134,9 @@ def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     )
     document = _document(base, recipe)
     if text and text.strip():
-        found = explanations.find(base, trace.question, recipe, text)
+        found = explanations.find(base, trace, recipe, text)
     elif document:
-        found = explanations.in_document(base, trace.question, recipe, document)
+        found = explanations.in_document(base, trace, recipe, document)
     else:
         st.caption("Paste a sentence or choose a document: you see where it went, and why.")
         return

@@ -133,6 +133,7 @@ def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
         words = f"No change of {phrases.NAMES[field]} was found in {trials.count} searches."
         return Counterfactual(field, not is_in, now, words, exact=False, searches=trials.count)
     value, least = found
+    value = int(value) if field in WHOLE else value
     words = phrases.tried(field, case.search, is_in, now, value, trials.count)
     return Counterfactual(
         field, not is_in, now, words, value, value, least, exact=False, searches=trials.count

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rag.explanation.flips import ENDS, WHOLE, Field
 
+_DECIMALS = 4
 STEPS = 10  # values on each side of the present one
 FINE = 0.005
 """How near a refuted value must come to the one found, as a share of the change."""
@@ -51,10 +52,14 @@ def _way(now: float, end: float, whole: bool) -> Sequence[float]:
     if now == end:
         return []
     if not whole:
-        return [now + (end - now) * step / STEPS for step in range(1, STEPS + 1)]
+        return [_short(now + (end - now) * step / STEPS) for step in range(1, STEPS + 1)]
     span, sign = abs(end - now), 1 if end > now else -1
     steps = sorted({max(1, round(span ** (step / STEPS))) for step in range(1, STEPS + 1)})
     return [now + sign * step for step in steps]
+
+
+def _short(value: float) -> float:
+    return round(value, _DECIMALS)
 
 
 def _halved(
@@ -64,7 +69,7 @@ def _halved(
     least = 1.0 if whole else max(FINE * abs(inside - now), 1e-9)
     while abs(inside - outside) > least:
         middle = (inside + outside) / 2
-        middle = float(round(middle)) if whole else middle
+        middle = float(round(middle)) if whole else _short(middle)
         if middle in (inside, outside):
             break
         if trials.flips(middle):

@@ -119,6 +119,23 @@ def _hits(base: KnowledgeBase, recipe: Recipe, field: str, value: float) -> set[
     return {hit.chunk.key for hit in base.search(LEAVE, changed).hits}
 
 
+def test_tools_are_left_out(base: KnowledgeBase) -> None:
+    explainer = base.explain(LEAVE, HYBRID.with_fields({"search.tools": ["nowhere"]}))
+    assert explainer.recipe == HYBRID
+    assert [hit.chunk for hit in explainer.trace.hits] == [
+        hit.chunk for hit in base.search(LEAVE, HYBRID).hits
+    ]
+
+
+def test_filters_say_that_they_exclude(base: KnowledgeBase) -> None:
+    explainer = base.explain(LEAVE, HYBRID.with_fields({"search.documents": ["leave*"]}))
+    found = explainer.standing(key(base, "grinding noise"))
+    assert (found.lost, found.figures.dense_rank) == ("filter", None)
+    kept = explainer.standing(key(base, "carried over until"))
+    assert [step.stage for step in kept.steps][:2] == ["filter", "dense"]
+    assert {change.value for change in explainer.changes(key(base, "grinding noise"))} == {None}
+
+
 def test_a_second_search_is_told_apart_from_the_first(base: KnowledgeBase) -> None:
     recipe = HYBRID.with_fields({"search.feedback": 1, "search.feedback_weight": 1.0})
     explainer = base.explain(LEAVE, recipe)
