@@ -28,6 +28,19 @@ def _storage(settings: Settings) -> None:
         )
 
 
+def _caches() -> None:
+    """How often a question or a search was known already, since the server started."""
+    st.subheader("Remembered", divider="gray")
+    with st.grid(2, min_column_width=320):
+        for found in workspace().caches():
+            asked = found.hits + found.misses
+            with st.container(border=True, gap="xsmall", height="stretch"):
+                st.caption(found.name)
+                rate = f"{found.rate:.0%} of {asked:,} were known" if asked else "nobody asked yet"
+                st.markdown(f"**{rate}**")
+                st.caption(f"{found.held:,} held, each for an hour at most")
+
+
 def _fact(label: str, value: str, variable: str, note: str) -> None:
     with st.container(border=True, gap="xsmall", height="stretch"):
         st.caption(label)
@@ -83,5 +96,7 @@ with guard():
     providers_view()
 with guard():
     _storage(workspace().settings)
+with guard():
+    _caches()
 with guard():
     _knowledge_base(chosen_base())

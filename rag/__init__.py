@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # the name is enough for type checkers; importing it is h
 if TYPE_CHECKING:
     from rag.build_table import MOST_ROWS, BuildFigures
     from rag.bundles import Reproduction
+    from rag.caches import CacheFigures
     from rag.comparing import Compared, LabelRanks
     from rag.errors import (
         AlreadyExists,
@@ -60,7 +61,18 @@ if TYPE_CHECKING:
     from rag.storage.runs import QuestionResult, Run
     from rag.sweeps import SWEEP_CUTOFFS, Mismatch, Sweep, Sweeper
     from rag.tuning import Best, Part, Tuner
-    from rag.types import Answer, Chunk, Citation, Document, Dropped, Hit, Question, Stage, Trace
+    from rag.types import (
+        Answer,
+        Chunk,
+        Citation,
+        Document,
+        Dropped,
+        Hit,
+        Message,
+        Question,
+        Stage,
+        Trace,
+    )
     from rag.workspace import SAMPLE, BaseInfo, Workspace
 
 # A name is imported when it is first used: the reading child process and the command line would
@@ -68,6 +80,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "rag.build_table": "BuildFigures MOST_ROWS",
     "rag.bundles": "Reproduction",
+    "rag.caches": "CacheFigures",
     "rag.comparing": "Compared LabelRanks",
     "rag.errors": (
         "AlreadyExists Cancelled InvalidFile InvalidInput InvalidRecipe NotFound TouchstoneError"
@@ -110,7 +123,7 @@ _WHERE = {
     "rag.storage.runs": "QuestionResult Run",
     "rag.sweeps": "Mismatch SWEEP_CUTOFFS Sweep Sweeper",
     "rag.tuning": "Best Part Tuner",
-    "rag.types": "Answer Chunk Citation Document Dropped Hit Question Stage Trace",
+    "rag.types": "Answer Chunk Citation Document Dropped Hit Message Question Stage Trace",
     "rag.workspace": "BaseInfo SAMPLE Workspace",
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names.split()}
@@ -143,6 +156,7 @@ __all__ = [
     "Best",
     "BuildFigures",
     "BuildRow",
+    "CacheFigures",
     "Cancelled",
     "Change",
     "Chunk",
@@ -179,6 +193,7 @@ __all__ = [
     "LabelledQuestion",
     "LeaderboardRow",
     "Located",
+    "Message",
     "Mismatch",
     "NotEnoughLabels",
     "NotFound",

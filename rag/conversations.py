@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rag.recipe import Recipe
 from rag.storage import Database
 from rag.storage import conversations as rows
 from rag.storage.conversations import StoredCitation, Turn
-from rag.types import Answer
+from rag.types import Answer, Message, Stage
 
 __all__ = ["Conversations", "StoredCitation", "Turn"]
+
+
+_REMEMBERED = 3
+"""Turns that a follow-up may refer to."""
+_FAILED = {
+    "rewrite": "The follow-up was not made complete",
+    "expansions": "No further wordings were searched",
+    "hyde": "No imagined answer was searched",
+    "rerank": "The results were not reranked",
+}
 
 
 class Conversations:
@@ -39,6 +50,11 @@ class Conversations:
         with self._database.read() as connection:
             return rows.turns(connection, conversation_id)
 
+    def history(self, conversation_id: int) -> tuple[Message, ...]:
+        """What was said last, for a follow-up to refer to: complete questions, and answers."""
+        said = [turn for turn in self.turns(conversation_id) if turn.status != "asked"]
+        return tuple(message for turn in said[-_REMEMBERED:] for message in _messages(turn))
+
     def ask(
         self, conversation_id: int, question: str, recipe: Recipe, also: Sequence[str] = ()
     ) -> int:
@@ -47,11 +63,24 @@ class Conversations:
             return rows.ask(connection, conversation_id, question, recipe, also)
 
     def conclude(self, turn_id: int, answer: Answer) -> None:
-        """Stores an answer, whole or as far as it came."""
+        """Stores an answer, whole or as far as it came, with what failed in its search."""
+        notes = [answer.note, *(_failure(stage) for stage in answer.trace.failures)]
+        noted = replace(answer, note=" ".join(note for note in notes if note))
         with self._database.write() as connection:
-            rows.conclude(connection, turn_id, answer)
+            rows.conclude(connection, turn_id, noted)
 
     def rate(self, turn_id: int, thumb: int) -> None:
         """Stores a thumb: 1 up, -1 down, 0 none."""
         with self._database.write() as connection:
             rows.rate(connection, turn_id, thumb)
+
+
+def _messages(turn: Turn) -> Iterator[Message]:
+    yield Message("user", turn.complete)
+    if turn.answer and turn.status in ("complete", "interrupted"):
+        yield Message("assistant", turn.answer)
+
+
+def _failure(stage: Stage) -> str:
+    words = _FAILED.get(stage.name, f"The step {stage.name} failed")
+    return f"{words}: {stage.note}" if stage.note.endswith(".") else f"{words}: {stage.note}."

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rag import providers
 from rag.bundles import Packer, Reproduction, Restorer, opened
+from rag.caches import CacheFigures
 from rag.errors import InvalidInput, NotFound
 from rag.indexing import import_vectors
 from rag.jobs import Jobs, handlers
@@ -61,6 +62,10 @@ class Workspace:
                 )
                 for base in bases.every(connection)
             ]
+
+    def caches(self) -> list[CacheFigures]:
+        """What is remembered of questions and searches, and how often that helped."""
+        return [self._services.queries.figures(), self._services.results.figures()]
 
     def base(self, name: str) -> KnowledgeBase:
         """A knowledge base by name. Raises NotFound."""

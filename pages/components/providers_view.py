@@ -45,6 +45,8 @@ def _badges(status: ProviderStatus) -> str:
         (":violet-badge[:material/forum: answers]", status.chat_model),
     ]
     badges = [badge for badge, model in offers if model]
+    if status.reranks:
+        badges.append(":green-badge[:material/swap_vert: reranks]")
     if status.missing:
         badges.append(f":orange-badge[:material/key_off: needs {plain(status.missing)}]")
     elif status.key_variable and status.key_found:

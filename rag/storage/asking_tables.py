@@ -57,6 +57,7 @@ turn = Table(
     Column("thumb", Integer, nullable=False, default=0),
     # The knowledge bases that were searched too.
     Column("also", JSON, nullable=False, server_default="[]"),
+    Column("rewritten", Text, nullable=False, server_default=""),
     Column("created", DateTime(timezone=True), nullable=False),
     Index(None, "conversation_id"),
 )

@@ -42,6 +42,8 @@ class Turn:
     """A question with its answer; ``status`` is "asked" until the answer ended somehow.
 
     ``also`` names the knowledge bases that were searched too, as ``str(Also)`` writes them.
+    ``rewritten`` is the complete question that a follow-up was answered as, "" where it was
+    answered as it stands.
     """
 
     id: int
@@ -56,6 +58,12 @@ class Turn:
     seconds: float
     thumb: int
     also: tuple[str, ...] = ()
+    rewritten: str = ""
+
+    @property
+    def complete(self) -> str:
+        """The question as it can be understood without the conversation."""
+        return self.rewritten or self.question
 
 
 def create(connection: Connection, base_id: int) -> int:
@@ -105,6 +113,7 @@ def conclude(connection: Connection, turn_id: int, answer: Answer) -> None:
             note=answer.note,
             passages=answer.trace.passages,
             seconds=answer.trace.seconds,
+            rewritten=answer.trace.question if answer.trace.typed else "",
         )
     )
 
@@ -153,6 +162,7 @@ def turns(connection: Connection, conversation_id: int) -> list[Turn]:
             seconds=row.seconds,
             thumb=row.thumb,
             also=tuple(row.also),
+            rewritten=row.rewritten,
         )
         for row in rows
     ]

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.components import session
 from pages.components.places import shown_database
 from rag import Workspace
+from tests.servers import Reply, scripted
 
 OpenPage = Callable[..., AppTest]
 
@@ -73,3 +75,27 @@ def test_deleting_a_base_asks_for_its_name(filled: Workspace, open_page: OpenPag
     app.button(key="settings_delete").click().run()
     assert app.button(key="settings_delete_really").disabled
     assert [info.name for info in filled.bases()] == ["notes"]
+
+
+def test_it_says_how_often_a_search_was_known(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("settings.py")
+    assert "nobody asked yet" in _words(app)
+    base = session.workspace().base("notes")
+    for _ in range(4):
+        base.search("What may a hotel cost?", base.recipe())
+    words = _words(app.run())
+    assert "**75% of 4 were known**" in words
+    assert "1 held, each for an hour at most" in words
+
+
+def test_a_reranking_service_is_listed_and_really_called(
+    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = '{"results": [{"index": 1, "relevance_score": 1}, {"index": 0, "relevance_score": 0}]}'
+    with scripted(Reply(body=body)) as server:
+        monkeypatch.setenv("TOUCHSTONE_RERANK_URL", server.url)
+        app = open_page("settings.py")
+        row = next(one.value for one in app.markdown if "**Reranking service**" in one.value)
+        assert "reranks" in row
+        app.button(key="settings_test_service").click().run()
+        assert "Annual leave is 29 days" in app.success[0].value
