@@ -9,7 +9,8 @@ from typing import Literal
 from rag import Hit, Trace
 
 Origin = Literal["dense", "lexical", "both"]
-Group = Literal["prompt", "context", "top_k", "threshold"]
+Group = Literal["prompt", "context", "top_k", "duplicates", "threshold"]
+CUTS: tuple[Group, ...] = ("context", "top_k", "duplicates", "threshold")
 ORIGINS: dict[Origin, str] = {"dense": "dense only", "lexical": "words only", "both": "both"}
 
 
@@ -33,8 +34,7 @@ class Candidate:
 def candidates(trace: Trace) -> list[Candidate]:
     """All candidates: first what is in the prompt, then what each later cut dropped."""
     found = [Candidate(hit, "prompt") for hit in trace.in_prompt]
-    stages: tuple[Group, ...] = ("context", "top_k", "threshold")
-    return found + [each for stage in stages for each in _dropped(trace, stage)]
+    return found + [each for stage in CUTS for each in _dropped(trace, stage)]
 
 
 def _dropped(trace: Trace, stage: Group) -> list[Candidate]:
@@ -47,6 +47,6 @@ def at_step(shown: Sequence[Candidate], step: str) -> list[Candidate]:
     """The candidates that a step of the funnel points at; all of them for no step."""
     if step in ("dense", "lexical"):
         return [each for each in shown if each.origin in (step, "both")]
-    if step in ("context", "top_k", "threshold"):
+    if step in CUTS:
         return [each for each in shown if each.group == step]
     return list(shown)

@@ -25,10 +25,13 @@ class Step:
 
 
 _WORDS = {
+    "filter": ("pass the filter", "Only these were searched."),
     "dense": ("dense", "Nearest passages by meaning. Choose to see only these."),
     "lexical": ("words", "Best passages by BM25. Choose to see only these."),
     "fusion": ("fused", "Both lists in one ranking."),
+    "feedback": ("with feedback", "Both lists again, of the question enriched by its first hits."),
     "threshold": ("above threshold", "Choose to see what the threshold dropped."),
+    "duplicates": ("without copies", "Choose to see what says the same as a better passage."),
     "top_k": ("top-k", "Choose to see what came after top-k."),
     "context": ("in the prompt", "Choose to see what did not fit into the prompt."),
 }

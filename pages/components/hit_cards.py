@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.candidates import Candidate, Group
+from pages.components.candidates import CUTS, Candidate, Group
 from pages.components.palette import palette
 from pages.components.snippets import snippet
 from pages.components.text import Span, plain
@@ -19,6 +19,7 @@ BAR = 16  # signs in a full bar
 _CUTS: dict[Group, str] = {
     "context": ":material/data_usage: **Context budget**",
     "top_k": ":material/content_cut: **Top-k**",
+    "duplicates": ":material/content_copy: **Copies**",
     "threshold": ":material/vertical_align_center: **Threshold**",
 }
 
@@ -42,7 +43,7 @@ class Evidence:
 
 def hit_cards(shown: Sequence[Candidate], evidence: Evidence) -> None:
     """Cards in groups, a cut line before each group that was dropped."""
-    for group in ("prompt", "context", "top_k", "threshold"):
+    for group in ("prompt", *CUTS):
         members = [each for each in shown if each.group == group]
         if members:
             _cut_line(group, len(members), evidence.trace)

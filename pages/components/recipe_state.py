@@ -7,7 +7,7 @@ It starts as the saved recipe with what the URL says otherwise. Widgets change i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,12 +33,35 @@ PARAMETERS: Mapping[str, str] = {
     "b": "search.b",
     "fuzzy": "search.fuzzy",
     "prefix": "search.prefix",
+    "spelling": "search.spelling",
+    "feedback": "search.feedback",
+    "feedback_weight": "search.feedback_weight",
+    "feedback_terms": "search.feedback_terms",
+    "copies": "search.duplicates",
+    "mmr": "search.mmr",
+    "in_documents": "search.documents",
+    "in_types": "search.types",
+    "in_tags": "search.tags",
+    "in_pages": "search.pages",
+    "in_after": "search.after",
+    "in_before": "search.before",
+    "in_heading": "search.heading",
+    "show": "search.context",
+    "around": "search.neighbours",
+    "join": "search.merge",
+    "order": "search.order",
     "provider": "answer.provider",
     "model": "answer.model",
     "temperature": "answer.temperature",
     "length": "answer.max_tokens",
     "context": "answer.context_tokens",
 }
+
+
+_CHOICES = (
+    *("search.mode", "search.fusion", "search.relevance"),
+    *("search.context", "search.order"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +148,11 @@ def _with_url(base: KnowledgeBase, recipe: Recipe) -> Recipe:
 
 def _from_url(base: KnowledgeBase, parameters: Mapping[str, str]) -> dict[str, Any]:
     found = {
-        field: _value(parameters[name])
+        field: _READ.get(name, _value)(parameters[name])
         for name, field in PARAMETERS.items()
         if parameters.get(name)
     }
-    for field in ("search.mode", "search.fusion", "search.relevance"):
+    for field in _CHOICES:
         if field in found:
             found[field] = str(found[field]).lower()
     found.update(_threshold(parameters))
@@ -152,8 +175,27 @@ def _build(base: KnowledgeBase, build_hash: str) -> dict[str, Any]:
     return {}
 
 
+def names(text: str) -> list[str]:
+    """``a, b`` as a list."""
+    return [part for each in text.split(",") if (part := each.strip())]
+
+
+def optional(text: str) -> float | None:
+    """A number, or None for ``Off``. Raises ValueError for anything else."""
+    return None if text == OFF else float(text)
+
+
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
+
+
+_LISTS = ("in_documents", "in_types", "in_tags")
+_TEXTS = ("in_pages", "in_after", "in_before", "in_heading")
+_READ: Mapping[str, Callable[[str], Any]] = {
+    **dict.fromkeys(_LISTS, names),
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(("copies", "mmr"), lambda text: None if text == OFF else _value(text)),
+}

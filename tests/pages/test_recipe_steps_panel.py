@@ -1,0 +1,112 @@
+"""The steps of a search as widgets: they change the recipe, the URL and the funnel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components.recipe_state import STATE
+from rag import KnowledgeBase, Recipe
+from tests.handbook import LEAVE, make, visit
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def recipe(app: AppTest, base: KnowledgeBase) -> Recipe:
+    held: Recipe = app.session_state[STATE][base.id].working
+    return held
+
+
+def step(app: AppTest, name: str) -> str:
+    return app.button(key=f"inspector_step_{name}").label.partition("  \n")[0]
+
+
+def test_a_filter_is_typed_searched_with_and_counted(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    app.text_input(key="in_documents").set_value("travel.md, safety*").run()
+    assert recipe(app, base).search.documents == ("travel.md", "safety*")
+    assert step(app, "filter") == "**4** pass the filter"
+    assert step(app, "dense") == "**4** dense"
+    app.text_input(key="in_documents").set_value("").run()
+    assert recipe(app, base).search.steps == {}
+
+
+def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    app.text_input(key="in_after").set_value("last week").run()
+    assert not app.exception
+    assert any(r"search\.after" in each.value for each in app.error)
+    assert recipe(app, base).search.after == ""
+    app.text_input(key="in_after").set_value("2024-01-31").run()
+    assert recipe(app, base).search.after == "2024-01-31"
+    assert not app.error
+
+
+def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, cut="Off")
+    app.selectbox(key="copies").set_value("0.8").run()
+    app.selectbox(key="mmr").set_value("0.5").run()
+    assert recipe(app, base).search.steps == {"duplicates": 0.8, "mmr": 0.5}
+    assert step(app, "duplicates") == "**6** without copies"
+    app.selectbox(key="copies").set_value("Off").run()
+    assert recipe(app, base).search.steps == {"mmr": 0.5}
+
+
+def test_feedback_shows_its_parameters_when_it_is_on(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE)
+    assert "feedback_weight" not in {each.key for each in app.slider}
+    app.number_input(key="feedback").set_value(2).run()
+    app.slider(key="feedback_weight").set_value(0.5).run()
+    app.number_input(key="feedback_terms").set_value(3).run()
+    steps = {"feedback": 2, "feedback_weight": 0.5, "feedback_terms": 3}
+    assert recipe(app, base).search.steps == steps
+    assert step(app, "feedback") == "**6** with feedback"
+
+
+def test_a_url_brings_every_step_back(base: KnowledgeBase) -> None:
+    url = {
+        "spelling": "true",
+        "feedback": "2",
+        "copies": "0.87",
+        "mmr": "0.7",
+        "in_documents": "leave.md,travel.md",
+        "in_tags": "law",
+        "in_pages": "3",
+        "in_after": "2024-01-31",
+        "show": "Section",
+        "join": "true",
+        "order": "Document",
+    }
+    app = visit("inspector.py", q=LEAVE, **url)
+    assert recipe(app, base).search.steps == {
+        "spelling": True,
+        "feedback": 2,
+        "duplicates": 0.87,
+        "mmr": 0.7,
+        "documents": ("leave.md", "travel.md"),
+        "tags": ("law",),
+        "pages": "3",
+        "after": "2024-01-31",
+        "context": "section",
+        "merge": True,
+        "order": "document",
+    }
+    assert step(app, "filter") == "**0** pass the filter"
+
+
+def test_the_prompt_shows_the_shaped_text(base: KnowledgeBase) -> None:
+    app = visit("inspector.py", q=LEAVE, view="Prompt", show="Neighbours")
+    assert any("A certificate is needed" in each.value for each in app.code)
+    plain = visit("inspector.py", q=LEAVE, view="Prompt")
+    assert not any("A certificate is needed" in each.value for each in plain.code)
