@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
@@ -10,9 +10,10 @@ from pages.components import chat_turn, retrieval
 from pages.components.guard import guard
 from pages.components.jobs_view import loading_note
 from pages.components.recipe_panel import recipe_panel
+from pages.components.scope_picker import scope_picker
 from pages.components.session import base as chosen_base
 from pages.components.text import plain
-from rag import Answer, KnowledgeBase, Recipe, TouchstoneError, Trace
+from rag import Also, Answer, KnowledgeBase, Recipe, TouchstoneError, Trace
 
 CONVERSATION = "talk"  # the URL's parameter
 SUGGESTION = "chat_suggestion"
@@ -24,7 +25,10 @@ def main() -> None:
     _heading()
     loading_note(base.id)
     with st.sidebar:
-        recipe = recipe_panel(base, answers=True)
+        slot = st.container()
+        also = scope_picker(base)
+        with slot:
+            recipe = recipe_panel(base, answers=True)
     talk = _conversation(base)
     turns = base.conversations.turns(talk) if talk is not None else []
     for turn in turns:
@@ -41,7 +45,7 @@ def main() -> None:
             welcome.empty()
     if asked and asked.strip():
         with new:
-            _answer(base, talk, asked.strip(), recipe)
+            _answer(base, talk, asked.strip(), recipe, also)
 
 
 def _heading() -> None:
@@ -83,27 +87,31 @@ def _welcome(base: KnowledgeBase) -> str | None:
     return st.pills("Try one of these", found, key=SUGGESTION, format_func=plain)
 
 
-def _answer(base: KnowledgeBase, talk: int | None, question: str, recipe: Recipe) -> None:
+def _answer(
+    base: KnowledgeBase, talk: int | None, question: str, recipe: Recipe, also: Sequence[Also]
+) -> None:
     """Stores the question, answers it, stores the answer as far as it came."""
     talk = base.conversations.open(talk)
     st.query_params[CONVERSATION] = str(talk)
-    turn = base.conversations.ask(talk, question, recipe)
+    turn = base.conversations.ask(talk, question, recipe, [str(each) for each in also])
     column, _beside = st.columns([3, 2], gap="medium")
     with column:
         chat_turn.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
-            _generate(base, turn, question, recipe)
+            _generate(base, turn, question, recipe, also)
             for stored in base.conversations.turns(talk):
                 if stored.id == turn:
                     chat_turn.after_answer(base, stored)
 
 
-def _generate(base: KnowledgeBase, turn: int, question: str, recipe: Recipe) -> None:
+def _generate(
+    base: KnowledgeBase, turn: int, question: str, recipe: Recipe, also: Sequence[Also]
+) -> None:
     """Streams the answer; whatever ends it, what was said is stored."""
     trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)
     try:
         with st.status(":shimmer[Searching]", type="compact") as status:
-            trace = retrieval.search(base, question, recipe)
+            trace = retrieval.search(base, question, recipe, also)
             status.update(label=":shimmer[Answering]")
         stream = base.answer(trace, recipe)
     except TouchstoneError as error:

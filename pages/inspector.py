@@ -14,13 +14,15 @@ from pages.components.evidence_dialog import evidence_button
 from pages.components.funnel import choose, funnel
 from pages.components.grading import Grading, grading_bar
 from pages.components.guard import guard
-from pages.components.hit_cards import Evidence, hit_cards
+from pages.components.hit_cards import Evidence, hit_cards, origin_badge
+from pages.components.origins import Origins, result_view
 from pages.components.recipe_panel import recipe_panel, what_it_means
+from pages.components.scope_picker import scope_picker
 from pages.components.session import base as chosen_base
 from pages.components.source_view import Place, forget_walk, source_view
 from pages.components.text import plain
 from pages.components.trace_details import trace_details
-from rag import Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
+from rag import Also, Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
 QUESTION = "q"
 PASSAGE = "passage"  # the URL's parameter: the passage that is open
@@ -36,20 +38,27 @@ def main() -> None:
     with left:
         question = _question(base)
     with right.container(border=True):
-        recipe = recipe_panel(base, explain=lambda recipe: _meaning(base, question, recipe))
+        slot = st.container()
+        also = scope_picker(base)
+        with slot:
+            recipe = recipe_panel(
+                base, explain=lambda recipe: _meaning(base, question, recipe, also)
+            )
     if not question.strip():
         with left:
             _welcome(base)
         return
     with guard():
-        trace = retrieval.search(base, question, recipe)
-        _evidence(base, trace, recipe, left)
+        trace = retrieval.search(base, question, recipe, also)
+        _evidence(Origins(base, recipe, trace, also), trace, recipe, left)
 
 
-def _meaning(base: KnowledgeBase, question: str, recipe: Recipe) -> str:
+def _meaning(base: KnowledgeBase, question: str, recipe: Recipe, also: Sequence[Also]) -> str:
     """The threshold in terms of this question; a search that fails says so further down."""
     try:
-        return what_it_means(retrieval.search(base, question, recipe)) if question.strip() else ""
+        if not question.strip():
+            return ""
+        return what_it_means(retrieval.search(base, question, recipe, also))
     except TouchstoneError:
         return ""
 
@@ -96,8 +105,9 @@ def _welcome(base: KnowledgeBase) -> None:
 
 
 def _evidence(
-    base: KnowledgeBase, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
+    origins: Origins, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
 ) -> None:
+    base = origins.own.base
     found = candidates(trace)
     selected = _selected(base, trace, recipe, found)
     with top:
@@ -111,12 +121,12 @@ def _evidence(
     if not found:
         st.info("No candidates: nothing in the knowledge base has these words.")
     else:
-        _cards_and_source(recipe, grading, trace, at_step(found, step), selected)
-    trace_details(base, trace, recipe, selected, grading.known.grades, _select)
+        _cards_and_source(origins, grading, trace, at_step(found, step), selected)
+    trace_details(origins, trace, recipe, selected, grading.known.grades, _select)
 
 
 def _cards_and_source(
-    recipe: Recipe,
+    origins: Origins,
     grading: Grading,
     trace: Trace,
     shown: Sequence[Candidate],
@@ -125,21 +135,36 @@ def _cards_and_source(
     base = grading.base
     evidence = Evidence(
         trace=trace,
-        shares=base.shares(trace, recipe),
-        spans=base.word_finder(trace, recipe),
+        shares=origins.shares(),
+        spans=origins.spans(),
         select=_select,
         selected=selected.chunk.key if selected else None,
         grade=grading.buttons,
+        labelled=base.name,
     )
     cards, source = st.columns(2, gap="medium")
     with cards.container(height=HEIGHT, border=False):
         hit_cards(shown, evidence)
     if selected is not None:
         with source, guard():
-            chunk = selected.chunk
-            place = Place(chunk.document_id, chunk.start, chunk.end)
-            source_view(base, recipe, place, HEIGHT - 110)
-            evidence_button(grading, selected)
+            _source(origins, grading, selected)
+
+
+def _source(origins: Origins, grading: Grading, selected: Hit) -> None:
+    """The selected passage in its document, or the result of a tool as it came."""
+    chunk, origin = selected.chunk, origins.of(selected)
+    if origin is None:
+        result_view(selected.base, selected.document, chunk.text, selected.url, HEIGHT - 160)
+        return
+    place = Place(chunk.document_id, chunk.start, chunk.end)
+    source_view(origin.base, origin.recipe, place, HEIGHT - 110)
+    if origin is origins.own:
+        evidence_button(grading, selected)
+    else:
+        st.caption(
+            f"{origin_badge(selected)} Labels of this page are those of "
+            f"{plain(grading.base.name)}. Choose the other knowledge base to label its passages."
+        )
 
 
 def _selected(

@@ -127,7 +127,7 @@ class KnowledgeBase:
 
         Raises as ``search`` does.
         """
-        alone = recipe.with_fields({"search.tools": ()})
+        alone = _without_tools(recipe)
         if trace is None or recipe.search.tools:
             trace = self.search(question, alone)
         searched, asked = self._asked(alone)
@@ -140,7 +140,7 @@ class KnowledgeBase:
 
         Raises as ``search`` does.
         """
-        recipes = (before, after)
+        recipes = before, after = _without_tools(before), _without_tools(after)
         labels = (
             self.lab.passages.of(set_name or "", question, before.index),
             self.lab.passages.of(set_name or "", question, after.index),
@@ -219,3 +219,8 @@ class KnowledgeBase:
     def count_tokens(self, text: str, recipe: Recipe) -> int:
         """Length of a text as budgets count it: in tokens of the recipe's embedder."""
         return self._services.models.embedder(recipe.index.embedder).tokenizer.count(text)
+
+
+def _without_tools(recipe: Recipe) -> Recipe:
+    """Only passages can be explained and compared: what a service finds, it does not explain."""
+    return recipe.with_fields({"search.tools": ()}) if recipe.search.tools else recipe

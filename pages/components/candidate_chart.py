@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CHART = "inspector_picture"
 HEIGHT = 270
 Drawn = dict[str, Any]
-_SYMBOLS = {"dense": "circle", "lexical": "diamond", "both": "square"}
+_SYMBOLS = {"dense": "circle", "lexical": "diamond", "both": "square", "tool": "star"}
 
 
 def candidate_chart(
@@ -56,7 +56,7 @@ def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
     kept = len(trace.hits)
     if trace.threshold is None:
         return f"{kept} of {len(shown)} candidates come back; there is no threshold."
-    passing = sum(each.hit.relevance >= trace.threshold for each in shown)
+    passing = sum(each.group != "threshold" for each in shown)
     return (
         f"{passing} of {len(shown)} candidates reach {relevance(trace)} {trace.threshold:.2f} "
         f"(the best has {best:.2f}); {kept} come back."
@@ -113,7 +113,12 @@ def _points(
 ) -> go.Scatter:
     import plotly.graph_objects as go
 
-    colour = {"dense": colours.dense, "lexical": colours.lexical, "both": colours.fused}[origin]
+    colour = {
+        "dense": colours.dense,
+        "lexical": colours.lexical,
+        "both": colours.fused,
+        "tool": colours.rerank,
+    }[origin]
     return go.Scatter(
         x=[each.hit.rank for each in points],
         y=[each.hit.relevance for each in points],
@@ -143,7 +148,8 @@ def _symbol(origin: Origin, grade: int | None) -> str:
 
 def _where(each: Candidate) -> str:
     # Plotly reads a few tags in its labels; a name must not become one.
-    name = each.hit.document.replace("&", "&amp;").replace("<", "&lt;")
+    source = f"{each.hit.base}: " if each.hit.base else ""
+    name = f"{source}{each.hit.document}".replace("&", "&amp;").replace("<", "&lt;")
     return name if each.hit.chunk.page is None else f"{name}, page {each.hit.chunk.page}"
 
 

@@ -8,10 +8,15 @@ from typing import Literal
 
 from rag import Hit, Trace
 
-Origin = Literal["dense", "lexical", "both"]
-Group = Literal["prompt", "context", "top_k", "duplicates", "threshold"]
-CUTS: tuple[Group, ...] = ("context", "top_k", "duplicates", "threshold")
-ORIGINS: dict[Origin, str] = {"dense": "dense only", "lexical": "words only", "both": "both"}
+Origin = Literal["dense", "lexical", "both", "tool"]
+Group = Literal["prompt", "context", "merge", "top_k", "duplicates", "threshold"]
+CUTS: tuple[Group, ...] = ("context", "merge", "top_k", "duplicates", "threshold")
+ORIGINS: dict[Origin, str] = {
+    "dense": "dense only",
+    "lexical": "words only",
+    "both": "both",
+    "tool": "tool",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Candidate:
     @property
     def origin(self) -> Origin:
         """Which retriever found it."""
+        if self.hit.from_tool:
+            return "tool"
         parts = self.hit.parts
         if "dense_rank" in parts and "bm25_rank" in parts:
             return "both"
@@ -45,6 +52,8 @@ def _dropped(trace: Trace, stage: Group) -> list[Candidate]:
 
 def at_step(shown: Sequence[Candidate], step: str) -> list[Candidate]:
     """The candidates that a step of the funnel points at; all of them for no step."""
+    if step == "tool":
+        return [each for each in shown if each.origin == step]
     if step in ("dense", "lexical"):
         return [each for each in shown if each.origin in (step, "both")]
     if step in CUTS:

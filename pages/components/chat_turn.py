@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components import recipe_state, retrieval
+from pages.components import recipe_state, retrieval, scope_picker
 from pages.components.collect_dialog import collect_button
 from pages.components.guard import guard, show_error
+from pages.components.origins import result_view
+from pages.components.session import workspace
 from pages.components.source_view import Place, forget_walk, source_view
 from pages.components.text import lines, marked, plain
 from pages.components.wording import relevance
@@ -66,7 +68,7 @@ def after_answer(base: KnowledgeBase, turn: Turn) -> None:
         show_error(turn.note or "No answer came: it was stopped before it began.")
     else:
         _notes(turn)
-        _chips(turn)
+        _chips(base, turn)
     _links(base, turn)
 
 
@@ -78,7 +80,8 @@ def _notes(turn: Turn) -> None:
 def _refused(base: KnowledgeBase, turn: Turn) -> None:
     """Says that nothing relevant was found, what came nearest, and what would let it in."""
     with guard():
-        trace = retrieval.search(base, turn.question, _usable(base, turn.recipe))
+        also = scope_picker.known(turn.also)
+        trace = retrieval.search(base, turn.question, _usable(base, turn.recipe), also)
         stage = trace.stage("threshold")
         misses = sorted(stage.dropped if stage else (), key=lambda drop: -drop.hit.relevance)
         if trace.hits or not misses:
@@ -114,11 +117,11 @@ def _ask_with(base: KnowledgeBase, text: str, threshold: float) -> None:
     st.session_state[RETRY] = text
 
 
-def _chips(turn: Turn) -> None:
+def _chips(base: KnowledgeBase, turn: Turn) -> None:
     if not turn.citations:
         return
     key, opened = f"chat_sources_{turn.id}", _opened(turn)
-    labels = {citation.n: _chip(citation) for citation in turn.citations}
+    labels = {citation.n: _chip(base, citation) for citation in turn.citations}
     if st.session_state.get(key) != opened:
         st.session_state[key] = opened
     st.pills(
@@ -132,11 +135,12 @@ def _chips(turn: Turn) -> None:
     )
 
 
-def _chip(citation: StoredCitation) -> str:
+def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     page = f" · p. {citation.page}" if citation.page is not None else ""
     full = round(min(max(citation.relevance, 0.0), 1.0) * 5)
     bar = f":primary[{'▰' * full}]:gray[{'▱' * (5 - full)}]"
-    return f"**{citation.n}** {plain(_short(citation.document))}{page} {bar}"
+    source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
+    return f"**{citation.n}** {source}{plain(_short(citation.document))}{page} {bar}"
 
 
 def _short(name: str, most: int = 34) -> str:
@@ -164,8 +168,21 @@ def opened_source(base: KnowledgeBase, turn: Turn) -> None:
     for citation in turn.citations:
         if citation.n == number:
             with guard():
-                place = Place(citation.document_id, citation.start, citation.end, citation.quote)
-                source_view(base, _usable(base, turn.recipe), place)
+                _open_source(base, turn, citation)
+
+
+def _open_source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
+    """The passage in the knowledge base that it is from, or the result of a tool as it came."""
+    if citation.from_tool:
+        result_view(citation.base, citation.document, citation.text, citation.url)
+        return
+    place = Place(citation.document_id, citation.start, citation.end, citation.quote)
+    if citation.base in ("", base.name):
+        source_view(base, _usable(base, turn.recipe), place)
+        return
+    other = workspace().base(citation.base)
+    st.caption(f":blue-badge[:material/database: {plain(other.name)}]")
+    source_view(other, other.recipe(), place)
 
 
 def _links(base: KnowledgeBase, turn: Turn) -> None:
@@ -205,6 +222,7 @@ def _again(text: str) -> None:
 def _inspect(base: KnowledgeBase, turn: Turn) -> None:
     """The inspector shows the retrieval behind this very answer, so it takes its recipe too."""
     recipe_state.replace(base, _usable(base, turn.recipe))
+    scope_picker.bring_back(turn.also)
     parameters = {"q": turn.question}
     if turn.citations:
         parameters["passage"] = turn.citations[0].chunk_id

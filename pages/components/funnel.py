@@ -32,7 +32,9 @@ _WORDS = {
     "feedback": ("with feedback", "Both lists again, of the question enriched by its first hits."),
     "threshold": ("above threshold", "Choose to see what the threshold dropped."),
     "duplicates": ("without copies", "Choose to see what says the same as a better passage."),
+    "tool": ("of tools", "Results of HTTP tools. Choose to see only these."),
     "top_k": ("top-k", "Choose to see what came after top-k."),
+    "merge": ("merged", "Lists of several sources as one. Choose to see what came after top-k."),
     "context": ("in the prompt", "Choose to see what did not fit into the prompt."),
 }
 
@@ -59,7 +61,7 @@ def _later(trace: Trace) -> Iterator[Step]:
 
 
 def _filters(stage: Stage) -> bool:
-    return bool(stage.dropped) or (stage.name in ("dense", "lexical") and stage.given > 0)
+    return bool(stage.dropped) or (stage.name in ("dense", "lexical", "tool") and stage.given > 0)
 
 
 def chosen(trace: Trace) -> str:

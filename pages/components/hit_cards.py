@@ -18,6 +18,7 @@ MORE = 20
 BAR = 16  # signs in a full bar
 _CUTS: dict[Group, str] = {
     "context": ":material/data_usage: **Context budget**",
+    "merge": ":material/merge: **Merged list**",
     "top_k": ":material/content_cut: **Top-k**",
     "duplicates": ":material/content_copy: **Copies**",
     "threshold": ":material/vertical_align_center: **Threshold**",
@@ -26,7 +27,7 @@ _CUTS: dict[Group, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a card needs besides its passage."""
+    """What a card needs besides its passage; labels are those of the base ``labelled``."""
 
     trace: Trace
     shares: Mapping[int, Share]
@@ -34,6 +35,7 @@ class Evidence:
     select: Callable[[str], None]
     selected: int | None
     grade: Callable[[Chunk], None]
+    labelled: str = ""
 
     @property
     def best(self) -> float:
@@ -94,8 +96,19 @@ def _card(each: Candidate, evidence: Evidence) -> None:
                 help="Open in its document",
             )
             st.space("stretch")
-            evidence.grade(hit.chunk)
+            if hit.base in ("", evidence.labelled):
+                evidence.grade(hit.chunk)
+            else:
+                st.markdown(origin_badge(hit))
         st.markdown(_body(each, evidence, kept=kept))
+
+
+def origin_badge(hit: Hit) -> str:
+    """The other knowledge base, or the tool, that a hit is from. Its labels are not ours."""
+    icon, colour = (
+        (":material/api:", "violet") if hit.from_tool else (":material/database:", "blue")
+    )
+    return f":{colour}-badge[{icon} {plain(hit.base)}]"
 
 
 def _title(hit: Hit, *, kept: bool) -> str:
@@ -134,6 +147,8 @@ def figures(hit: Hit) -> str:
         f"cosine {_figure(hit, 'dense', 'dense_rank')}",
         f"BM25 {_figure(hit, 'bm25', 'bm25_rank')}",
         f"fused {_figure(hit, 'fused', '')}",
+        f"merged {_figure(hit, 'merged', '')}",
+        f"its own score {_figure(hit, 'service', '')}",
     ]
     return " · ".join(part for part in found if not part.endswith(" "))
 

@@ -19,6 +19,7 @@ from pages.components.recipe_state import (
     PARAMETERS,
     SET,
     THRESHOLD,
+    TOOLS,
     drawn,
     working,
 )
@@ -178,6 +179,24 @@ class _Panel(Widgets):
             self.slider("b", "BM25 b", 0.05, help="How much long passages are discounted.")
             self.bound("fuzzy", st.toggle, "Forgive misspellings")
             self.bound("prefix", st.toggle, "Match beginnings of words")
+
+        self._tools()
+
+    def _tools(self) -> None:
+        """Services that are asked as well; nothing is drawn while there are none."""
+        named = (*self._recipe.search.tools, *self._saved.search.tools)
+        names = list(dict.fromkeys([*(tool.name for tool in workspace().tools.every()), *named]))
+        if not names:
+            return
+        saved = list(self._saved.search.tools)
+        self.draw(
+            TOOLS,
+            lambda **given: st.multiselect("HTTP tools", names, default=saved, **given),
+            list(self._recipe.search.tools),
+            lambda value: {"search.tools": value},
+            help="Services that are asked with each question; Settings has them.",
+            placeholder="none",
+        )
 
     def answers(self) -> None:
         """Who answers, and at what length."""

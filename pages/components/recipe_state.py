@@ -17,7 +17,7 @@ from rag import InvalidRecipe, KnowledgeBase, Recipe
 
 STATE = "recipe_working"
 _PAGE, _FRESH = "recipe_page", "recipe_fresh"
-CUT, THRESHOLD, BUILD = "cut", "threshold", "build"
+CUT, THRESHOLD, BUILD, TOOLS = "cut", "threshold", "build", "tools"
 AUTO, SET, OFF = "Auto", "Set", "Off"
 
 # The URL's parameter, which is also the key of its widget, and the recipe field behind it.
@@ -138,7 +138,10 @@ def _hold(base: KnowledgeBase, saved: Recipe, recipe: Recipe) -> Recipe:
 
 def _with_url(base: KnowledgeBase, recipe: Recipe) -> Recipe:
     """``recipe`` with the URL's parameters; what does not make sense is left out."""
-    for name, value in _from_url(base, st.query_params.to_dict()).items():
+    found = _from_url(base, st.query_params.to_dict())
+    if tools := [name for name in st.query_params.get_all(TOOLS) if name]:
+        found["search.tools"] = tools
+    for name, value in found.items():
         try:
             recipe = recipe.with_fields({name: value})
         except InvalidRecipe:

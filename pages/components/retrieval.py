@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.components.session import workspace
-from rag import KnowledgeBase, Question, Recipe, Trace
+from rag import Also, Beside, KnowledgeBase, Question, Recipe, Trace
 
 SUGGESTED = "suggested"
 SUGGESTIONS = 4
+FRESH = 120  # seconds; what a service answers is not known to stay the same
 
 
-def search(base: KnowledgeBase, question: str, recipe: Recipe) -> Trace:
+def search(base: KnowledgeBase, question: str, recipe: Recipe, also: Sequence[Also] = ()) -> Trace:
     """The trace of a question. Raises TouchstoneError."""
+    beside = workspace().beside(base.name, also)
     home = str(workspace().settings.home)
-    return _trace(base, recipe, question, home, base.id, base.version(), recipe.hash)
+    held = [
+        (str(each.weight), other.base.id, other.base.version(), other.recipe.hash)
+        for each, other in zip(also, beside, strict=True)
+    ]
+    place = (home, base.id, base.version(), recipe.hash, *held)
+    if not recipe.search.tools:
+        return _trace(base, recipe, beside, question, place)
+    tools = [tool for tool in workspace().tools.every() if tool.name in recipe.search.tools]
+    defined = tuple(tool.model_dump_json() for tool in tools)
+    return _trace_with_tools(base, recipe, beside, question, (*place, defined))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _trace(
     _base: KnowledgeBase,
     _recipe: Recipe,
+    _beside: Sequence[Beside],
     question: str,
-    home: str,
-    base_id: int,
-    version: int,
-    recipe_hash: str,
+    place: tuple[object, ...],
 ) -> Trace:
-    return _base.search(question, _recipe)
+    return _base.search(question, _recipe, _beside)
+
+
+@st.cache_data(max_entries=64, ttl=FRESH, show_spinner=False)
+def _trace_with_tools(
+    _base: KnowledgeBase,
+    _recipe: Recipe,
+    _beside: Sequence[Beside],
+    question: str,
+    place: tuple[object, ...],
+) -> Trace:
+    return _base.search(question, _recipe, _beside)
 
 
 def is_empty(base: KnowledgeBase) -> bool:

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.components.attribution_view import attribution_view
 from pages.components.compare_view import compare_view
 from pages.components.guard import guard
+from pages.components.origins import Origin, Origins
 from pages.components.passage_map import passage_map
 from pages.components.text import plain
 from pages.components.what_if import what_if
@@ -20,7 +21,7 @@ VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Map", "Prompt"
 
 
 def trace_details(
-    base: KnowledgeBase,
+    origins: Origins,
     trace: Trace,
     recipe: Recipe,
     selected: Hit | None,
@@ -30,6 +31,7 @@ def trace_details(
     """Draws the chosen one of the views; what the others need is not computed.
 
     ``grades`` are this question's labels by passage key, ``select`` opens a passage by its id.
+    A passage is explained by the knowledge base that it is from, as that one alone finds it.
     """
     view = st.segmented_control(
         "Details",
@@ -40,6 +42,26 @@ def trace_details(
         bind="query-params",
         label_visibility="collapsed",
     )
+    if view == "Stages":
+        _stages(trace)
+    elif view == "Prompt":
+        _prompt(origins.own.base, trace, recipe)
+    elif view == "Map":
+        own = origins.own
+        passage_map(own.base, own.trace, own.recipe, selected, grades, select)
+    else:
+        origin = origins.own if selected is None else origins.of(selected)
+        if origin is None:
+            st.caption("The result of a service: why it found that, only the service knows.")
+            return
+        if origin is not origins.own:
+            st.caption(f"As {plain(origin.base.name)} finds it by its saved recipe.")
+        found = origin.hit(selected.chunk.key) if selected else None
+        _explained(str(view), origin, found or selected)
+
+
+def _explained(view: str, origin: Origin, selected: Hit | None) -> None:
+    base, trace, recipe = origin.base, origin.trace, origin.recipe
     if view == "Terms":
         _terms(base, trace, recipe, selected)
     elif view == "What if":
@@ -50,12 +72,6 @@ def trace_details(
     elif view == "Compare":
         with guard():
             compare_view(base, trace, recipe)
-    elif view == "Map":
-        passage_map(base, trace, recipe, selected, grades, select)
-    elif view == "Prompt":
-        _prompt(base, trace, recipe)
-    else:
-        _stages(trace)
 
 
 def _stages(trace: Trace) -> None:
