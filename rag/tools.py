@@ -72,6 +72,7 @@ class _Answered:
     name: str
     results: Sequence[Result] = ()
     note: str = ""
+    failed: bool = False
 
 
 def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace) -> list[Part]:
@@ -117,7 +118,7 @@ def _ask(tools: Tools, name: str, question: str) -> _Answered:
     try:
         outcome = tools.ask(tools.named(name), question)
     except TouchstoneError as error:
-        return _Answered(name, note=error.message)
+        return _Answered(name, note=error.message, failed=True)
     note = f"{outcome.seconds:.1f} s"
     return _Answered(
         name, outcome.results, note + (f", {outcome.empty} empty" * bool(outcome.empty))
@@ -133,7 +134,8 @@ def _trace(
 ) -> Trace:
     timeline, search = Timeline(), recipe.search
     hits = _hits(answered, question, embedder)
-    timeline.passed("tool", len(answered.results), len(hits), answered.note)
+    count = len(answered.results)
+    timeline.passed("tool", count, len(hits), answered.note, failed=answered.failed)
     above = [hit for hit in hits if threshold is None or hit.relevance >= threshold]
     below = [
         Dropped(hit, f"relevance {hit.relevance:.3f} is below {threshold:.3f}")

@@ -45,7 +45,8 @@ def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[st
         for hit in hits[top_k:]
     )
     said = [how, *([f"{copies} in several"] if copies else []), *failures]
-    merge = Stage("merge", len(ordered), len(hits) - len(beyond), beyond, note=" · ".join(said))
+    note, given = " · ".join(said), len(hits) - len(beyond)
+    merge = Stage("merge", len(ordered), given, beyond, note=note, failed=bool(failures))
     first = parts[0].trace
     return Trace(
         question=first.question,

@@ -114,6 +114,7 @@ def test_a_tool_that_fails_is_a_note_and_the_documents_answer(
     define(workspace, server.url)
     trace = workspace.base("notes").search(QUESTION, ASKING)
     assert said in note(trace, "tool")
+    assert [stage.name for stage in trace.failures] == ["tool"]
     assert [hit.document for hit in trace.hits] == ["leave.txt"]
 
 
