@@ -51,8 +51,12 @@ def _cells(row: BuildFigures, fields: Sequence[str], names: Sequence[str]) -> li
 
 def skipped(grid: Grid) -> list[str]:
     """What was left out of the grid, and why."""
+    reasons = {
+        "skipped, the overlap must be less than the size: ": grid.skipped,
+        "skipped, builds what a row above builds: ": grid.repeated,
+    }
     return [
-        "skipped, the overlap must be less than the size: "
-        + ", ".join(f"{name}={json.dumps(value)}" for name, value in changes.items())
-        for changes in grid.skipped
+        reason + ", ".join(f"{name}={json.dumps(value)}" for name, value in changes.items())
+        for reason, every in reasons.items()
+        for changes in every
     ]

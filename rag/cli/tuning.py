@@ -40,7 +40,7 @@ def sweep(
             for each in mismatches
         ],
         "base": {"recipe": found.grid.base.hash, "metrics": dict(found.base)},
-        "skipped": list(found.grid.skipped),
+        "skipped": [*found.grid.skipped, *found.grid.repeated],
         "results": builds.results(rows) if rows else _results(found),
     }
     lines = _sweep_lines(found, mismatches, verified, by)

@@ -129,6 +129,18 @@ def test_index_fields_split_the_grid_into_builds(base: KnowledgeBase) -> None:
     assert len(Grid.parse(overlapping, QUICK)) == 2
 
 
+def test_documents_that_are_not_cut_are_built_once_whatever_the_size() -> None:
+    fields = {"index.chunker": ["whole", "fixed"], "index.chunk_size": [24, 48]}
+    grid = Grid.parse(fields, QUICK)
+    assert grid.builds == (
+        {"index.chunker": "whole", "index.chunk_size": 24},
+        {"index.chunker": "fixed", "index.chunk_size": 24},
+        {"index.chunker": "fixed", "index.chunk_size": 48},
+    )
+    assert grid.repeated == ({"index.chunker": "whole", "index.chunk_size": 48},)
+    assert len(grid) == 3
+
+
 def test_context_tokens_grow_with_top_k(base: KnowledgeBase) -> None:
     grid = Grid.parse({"search.top_k": [1, 2, 100], "search.threshold": [None, 1.0]}, WORDS)
     sweep = base.lab.sweeper(SET).sweep(grid, (3,), with_context=True)

@@ -28,7 +28,8 @@ class Grid:
     index, that order the passages, and that cut the ordered list. Recipe number
     ``(build * len(rankings) + ranking) * len(selections) + selection`` has the three together.
     ``skipped`` are combinations of index fields that do not fit together: an overlap as long as the
-    passages.
+    passages. ``repeated`` are those that would build what one before them builds: documents that
+    are not cut have no size.
     """
 
     base: Recipe
@@ -36,6 +37,7 @@ class Grid:
     rankings: tuple[Changes, ...]
     selections: tuple[Changes, ...]
     skipped: tuple[Changes, ...] = ()
+    repeated: tuple[Changes, ...] = ()
 
     @classmethod
     def parse(cls, data: Any, base: Recipe) -> Grid:
@@ -60,7 +62,8 @@ class Grid:
             _combinations(names, fields) for names in (indexing, ranking, selecting)
         )
         fitting, skipped = _checked(builds, base)
-        return cls(base, fitting, rankings, selections, skipped)
+        first, repeated = _once(fitting, base)
+        return cls(base, first, rankings, selections, skipped, repeated)
 
     def __len__(self) -> int:
         """Number of recipes."""
@@ -118,6 +121,19 @@ def _checked(
     if not fitting:
         base.with_fields(skipped[0])
     return tuple(fitting), tuple(skipped)
+
+
+def _once(
+    builds: Sequence[Changes], base: Recipe
+) -> tuple[tuple[Changes, ...], tuple[Changes, ...]]:
+    """The first of those that build the same, and the others."""
+    first, repeated = dict[tuple[str, ...], Changes](), list[Changes]()
+    for changes in builds:
+        index = base.with_fields(changes).index
+        same = index.cut, index.embedder, index.analyzer, index.vector_index
+        if first.setdefault(same, changes) is not changes:
+            repeated.append(changes)
+    return tuple(first.values()), tuple(repeated)
 
 
 def _check_each(changes: Changes, base: Recipe) -> None:
