@@ -184,15 +184,15 @@ class _Panel(Widgets):
 
     def _tools(self) -> None:
         """Services that are asked as well; nothing is drawn while there are none."""
-        named = (*self._recipe.search.tools, *self._saved.search.tools)
+        named = (*self.recipe.search.tools, *self.saved.search.tools)
         names = list(dict.fromkeys([*(tool.name for tool in workspace().tools.every()), *named]))
         if not names:
             return
-        saved = list(self._saved.search.tools)
+        saved = list(self.saved.search.tools)
         self.draw(
             TOOLS,
             lambda **given: st.multiselect("HTTP tools", names, default=saved, **given),
-            list(self._recipe.search.tools),
+            list(self.recipe.search.tools),
             lambda value: {"search.tools": value},
             help="Services that are asked with each question; Settings has them.",
             placeholder="none",
