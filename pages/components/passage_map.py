@@ -170,11 +170,12 @@ def takeaway(shown: PassageMap, placed: Placed) -> str:
     around = np.argsort(apart, kind="stable")[:count]
     true = np.argsort(-placed.cosines, kind="stable")[:count]
     names = Counter(shown.names[number] for number in shown.document[around])
-    listed = ", ".join(f"{plain(name)} ({number})" for name, number in names.most_common(2))
+    most = [f"{plain(name)} ({number})" for name, number in names.most_common(2) if number > 1]
+    listed = ", ".join(most) or f"{len(names)} documents without a pattern"
     both = len(set(around.tolist()) & set(true.tolist()))
     return (
-        f"The question lies among {listed}: the documents of the {count} nearest points, of which "
-        f"{both} are also among the {count} most similar passages."
+        f"The question lies among {listed}. Of the {count} nearest points, {both} are also among "
+        f"the {count} most similar passages."
     )
 
 

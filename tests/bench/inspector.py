@@ -19,14 +19,14 @@ from tests.reruns import at_home, checked, opened, timed, told
 
 DOCUMENTS, PASSAGES_EACH, WORDS_EACH, VOCABULARY = 100, 100, 90, 20_000
 RERUNS = 40
-VIEWS, RERUNS_OF_A_VIEW = ("What if", "Compare"), 15
+VIEWS, RERUNS_OF_A_VIEW = ("What if", "Compare", "Map"), 15
 
 
 def measure(_folder: Path) -> dict[str, float]:
     """Milliseconds at the median and the 95th percentile for a new question and for a new cut.
 
     Then for a new question with a view open that explains: with a text to be found, and with
-    another recipe beside.
+    another recipe beside, and on the map.
     """
     with tempfile.TemporaryDirectory() as folder, at_home(folder):
         questions, passages = _filled(Path(folder))
@@ -65,6 +65,7 @@ def _filled(home: Path) -> tuple[list[str], int]:
     )
     uploads = [Upload(f"{at}.txt", io.BytesIO(text.encode())) for at, text in enumerate(texts)]
     workspace.jobs.run(base.library.add_files(uploads))
+    workspace.jobs.run(base.maps.draw(recipe.index))
     passages = base.search(words[0], recipe).passages
     workspace.close()
     return [
