@@ -1,0 +1,129 @@
+"""From a citation to the page that says it, on to the next page, and to a place on the map."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from rag.workspace import SAMPLE_FOLDER
+from tests.workspaces import add, workspace_at
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+    from tests.browser.conftest import Serve, Shoot
+
+QUESTION = "How many days of unused leave may be carried over?"
+FILES = ("leave-policy-2026.pdf", "price-list-2026.csv", "glossary.md")
+TINTS = ((184, 216, 255), (255, 221, 87))  # the passage, and the quoted words
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def policy_home(tmp_path: Path) -> Path:
+    home = tmp_path / "policy"
+    workspace = workspace_at(home)
+    base = workspace.create("policies")
+    files = {name: (SAMPLE_FOLDER / name).read_bytes() for name in FILES}
+    assert set(add(workspace, base, files)) == {"added"}
+    workspace.close()
+    return home
+
+
+def test_a_citation_leads_to_its_page_and_to_the_map(
+    serve: Serve, page: Page, shoot: Shoot, policy_home: Path
+) -> None:
+    with serve(policy_home) as address:
+        _open_citation(page, address)
+        _see_the_words_marked(page)
+        shoot(page, "chat-page")
+        _turn_pages(page)
+        _inspect(page)
+        _draw_the_map(page)
+        shoot(page, "inspector-map")
+        _click_a_point(page)
+
+
+def _open_citation(page: Page, address: str) -> None:
+    page.goto(f"{address}/chat")
+    box = page.get_by_placeholder("Ask your documents")
+    box.fill(QUESTION)
+    box.press("Enter")
+    page.get_by_text("quotes, no language model").wait_for(timeout=120_000)
+    page.get_by_role("radio", name=re.compile(r"leave-policy-2026\.pdf · p\. 2")).first.click()
+
+
+def _picture(page: Page, number: int) -> Locator:
+    found = page.get_by_role("img", name=re.compile(rf"^Page {number} of leave-policy-2026\.pdf"))
+    found.wait_for()
+    page.wait_for_timeout(500)  # the picture itself comes after its element
+    return found
+
+
+def _tinted(picture: Locator) -> list[int]:
+    """How many pixels of the screen have the colour of each mark."""
+    seen = np.asarray(Image.open(io.BytesIO(picture.screenshot())).convert("RGB")).astype(int)
+    return [int((abs(seen - tint).max(axis=2) < 6).sum()) for tint in TINTS]
+
+
+def _see_the_words_marked(page: Page) -> None:
+    passage, quote = _tinted(_picture(page, 2))
+    assert passage > 500
+    assert quote > 200
+
+
+def _turn_pages(page: Page) -> None:
+    page.locator("[class*=st-key-source_Next] button").first.click()
+    assert _tinted(_picture(page, 3)) == [0, 0]
+    page.wait_for_url(re.compile(r"leaf=1"))
+    page.reload()
+    _picture(page, 3)
+    page.locator("[class*=st-key-source_Previous] button").first.click()
+    assert _tinted(_picture(page, 2))[1] > 200
+
+
+def _inspect(page: Page) -> None:
+    page.get_by_role("button", name="Inspect this").click()
+    page.get_by_role("heading", level=1, name="Inspector").wait_for()
+    page.get_by_role("radio", name="Map", exact=True).click()
+
+
+def _draw_the_map(page: Page) -> None:
+    page.get_by_role("button", name="Draw the map").click()
+    page.get_by_text("The question lies among").wait_for(timeout=60_000)
+    page.locator(".st-key-inspector_map .gl-canvas").first.wait_for()
+
+
+_FARTHEST = """() => {
+  const chart = document.querySelector(".st-key-inspector_map .js-plotly-plot");
+  const corner = chart.getBoundingClientRect(), layout = chart._fullLayout;
+  const places = [];
+  for (const trace of chart._fullData.filter((each) => each.type === "scattergl"))
+    for (let at = 0; at < trace._length; at++) places.push([
+      corner.x + layout.xaxis._offset + layout.xaxis.l2p(trace.x[at]),
+      corner.y + layout.yaxis._offset + layout.yaxis.l2p(trace.y[at]),
+    ]);
+  return places.sort((one, other) => other[0] - one[0])[0];
+}"""
+
+
+def _click_a_point(page: Page) -> None:
+    """The one farthest to the right, where no other is in the way."""
+    page.locator(".st-key-inspector_map").scroll_into_view_if_needed()
+    page.wait_for_timeout(1000)
+    before = page.url
+    x, y = page.evaluate(_FARTHEST)
+    page.mouse.move(x - 3, y)
+    page.mouse.move(x, y)
+    page.wait_for_timeout(300)
+    page.mouse.click(x, y)
+    page.wait_for_url(lambda url: "passage=" in url and url != before)
+    page.get_by_text(re.compile(r"passage \d+ of \d+")).wait_for()
+    page.get_by_text("The question lies among").wait_for()
