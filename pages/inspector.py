@@ -18,6 +18,7 @@ from pages.components.hit_cards import Evidence, hit_cards, origin_badge
 from pages.components.origins import Origins, result_view
 from pages.components.recipe_panel import recipe_panel, what_it_means
 from pages.components.scope_picker import scope_picker
+from pages.components.search_notes import search_notes
 from pages.components.session import base as chosen_base
 from pages.components.source_view import Place, forget_walk, source_view
 from pages.components.text import plain
@@ -112,6 +113,7 @@ def _evidence(
     selected = _selected(base, trace, recipe, found)
     with top:
         step = funnel(trace)
+        search_notes(trace)
         picture = st.container()
     grading = grading_bar(base, trace.question, recipe)
     with picture:

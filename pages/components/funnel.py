@@ -30,6 +30,7 @@ _WORDS = {
     "lexical": ("words", "Best passages by BM25. Choose to see only these."),
     "fusion": ("fused", "Both lists in one ranking."),
     "feedback": ("with feedback", "Both lists again, of the question enriched by its first hits."),
+    "rerank": ("reranked", "The first of them, read again together with the question."),
     "threshold": ("above threshold", "Choose to see what the threshold dropped."),
     "duplicates": ("without copies", "Choose to see what says the same as a better passage."),
     "tool": ("of tools", "Results of HTTP tools. Choose to see only these."),

@@ -34,9 +34,15 @@ PARAMETERS: Mapping[str, str] = {
     "fuzzy": "search.fuzzy",
     "prefix": "search.prefix",
     "spelling": "search.spelling",
+    "rewrite": "search.rewrite",
+    "expansions": "search.expansions",
+    "hyde": "search.hyde",
     "feedback": "search.feedback",
     "feedback_weight": "search.feedback_weight",
     "feedback_terms": "search.feedback_terms",
+    "rerank": "search.rerank",
+    "depth": "search.rerank_depth",
+    "batch": "search.rerank_batch",
     "copies": "search.duplicates",
     "mmr": "search.mmr",
     "in_documents": "search.documents",
@@ -200,5 +206,6 @@ _TEXTS = ("in_pages", "in_after", "in_before", "in_heading")
 _READ: Mapping[str, Callable[[str], Any]] = {
     **dict.fromkeys(_LISTS, names),
     **dict.fromkeys(_TEXTS, str),
+    "rerank": lambda text: None if text == OFF else text,
     **dict.fromkeys(("copies", "mmr"), lambda text: None if text == OFF else _value(text)),
 }

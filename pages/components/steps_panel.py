@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.model_steps import ModelSteps
 from pages.components.recipe_state import OFF, PARAMETERS, names, optional
 from pages.components.recipe_widgets import Widgets
 from rag import KnowledgeBase
@@ -18,15 +19,16 @@ _ORDERS = ["Rank", "Document"]
 
 def steps_panel(base: KnowledgeBase) -> None:
     """Draws the four groups."""
-    panel = _Steps(base)
+    panel, models = _Steps(base), ModelSteps(base)
     for title, says, draw in (
-        ("Question", "What is asked for besides your words.", panel.question),
-        ("Ranking", "Less of the same among the first.", panel.ranking),
-        ("Filter", "Where to look; of several values one is enough.", panel.filter),
-        ("Context", "What of a hit goes into the prompt.", panel.context),
+        ("Question", "What is asked for besides your words.", (panel.question, models.question)),
+        ("Ranking", "A second look at the first of the list.", (models.ranking, panel.ranking)),
+        ("Filter", "Where to look; of several values one is enough.", (panel.filter,)),
+        ("Context", "What of a hit goes into the prompt.", (panel.context,)),
     ):
         st.markdown(f"**{title}**  \n:small[:gray[{says}]]")
-        draw()
+        for part in draw:
+            part()
 
 
 class _Steps(Widgets):
