@@ -86,6 +86,7 @@ def figure(drawn: list[Move], colours: Palette) -> go.Figure:
             "tickvals": [0, 1],
             "ticktext": ["as it is", "the other recipe"],
             "side": "top",
+            "zeroline": False,
             "fixedrange": True,
             "showgrid": False,
         },

@@ -1,0 +1,45 @@
+"""A passage that is missing is found, the change that brings it in is applied, and it is there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+QUESTION = "How long may unused leave be carried over?"
+MISSING = "Trains are booked in second class."
+
+
+def test_find_the_missing_and_bring_it_in(
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
+    page: Page,
+    shoot: Callable[[Page, str], None],
+) -> None:
+    page.set_default_timeout(30_000)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}&view=What+if")
+        field = page.get_by_label("A sentence that should have been found")
+        field.fill(MISSING)
+        field.press("Control+Enter")
+        page.get_by_text("has these words").wait_for()
+        page.get_by_role("button", name="Look up").first.click()
+        page.get_by_text(re.compile("lost at (threshold|top-k)")).first.wait_for()
+        page.get_by_text(re.compile("Enters the (top|results)")).first.wait_for()
+        shoot(page, "what-if")
+        page.get_by_role("button", name="Apply").first.click()
+        page.get_by_text("in the prompt, rank").first.wait_for()
+
+        page.get_by_role("radio", name="Compare").click()
+        page.get_by_text("Rank-biased overlap").wait_for()
+        shoot(page, "compare")
+        page.get_by_role("radio", name="Attribution").click()
+        page.get_by_role("button", name="Compute").click()
+        page.get_by_text("texts were embedded").wait_for()
+        shoot(page, "attribution")
