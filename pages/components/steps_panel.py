@@ -20,15 +20,22 @@ _ORDERS = ["Rank", "Document"]
 def steps_panel(base: KnowledgeBase) -> None:
     """Draws the four groups."""
     panel, models = _Steps(base), ModelSteps(base)
-    for title, says, draw in (
-        ("Question", "What is asked for besides your words.", (panel.question, models.question)),
-        ("Ranking", "A second look at the first of the list.", (models.ranking, panel.ranking)),
-        ("Filter", "Where to look; of several values one is enough.", (panel.filter,)),
-        ("Context", "What of a hit goes into the prompt.", (panel.context,)),
+    asked, ranked = (panel.question, models.question), (models.ranking, panel.ranking)
+    for title, icon, says, draw in (
+        ("Question", "edit", "What is asked for besides your words.", asked),
+        ("Ranking", "sort", "A second look at the first of the list.", ranked),
+        (
+            "Filter",
+            "filter_alt",
+            "Where to look; one of several values is enough.",
+            (panel.filter,),
+        ),
+        ("Context", "article", "What of a hit goes into the prompt.", (panel.context,)),
     ):
-        st.markdown(f"**{title}**  \n:small[:gray[{says}]]")
-        for part in draw:
-            part()
+        with st.expander(title, icon=f":material/{icon}:", key=f"recipe_{title.lower()}"):
+            st.caption(says)
+            for part in draw:
+                part()
 
 
 class _Steps(Widgets):
