@@ -10,6 +10,7 @@ from pages.components.providers_view import providers_view
 from pages.components.session import base as chosen_base
 from pages.components.session import workspace
 from pages.components.text import plain
+from pages.components.tools_view import tools_view
 from pages.components.wording import counted
 from rag import KnowledgeBase, Settings
 
@@ -94,6 +95,9 @@ with guard():
     st.subheader("Models", divider="gray")
     st.caption("Nothing needs to be set: search and quotes work on this machine without a key.")
     providers_view()
+with guard():
+    st.subheader("HTTP tools", divider="gray")
+    tools_view()
 with guard():
     _storage(workspace().settings)
 with guard():
