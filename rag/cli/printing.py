@@ -310,6 +310,6 @@ def _crossed(figures: Mapping[str, float]) -> list[str]:
     columns = list(dict.fromkeys(column for _, column in places))
     rows: dict[str, list[str]] = {}
     for (row, _), value in zip(places, figures.values(), strict=True):
-        rows.setdefault(row, []).append(f"{value:14.3f}")
-    head = "".join(f"{column:>14}" for column in columns)
+        rows.setdefault(row, []).append(f"{value:16.3f}")
+    head = "".join(f"{column:>16}" for column in columns)
     return [f"  {'':44}{head}", *(f"  {row:44}{''.join(cells)}" for row, cells in rows.items())]

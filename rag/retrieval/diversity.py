@@ -62,8 +62,8 @@ def doubles(rows: Vectors, limit: float) -> list[Double]:
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
         cosines = block @ rows[: start + len(block)].T
-        near = cosines >= limit - ROUNDING
-        for row in range(len(block)):
+        near = np.tril(cosines >= limit - ROUNDING, start - 1)  # to those before
+        for row in np.flatnonzero(near.any(axis=1)).tolist():
             place = start + row
             before = np.flatnonzero(near[row, :place] & ~taken[:place])
             if len(before):
