@@ -30,12 +30,8 @@ def explain(
 ) -> Output:
     """One passage, those that hold a text or a document, or the recipe against a changed one."""
     if args.against or args.against_run:
-        other = base.lab.run(args.against_run).recipe if args.against_run else recipe
-        return _compared(
-            base.compare(
-                args.question, recipe, other.with_fields(changes), _set_with(base, args.question)
-            )
-        )
+        start = base.lab.run(args.against_run).recipe if args.against_run else recipe
+        return _beside(base, args.question, recipe, start.with_fields(changes))
     explainer = base.explain(args.question, recipe)
     if args.chunk:
         return _passage(explainer, passage_key(args.chunk), args.attribution)
@@ -46,6 +42,15 @@ def explain(
     raise InvalidInput(
         "Say what to explain.", "Use --chunk ID, --find TEXT, --document NAME or --against F=V."
     )
+
+
+def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -> Output:
+    if base.library.missing(other.index):
+        raise InvalidInput(
+            "The other recipe needs an index that is not built.",
+            "Search once with these fields given by --set: that builds it.",
+        )
+    return _compared(base.compare(question, recipe, other, _set_with(base, question)))
 
 
 def _set_with(base: KnowledgeBase, question: str) -> str | None:

@@ -48,7 +48,7 @@ class Figures:
 class Standing:
     """The way of one passage through a retrieval.
 
-    ``lost`` names the stage that took it out, "" where it is in the prompt; ``reason`` says why.
+    ``lost`` names the stage that took it out, "" where none did; ``reason`` says why.
     ``hit`` is None for a passage that never was a candidate.
     """
 
@@ -64,7 +64,9 @@ class Standing:
     def summary(self) -> str:
         """The outcome in one sentence."""
         if not self.lost:
-            return f"in the prompt, rank {self.hit.rank}" if self.hit else "in the prompt"
+            is_last = any(step.stage == "context" for step in self.steps)
+            rank = f", rank {self.hit.rank}" if self.hit else ""
+            return f"{'in the prompt' if is_last else 'among the results'}{rank}"
         return f"lost at {self.lost.replace('_', '-')}: {self.reason}"
 
 

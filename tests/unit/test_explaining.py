@@ -119,6 +119,14 @@ def _hits(base: KnowledgeBase, recipe: Recipe, field: str, value: float) -> set[
     return {hit.chunk.key for hit in base.search(LEAVE, changed).hits}
 
 
+def test_a_retrieval_without_a_prompt_ends_with_its_results(base: KnowledgeBase) -> None:
+    trace = base.part(LEAVE, HYBRID).trace
+    explainer = base.explain(LEAVE, HYBRID, trace)
+    assert explainer.trace is trace
+    found = explainer.standing(key(base, "carried over until"))
+    assert (found.lost, found.summary) == ("", "among the results, rank 1")
+
+
 def test_tools_are_left_out(base: KnowledgeBase) -> None:
     explainer = base.explain(LEAVE, HYBRID.with_fields({"search.tools": ["nowhere"]}))
     assert explainer.recipe == HYBRID
@@ -253,6 +261,12 @@ def test_the_verb_prints_one_object(
     against = run("--against", "search.mode=dense")
     assert 0 <= against["overlap"] <= 1
     assert against["before"]["hits"][0]["document"] == "leave.md"
+    run_id = base.lab.evaluate(SET, VECTORS, (1,)).run.id
+    beside = run("--against-run", run_id)
+    assert beside["after"]["recipe"] == base.search(LEAVE, VECTORS).recipe
+    assert [hit["chunk_id"] for hit in beside["after"]["hits"]] == [
+        hit.chunk.id for hit in base.search(LEAVE, VECTORS).hits
+    ]
 
 
 def test_the_verb_speaks_to_people(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,3 +277,5 @@ def test_the_verb_speaks_to_people(base: KnowledgeBase, capsys: pytest.CaptureFi
     assert "The weight plays no part: the mode is lexical." in told
     assert main(["explain", "handbook", LEAVE]) == 2
     assert "Say what to explain." in capsys.readouterr().err
+    assert main(["explain", "handbook", LEAVE, "--against", "index.chunk_size=12"]) == 2
+    assert "needs an index that is not built" in capsys.readouterr().err
