@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from pages.components import chat_turn, retrieval
+from pages.components import chat_turn, follow_up, retrieval
 from pages.components.guard import guard
 from pages.components.jobs_view import loading_note
 from pages.components.recipe_panel import recipe_panel
 from pages.components.scope_picker import scope_picker
+from pages.components.search_notes import left_out
 from pages.components.session import base as chosen_base
 from pages.components.text import plain
-from rag import Also, Answer, KnowledgeBase, Recipe, TouchstoneError, Trace
+from rag import Also, Answer, KnowledgeBase, Message, Recipe, TouchstoneError, Trace
 
 CONVERSATION = "talk"  # the URL's parameter
 SUGGESTION = "chat_suggestion"
@@ -37,7 +38,7 @@ def main() -> None:
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
     welcome = st.empty()
     asked = st.chat_input("Ask your documents", key="chat_question", submit_mode="stop")
-    asked = st.session_state.pop(chat_turn.RETRY, None) or asked
+    asked = st.session_state.pop(follow_up.RETRY, None) or asked
     if not turns and not asked:
         with welcome.container():
             asked = _welcome(base)
@@ -91,6 +92,7 @@ def _answer(
     base: KnowledgeBase, talk: int | None, question: str, recipe: Recipe, also: Sequence[Also]
 ) -> None:
     """Stores the question, answers it, stores the answer as far as it came."""
+    said = follow_up.history(base, talk)
     talk = base.conversations.open(talk)
     st.query_params[CONVERSATION] = str(talk)
     turn = base.conversations.ask(talk, question, recipe, [str(each) for each in also])
@@ -98,20 +100,28 @@ def _answer(
     with column:
         chat_turn.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
-            _generate(base, turn, question, recipe, also)
+            slot = st.container()
+            _generate(base, turn, question, recipe, also, said)
             for stored in base.conversations.turns(talk):
                 if stored.id == turn:
+                    with slot:
+                        follow_up.understood(stored)
                     chat_turn.after_answer(base, stored)
 
 
 def _generate(
-    base: KnowledgeBase, turn: int, question: str, recipe: Recipe, also: Sequence[Also]
+    base: KnowledgeBase,
+    turn: int,
+    question: str,
+    recipe: Recipe,
+    also: Sequence[Also],
+    said: Sequence[Message],
 ) -> None:
     """Streams the answer; whatever ends it, what was said is stored."""
     trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)
     try:
         with st.status(":shimmer[Searching]", type="compact") as status:
-            trace = retrieval.search(base, question, recipe, also)
+            trace = retrieval.search(base, question, recipe, also, said, anew=True)
             status.update(label=":shimmer[Answering]")
         stream = base.answer(trace, recipe)
     except TouchstoneError as error:
@@ -125,7 +135,8 @@ def _generate(
         stream.close()
         base.conversations.conclude(turn, stream.answer)
     used = len(stream.answer.citations)
-    status.update(label=chat_turn.status_line(trace.passages, used, trace.seconds))
+    line = chat_turn.status_line(trace.passages, used, trace.seconds)
+    status.update(label=line + left_out(trace))
 
 
 def _show(stream: Iterable[str], *, shown: bool) -> None:

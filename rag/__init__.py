@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rag.bundles import Reproduction
     from rag.caches import CacheFigures
     from rag.comparing import Compared, LabelRanks
+    from rag.conversations import failure_words
     from rag.errors import (
         AlreadyExists,
         Cancelled,
@@ -81,6 +82,7 @@ _WHERE = {
     "rag.build_table": "BuildFigures MOST_ROWS",
     "rag.bundles": "Reproduction",
     "rag.caches": "CacheFigures",
+    "rag.conversations": "failure_words",
     "rag.comparing": "Compared LabelRanks",
     "rag.errors": (
         "AlreadyExists Cancelled InvalidFile InvalidInput InvalidRecipe NotFound TouchstoneError"
@@ -237,5 +239,6 @@ __all__ = [
     "UnjudgedShare",
     "Upload",
     "Workspace",
+    "failure_words",
     "passage_key",
 ]

@@ -14,6 +14,7 @@ from rag.types import Answer, Message, Stage
 __all__ = ["Conversations", "StoredCitation", "Turn"]
 
 
+_SAID = ("complete", "interrupted", "refused")
 _REMEMBERED = 3
 """Turns that a follow-up may refer to."""
 _FAILED = {
@@ -21,6 +22,8 @@ _FAILED = {
     "expansions": "No further wordings were searched",
     "hyde": "No imagined answer was searched",
     "rerank": "The results were not reranked",
+    "tool": "An HTTP tool gave nothing",
+    "merge": "A knowledge base gave nothing",
 }
 
 
@@ -52,7 +55,7 @@ class Conversations:
 
     def history(self, conversation_id: int) -> tuple[Message, ...]:
         """What was said last, for a follow-up to refer to: complete questions, and answers."""
-        said = [turn for turn in self.turns(conversation_id) if turn.status != "asked"]
+        said = [turn for turn in self.turns(conversation_id) if turn.status in _SAID]
         return tuple(message for turn in said[-_REMEMBERED:] for message in _messages(turn))
 
     def ask(
@@ -81,6 +84,11 @@ def _messages(turn: Turn) -> Iterator[Message]:
         yield Message("assistant", turn.answer)
 
 
+def failure_words(stage: Stage) -> str:
+    """What a failed stage means for the one who asked, without the reason."""
+    return _FAILED.get(stage.name, f"The step {stage.name} failed")
+
+
 def _failure(stage: Stage) -> str:
-    words = _FAILED.get(stage.name, f"The step {stage.name} failed")
-    return f"{words}: {stage.note}" if stage.note.endswith(".") else f"{words}: {stage.note}."
+    said = f"{failure_words(stage)}: {stage.note}"
+    return said if said.endswith(".") else f"{said}."

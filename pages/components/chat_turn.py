@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components import recipe_state, retrieval, scope_picker
+from pages.components import follow_up, recipe_state, retrieval, scope_picker
 from pages.components.collect_dialog import collect_button
 from pages.components.guard import guard, show_error
 from pages.components.origins import result_view
+from pages.components.search_notes import search_notes
 from pages.components.session import workspace
 from pages.components.source_view import Place, forget_walk, source_view
 from pages.components.text import lines, marked, plain
@@ -18,7 +19,6 @@ from pages.components.wording import relevance
 from rag import Dropped, KnowledgeBase, Recipe, StoredCitation, Turn
 
 OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
-RETRY = "chat_retry"
 NEAREST = 3
 _CITED = re.compile(r"\[\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*\]")
 _MODES = {"quotes": "quotes, no language model", "grounded": "language model, passages only"}
@@ -46,6 +46,8 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
     with talk:
         question(turn.question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
+            with st.container():
+                follow_up.understood(turn)
             _answer(turn)
             after_answer(base, turn)
     with beside:
@@ -81,12 +83,13 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
     """Says that nothing relevant was found, what came nearest, and what would let it in."""
     with guard():
         also = scope_picker.known(turn.also)
-        trace = retrieval.search(base, turn.question, _usable(base, turn.recipe), also)
+        trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)
         stage = trace.stage("threshold")
         misses = sorted(stage.dropped if stage else (), key=lambda drop: -drop.hit.relevance)
         if trace.hits or not misses:
             st.markdown(lines(turn.answer))
             return
+        search_notes(trace)
         limit = f"{trace.threshold or 0:.2f}"
         st.markdown(
             f"**Nothing relevant was found.** No passage reaches the threshold of {limit}. Nearest:"
@@ -98,7 +101,7 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
             key=f"chat_lower_{turn.id}",
             icon=":material/vertical_align_bottom:",
             on_click=_ask_with,
-            args=(base, turn.question, enough),
+            args=(base, turn.complete, enough),
         )
 
 
@@ -114,7 +117,7 @@ def _just_below(relevance: float) -> float:
 
 def _ask_with(base: KnowledgeBase, text: str, threshold: float) -> None:
     recipe_state.change(base, {"search.threshold": threshold})
-    st.session_state[RETRY] = text
+    st.session_state[follow_up.RETRY] = text
 
 
 def _chips(base: KnowledgeBase, turn: Turn) -> None:
@@ -216,14 +219,14 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def _again(text: str) -> None:
-    st.session_state[RETRY] = text
+    st.session_state[follow_up.RETRY] = text
 
 
 def _inspect(base: KnowledgeBase, turn: Turn) -> None:
     """The inspector shows the retrieval behind this very answer, so it takes its recipe too."""
     recipe_state.replace(base, _usable(base, turn.recipe))
     scope_picker.bring_back(turn.also)
-    parameters = {"q": turn.question}
+    parameters = {"q": turn.complete}
     if turn.citations:
         parameters["passage"] = turn.citations[0].chunk_id
     st.switch_page("inspector.py", query_params=parameters)

@@ -31,7 +31,7 @@ def collect_button(base: KnowledgeBase, turn: Turn) -> None:
 
 @st.dialog("Add to questions", icon=":material/playlist_add:", width="medium")
 def _choose(base: KnowledgeBase, turn: Turn) -> None:
-    st.markdown(f"**{plain(turn.question)}**")
+    st.markdown(f"**{plain(turn.complete)}**")
     names = [item.name for item in base.lab.question_sets()] or [FIRST_SET]
     st.selectbox(
         "Question set",
@@ -76,10 +76,10 @@ def _store(base: KnowledgeBase, turn: Turn) -> None:
         if (grade := st.session_state.get(_grade_key(turn, citation))) is not None
     }
     name = (st.session_state[SET] or FIRST_SET).strip()
-    base.lab.edits.collect(name, turn.question)
+    base.lab.edits.collect(name, turn.complete)
     for citation, grade in graded.items():
         start, end = _span(citation)
-        base.lab.passages.grade(name, turn.question, citation.document_id, start, end, grade)
+        base.lab.passages.grade(name, turn.complete, citation.document_id, start, end, grade)
     labels = f" with {counted(len(graded), 'label')}" if graded else ""
     st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}{labels}."
 

@@ -2,32 +2,69 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
 from pages.components.session import workspace
-from rag import Also, Beside, KnowledgeBase, Question, Recipe, Trace
+from rag import Also, Beside, KnowledgeBase, Message, Question, Recipe, Trace
 
 SUGGESTED = "suggested"
 SUGGESTIONS = 4
+_FAILED = "retrieval_failed"
+PATIENCE = 30  # seconds until a step that failed is tried again
 FRESH = 120  # seconds; what a service answers is not known to stay the same
 
 
-def search(base: KnowledgeBase, question: str, recipe: Recipe, also: Sequence[Also] = ()) -> Trace:
-    """The trace of a question. Raises TouchstoneError."""
+def search(
+    base: KnowledgeBase,
+    question: str,
+    recipe: Recipe,
+    also: Sequence[Also] = (),
+    said: Sequence[Message] = (),
+    *,
+    anew: bool = False,
+) -> Trace:
+    """The trace of a question. Raises TouchstoneError.
+
+    ``said`` is the conversation before it. A trace in which a step failed is held for a moment, or
+    every touch of a page would wait for a server that is down; ``anew`` tries again at once.
+    """
+    said = tuple(said) if recipe.search.rewrite else ()
     beside = workspace().beside(base.name, also)
     home = str(workspace().settings.home)
     held = [
         (str(each.weight), other.base.id, other.base.version(), other.recipe.hash)
         for each, other in zip(also, beside, strict=True)
     ]
-    place = (home, base.id, base.version(), recipe.hash, *held)
-    if not recipe.search.tools:
-        return _trace(base, recipe, beside, question, place)
-    tools = [tool for tool in workspace().tools.every() if tool.name in recipe.search.tools]
-    defined = tuple(tool.model_dump_json() for tool in tools)
-    return _trace_with_tools(base, recipe, beside, question, (*place, defined))
+    place = (home, base.id, base.version(), recipe.hash, said, *held)
+    find = _trace
+    if recipe.search.tools:
+        tools = [tool for tool in workspace().tools.every() if tool.name in recipe.search.tools]
+        find, place = _trace_with_tools, (*place, *(tool.model_dump_json() for tool in tools))
+    failed = st.session_state.get(_FAILED)
+    if failed is not None and not anew and failed.answers(question, place):
+        return failed.trace
+    trace = find(base, recipe, beside, said, question, place)
+    if trace.failures:
+        find.clear(base, recipe, beside, said, question, place)
+        st.session_state[_FAILED] = _Failed(question, place, time.monotonic() + PATIENCE, trace)
+    return trace
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """The last search in which a step failed, held until a moment of the monotonic clock."""
+
+    question: str
+    place: tuple[object, ...]
+    until: float
+    trace: Trace
+
+    def answers(self, question: str, place: tuple[object, ...]) -> bool:
+        return (question, place) == (self.question, self.place) and time.monotonic() < self.until
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -35,10 +72,11 @@ def _trace(
     _base: KnowledgeBase,
     _recipe: Recipe,
     _beside: Sequence[Beside],
+    _said: Sequence[Message],
     question: str,
     place: tuple[object, ...],
 ) -> Trace:
-    return _base.search(question, _recipe, _beside)
+    return _base.search(question, _recipe, _beside, _said)
 
 
 @st.cache_data(max_entries=64, ttl=FRESH, show_spinner=False)
@@ -46,10 +84,11 @@ def _trace_with_tools(
     _base: KnowledgeBase,
     _recipe: Recipe,
     _beside: Sequence[Beside],
+    _said: Sequence[Message],
     question: str,
     place: tuple[object, ...],
 ) -> Trace:
-    return _base.search(question, _recipe, _beside)
+    return _base.search(question, _recipe, _beside, _said)
 
 
 def is_empty(base: KnowledgeBase) -> bool:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.text import plain
-from rag import Trace
-
-_NAMES = {
-    "rewrite": "The follow-up was not made complete",
-    "expansions": "No further wordings were searched",
-    "hyde": "No imagined answer was searched",
-    "rerank": "The results were not reranked",
-}
+from pages.components.wording import counted
+from rag import Trace, failure_words
 
 
 def search_notes(trace: Trace) -> None:
     """One line for each step that failed."""
     for stage in trace.failures:
-        name = _NAMES.get(stage.name, f"The step {stage.name} failed")
-        st.caption(f":material/warning: **{plain(name)}:** {plain(stage.note)}")
+        name, note = plain(failure_words(stage)), plain(stage.note)
+        st.caption(f":material/warning: **{name}:** {note}")
+
+
+def left_out(trace: Trace) -> str:
+    """The same as a part of a status line; "" where nothing failed."""
+    failed = trace.failures
+    return f", {counted(len(failed), 'step')} left out" if failed else ""

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.recipe_state import STATE
 from rag import KnowledgeBase, Recipe
 from tests.handbook import LEAVE, make, texts, visit
-from tests.servers import Reply, Script, scripted
+from tests.servers import Reply, Script, openai_stream, scripted
 
 
 @pytest.fixture
@@ -80,3 +80,72 @@ def test_a_path_is_typed_as_a_reranker_and_a_wrong_one_is_a_note(base: Knowledge
     assert not app.error
     assert "**The results were not reranked:**" in texts(app)
     assert "there is no tokenizer" in texts(app)
+
+
+COMPLETE = "How long may unused leave be carried over, and then?"
+
+
+def test_a_follow_up_is_shown_complete_and_can_be_corrected(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(
+        openai_stream("Until 30 June [1]."),
+        openai_stream(COMPLETE),
+        openai_stream("It lapses [1]."),
+        openai_stream("It is lost [1]."),
+    ) as server:
+        use(monkeypatch, server)
+        app = ask(visit("chat.py", provider="compatible", rewrite="true"), LEAVE)
+        ask(app, "And then?")
+        assert f"Understood as: *{COMPLETE}*" in texts(app).replace("\\", "")
+        first, second = base.conversations.turns(1)
+        assert (first.rewritten, second.rewritten) == ("", COMPLETE)
+        assert second.question == "And then?"
+        asked = server.requests[1]["messages"][1]["content"]
+        assert LEAVE in asked
+        assert "Until 30 June" in asked
+        assert COMPLETE in server.requests[2]["messages"][1]["content"]
+        app.text_area(key="chat_rewritten_2").set_value("When does unused leave lapse?")
+        app.button(key="chat_reask_2").click().run()
+        assert not app.exception
+        last = base.conversations.turns(1)[-1]
+        assert (last.question, last.rewritten, last.status) == (
+            "When does unused leave lapse?",
+            "",
+            "complete",
+        )
+        assert len(server.requests) == 4  # nothing was rewritten again
+        again = visit("chat.py", talk="1")
+        assert f"Understood as: *{COMPLETE}*" in texts(again).replace("\\", "")
+        again.button(key="chat_inspect_2").click().run()
+        assert again.query_params["q"] == COMPLETE
+
+
+def test_a_step_that_fails_is_told_with_the_answer_and_tried_anew(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(
+        Reply(500, "{}"),
+    ) as server:
+        use(monkeypatch, server)
+        app = ask(visit("chat.py", rerank="service"), LEAVE)
+        [turn] = base.conversations.turns(1)
+        assert turn.status == "complete"
+        assert turn.note.startswith("The results were not reranked: Reranking service answered 500")
+        assert "The results were not reranked" in texts(app)
+        app.run()
+        assert len(server.requests) == 1
+        ask(app, LEAVE)
+        assert len(server.requests) == 2
+
+
+def test_the_inspector_does_not_wait_for_a_failing_server_at_every_touch(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(Reply(503, "busy")) as server:
+        use(monkeypatch, server)
+        app = visit("inspector.py", q=LEAVE, rerank="service")
+        asked = len(server.requests)
+        app.run()
+        assert len(server.requests) == asked == 1
+        assert "Reranking service answered 503" in texts(app)
