@@ -9,6 +9,7 @@ from pages.components.places import shown_database, size
 from pages.components.providers_view import providers_view
 from pages.components.session import base as chosen_base
 from pages.components.session import workspace
+from pages.components.sidebar import choose
 from pages.components.text import plain
 from pages.components.tools_view import tools_view
 from pages.components.wording import counted
@@ -53,6 +54,15 @@ def _knowledge_base(base: KnowledgeBase) -> None:
     st.subheader("Knowledge base", divider="gray")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**{plain(base.name)}** {_held(base)}", width="stretch")
+        with st.popover("Rename", icon=":material/edit:", key="settings_rename"):
+            name = st.text_input("New name", base.name, key="settings_name", max_chars=80)
+            st.button(
+                "Rename",
+                key="settings_rename_really",
+                disabled=name.strip() in ("", base.name),
+                on_click=_rename,
+                args=(base.name, name),
+            )
         if st.button("Delete", key="settings_delete", icon=":material/delete:"):
             _confirm_delete(base)
 
@@ -83,6 +93,12 @@ def _confirm_delete(base: KnowledgeBase) -> None:
         args=(base.name,),
     ):
         st.rerun()
+
+
+def _rename(name: str, new: str) -> None:
+    with guard():
+        workspace().rename(name, new)
+        choose(new.strip())
 
 
 def _delete(name: str) -> None:

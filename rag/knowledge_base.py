@@ -51,7 +51,12 @@ class KnowledgeBase:
             return bases.by_id(connection, self.id).recipe
 
     def save_recipe(self, recipe: Recipe) -> None:
-        """Makes a recipe the saved one; earlier ones stay in the list of versions."""
+        """Makes a recipe the saved one; earlier ones stay in the list of versions.
+
+        Raises InvalidRecipe for an embedder or analyzer that nobody knows, ProviderRejected for a
+        key that is not set.
+        """
+        self._services.models.require(recipe.index)
         with self._database.write() as connection:
             bases.save_recipe(connection, self.id, recipe)
 

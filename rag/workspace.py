@@ -91,9 +91,7 @@ class Workspace:
     def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """A new knowledge base. Raises InvalidInput, AlreadyExists, or ProviderRejected without the
         key that the embedder of its recipe needs."""
-        name = name.strip()
-        if not name or len(name) > 80 or not name.isprintable():
-            raise InvalidInput("A knowledge base needs a name of 1 to 80 characters.")
+        name = _checked(name)
         recipe = recipe or Recipe()
         self._services.models.require(recipe.index)
         with self._services.database.write() as connection:
@@ -107,6 +105,12 @@ class Workspace:
             return self.base(name)
         except NotFound:
             return self.create(name, recipe)
+
+    def rename(self, name: str, new: str) -> None:
+        """Gives a knowledge base another name. Raises NotFound, InvalidInput, AlreadyExists."""
+        base, new = self.base(name), _checked(new)
+        with self._services.database.write() as connection:
+            bases.rename(connection, base.id, new)
 
     def delete(self, name: str) -> None:
         """Deletes a knowledge base with documents, labels, runs and conversations."""
@@ -182,3 +186,10 @@ class Workspace:
         """Stops the worker; its job resumes at the next start."""
         self.jobs.close()
         self._services.database.close()
+
+
+def _checked(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > 80 or not name.isprintable():
+        raise InvalidInput("A knowledge base needs a name of 1 to 80 characters.")
+    return name

@@ -113,6 +113,11 @@ def explain(args: argparse.Namespace) -> Output:
     return explaining.explain(base, recipe, args, changes)
 
 
+def rename(args: argparse.Namespace) -> Output:
+    _workspace(args).rename(args.kb, args.name)
+    return Output({"renamed": args.kb, "name": args.name.strip()}, f"renamed to {args.name}")
+
+
 def list_tools(args: argparse.Namespace) -> Output:
     return tools.listed(_workspace(args))
 
@@ -225,6 +230,7 @@ VERBS: dict[str, Verb] = {
     "search": search,
     "ask": ask,
     "explain": explain,
+    "rename": rename,
     "tools": list_tools,
     "add-tool": add_tool,
     "test-tool": test_tool,

@@ -61,6 +61,18 @@ def by_id(connection: Connection, base_id: int) -> Base:
     return _base(row)
 
 
+def rename(connection: Connection, base_id: int, name: str) -> None:
+    """Gives a knowledge base another name. Raises AlreadyExists."""
+    try:
+        connection.execute(
+            update(knowledge_base).where(knowledge_base.c.id == base_id).values(name=name)
+        )
+    except IntegrityError as error:
+        raise AlreadyExists(
+            f"A knowledge base named {name!r} exists already.", "Choose another name."
+        ) from error
+
+
 def remove(connection: Connection, base_id: int) -> None:
     """Deletes a knowledge base with all that it holds."""
     connection.execute(delete(knowledge_base).where(knowledge_base.c.id == base_id))
