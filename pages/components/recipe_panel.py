@@ -53,8 +53,8 @@ def recipe_panel(
     slot = _Panel(base).search()
     with st.expander("Advanced", icon=":material/tune:", key="recipe_advanced"):
         _Panel(base).advanced()
+        steps_panel(base)
         index_panel(base, working(base))
-    steps_panel(base)
     if answers:
         with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
             _Panel(base).answers()

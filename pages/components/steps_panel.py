@@ -32,7 +32,9 @@ def steps_panel(base: KnowledgeBase) -> None:
         ),
         ("Context", "article", "What of a hit goes into the prompt.", (panel.context,)),
     ):
-        with st.expander(title, icon=f":material/{icon}:", key=f"recipe_{title.lower()}"):
+        with st.popover(
+            title, icon=f":material/{icon}:", width="stretch", key=f"recipe_{title.lower()}"
+        ):
             st.caption(says)
             for part in draw:
                 part()
