@@ -10,6 +10,8 @@ OVERSHOOT = 0.008
 """A stated change is longer than the least one by less than this share, so that one that is 1 %
 shorter than the stated one falls short."""
 SHORTER = 0.99
+ROUNDING = 1e-9
+"""How far the crossing of two scores may lie from where it was computed."""
 _MOST_DIGITS = 15
 
 
@@ -20,11 +22,12 @@ def stated(now: float, flip: Flip) -> float:
     room = abs(flip.far - flip.near)
     slack = min(room, OVERSHOOT * abs(flip.near - now)) or room
     up = flip.far > flip.near
+    sure = min(ROUNDING, slack / 4)
     for digits in range(2, _MOST_DIGITS):
         scale = 10.0**digits
-        near = flip.near * scale
+        near = (flip.near + (sure if up else -sure)) * scale
         value = (math.floor(near) + 1 if up else math.ceil(near) - 1) / scale
-        if 0 < abs(value - flip.near) < slack:
+        if sure < abs(value - flip.near) < slack:
             return value
     return flip.near + (slack if up else -slack) / 2
 

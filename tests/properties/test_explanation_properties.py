@@ -131,6 +131,23 @@ def test_stated_figures_lie_barely_beyond(now: float, near: float, far: float) -
     assert float(number(value)) == pytest.approx(value, abs=1e-14)
 
 
+def test_a_crossing_that_was_computed_a_little_too_low_is_not_stated() -> None:
+    case = tied_at_three_quarters()
+    (weight,) = (each for each in all_of(case) if each.field == "dense_weight")
+    assert by_weight(case).near == pytest.approx(0.75, abs=1e-12)
+    assert weight.value == 0.751
+    assert searched(case, "dense_weight", 0.75)
+    assert not searched(case, "dense_weight", 0.751)
+
+
+def tied_at_three_quarters() -> Case:
+    """Two passages whose scores cross at a weight of 0.75, where the key decides."""
+    search = SearchRecipe(dense_weight=0.0, top_k=1, candidates=2)
+    cosine, bm25 = np.array([0.5, 0.0, 0.0, 0.75]), np.array([1.0, 1.0, 0.0, 0.0])
+    deep = whole(search, np.arange(4) * 10, cosine, bm25)
+    return Case(0, search, None, at_depth(deep, 2), deep)
+
+
 @given(st.permutations(range(8)), st.permutations(range(8)), st.integers(1, 8))
 def test_overlap_is_even_handed_and_bounded(one, other, length) -> None:
     value = rank_biased_overlap(one, other[:length])
