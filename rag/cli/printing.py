@@ -23,6 +23,7 @@ from rag import (
     TouchstoneError,
     Trace,
     UnjudgedShare,
+    failure_words,
 )
 
 
@@ -119,6 +120,7 @@ def trace(found: Trace) -> Output:
                 "given": stage.given,
                 "seconds": stage.seconds,
                 "note": stage.note,
+                "failed": stage.failed,
                 "dropped": [
                     {"chunk_id": drop.hit.chunk.id, "reason": drop.reason} for drop in stage.dropped
                 ],
@@ -135,8 +137,16 @@ def trace(found: Trace) -> Output:
     if merge := found.stage("merge"):
         asked = found.stage("tool")
         lines += ["", *([f"tools: {asked.note}"] if asked else []), f"merged {merge.note}"]
+    lines += _left_out(found)
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
     return Output(data, "\n".join([*lines, "", f"{found.passages} passages → {funnel}"]))
+
+
+def _left_out(found: Trace) -> list[str]:
+    """Steps that failed, besides those that are told of anyway."""
+    told = ("merge", "tool")
+    failed = (stage for stage in found.failures if stage.name not in told)
+    return [f"{failure_words(stage)}: {stage.note}" for stage in failed]
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
@@ -196,7 +206,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
         page = f", page {citation.hit.chunk.page}" if citation.hit.chunk.page else ""
         lines.append(f"[{citation.n}] {_from(citation.hit)}{citation.hit.document}{page}")
     lines.append({"quotes": "(quotes, no language model)"}.get(given.mode, f"({given.mode})"))
-    lines += [given.note] if given.note else []
+    lines += [*([given.note] if given.note else []), *_left_out(given.trace)]
     problem = (error.message, error.hint) if error and given.status == "failed" else None
     return Output(data, "\n".join(lines), problem=problem)
 
@@ -246,6 +256,8 @@ def _doubts(
             f"{open_hits.share:.0%} of the first {open_hits.k} are not judged: with them "
             f"ndcg@{open_hits.k} could be {low:.4f} to {high:.4f}"
         )
+    if failed := run.environment.get("fallbacks"):
+        yield f"not of this recipe alone: {failed}"
 
 
 def _metric_table(metrics: Mapping[str, float]) -> str:

@@ -202,3 +202,15 @@ def test_a_reader_who_closes_the_pipe_causes_no_error() -> None:
     done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_step_that_fails_is_told_by_search_and_ask(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(workspace, workspace.create("notes", QUICK), {"a.txt": "Leave lapses in June."})
+    question = ("notes", "When does leave lapse?", "--set", "search.hyde=true")
+    _, found, _ = _run(capsys, "search", *question)
+    assert [stage["name"] for stage in found["stages"] if stage["failed"]] == ["hyde"]
+    for verb in ("search", "ask"):
+        assert main([verb, *question]) == 0
+        assert "No imagined answer was searched: there is no language" in capsys.readouterr().out
