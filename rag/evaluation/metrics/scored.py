@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     Found = Sequence[tuple[int, int]]
     """Rank (from 1) and grade of the relevant hits, best rank first: never empty."""
-    Ideal = tuple[int, ...]
-    """The grades of all that is relevant, best first: never empty."""
+    Ideal = Sequence[float]
+    """The best possible DCG of one hit, of two ... of all that is relevant: never empty."""
     _Measure = Callable[[Found, int, Ideal], float]
 
 
@@ -40,14 +40,19 @@ def evaluate_run(qrels: Qrels, run: Run, names: Sequence[str]) -> dict[str, arra
     for name, column in table.items():
         metric = parse_metric(name)
         columns.setdefault(metric.k, []).append((_MEASURES[metric.measure], column))
+    ideals: dict[tuple[int, ...], Ideal] = {}  # many questions are labelled alike
     for row, (question, grades) in enumerate(qrels.items()):
         hits = run.get(question)
         found = _found(grades, hits) if hits else ()
         if not found:
             continue
-        ideal = tuple(sorted([grade for grade in grades.values() if grade > 0], reverse=True))
+        best = tuple(sorted([grade for grade in grades.values() if grade > 0], reverse=True))
+        ideal = ideals.get(best)
+        if ideal is None:
+            ideal = ideals[best] = _ideal(best)
+        last = found[-1][0]
         for k, wanted in columns.items():
-            first = [place for place in found if place[0] <= k]
+            first = found if last <= k else [place for place in found if place[0] <= k]
             if first:  # every measure is 0 without a relevant hit
                 for measure, column in wanted:
                     column[row] = measure(first, k, ideal)
@@ -72,36 +77,49 @@ def _found(grades: Mapping[str, int], hits: Mapping[str, float]) -> Found:
 
 def _rank(score: float, name: str, ascending: Sequence[float], hits: Mapping[str, float]) -> int:
     """Rank of a hit, from 1, among scores compared in single precision."""
-    size, own = len(ascending), _single(score)
-    low = bisect_left(ascending, score)
+    size, low = len(ascending), bisect_left(ascending, score)
     high = low + 1
-    while high < size and _single(ascending[high]) == own:
+    while high < size and _same(ascending[high], score):
         high += 1
-    while low and _single(ascending[low - 1]) == own:
+    while low and _same(ascending[low - 1], score):
         low -= 1
     rank = size - high + 1
     if high - low > 1:
-        rank += sum(other > name and _single(value) == own for other, value in hits.items())
+        rank += sum(other > name and _same(value, score) for other, value in hits.items())
     return rank
 
 
-def _single(value: float) -> float:
-    return array("f", (value,))[0]
+def _same(one: float, other: float) -> bool:
+    """Whether two scores are equal in single precision."""
+    if (
+        abs(one - other) > _APART * (abs(one) + abs(other)) + _TINY
+    ):  # the usual case, without the cost
+        return False
+    return array("f", (one,)) == array("f", (other,))
 
 
+_APART, _TINY = 1e-6, 1e-37
+"""Scores that differ by more than this share, and are not near zero, differ in single precision."""
 _DISCOUNTS = tuple(math.log2(rank + 1) for rank in range(1, 1025))
 
 
-def _ideal_gain(ideal: Ideal) -> float:
-    return _gain(tuple(enumerate(ideal, start=1)))
+def _ideal(best: tuple[int, ...]) -> Ideal:
+    sums, total = [], 0.0
+    for rank, grade in enumerate(best, start=1):
+        total += grade / _discount(rank)
+        sums.append(total)
+    return sums
 
 
 def _gain(found: Found) -> float:
     total = 0.0  # not sum(), which rounds in another way from Python 3.12 on
     for rank, grade in found:
-        known = rank <= len(_DISCOUNTS)
-        total += grade / (_DISCOUNTS[rank - 1] if known else math.log2(rank + 1))
+        total += grade / _discount(rank)
     return total
+
+
+def _discount(rank: int) -> float:
+    return _DISCOUNTS[rank - 1] if rank <= len(_DISCOUNTS) else math.log2(rank + 1)
 
 
 def _summed_precision(found: Found) -> float:
@@ -119,7 +137,7 @@ _MEASURES: Mapping[str, _Measure] = MappingProxyType(
         "hit": lambda first, k, ideal: 1.0,
         "mrr": lambda first, k, ideal: 1 / first[0][0],
         "map": lambda first, k, ideal: _summed_precision(first) / len(ideal),
-        "ndcg": lambda first, k, ideal: _gain(first) / _ideal_gain(ideal[:k]),
+        "ndcg": lambda first, k, ideal: _gain(first) / ideal[min(k, len(ideal)) - 1],
     }
 )
 """Those of ``metrics.ranked`` for one question, from its relevant hits among the first k."""
