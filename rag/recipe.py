@@ -221,11 +221,7 @@ class Recipe(_Part):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"] if part in _NAMES)
-            raise InvalidRecipe(
-                f"Recipe field {where or 'recipe'}: {first['msg']}.", _known_fields_hint()
-            ) from error
+            raise _refused(error.errors()[0]) from error
 
     def fields(self) -> dict[str, Any]:
         """All fields by dotted name, in schema order."""
@@ -271,6 +267,18 @@ _PARTS: dict[str, type[_Part]] = {
     "answer": AnswerRecipe,
 }
 _NAMES = {*_PARTS, *(field for part in _PARTS.values() for field in part.model_fields)}
+
+
+def _refused(problem: Any) -> InvalidRecipe:
+    """What was found wrong first; in the words of the field, where a pattern says too little."""
+    path = [str(part) for part in problem["loc"] if part in _NAMES]
+    where, said = ".".join(path) or "recipe", problem["msg"]
+    if problem["type"] == "string_pattern_mismatch" and len(path) == 2:
+        meant = _PARTS[path[0]].model_fields[path[1]].description
+        return InvalidRecipe(
+            f"Recipe field {where} cannot be {problem['input']!r}.", f"The field means: {meant}."
+        )
+    return InvalidRecipe(f"Recipe field {where}: {said}.", _known_fields_hint())
 
 
 def _known_fields_hint() -> str:

@@ -66,3 +66,12 @@ def test_values_that_make_no_sense_are_refused_by_name(field: str, value: Any) -
 )
 def test_values_that_make_sense_are_taken(field: str, value: Any) -> None:
     assert Recipe().with_fields({f"search.{field}": value}).search.steps == {field: value}
+
+
+def test_a_text_of_the_wrong_form_is_refused_with_what_the_field_means() -> None:
+    with pytest.raises(InvalidRecipe) as caught:
+        Recipe().with_fields({"search.rerank": "foo"})
+    assert caught.value.message == "Recipe field search.rerank cannot be 'foo'."
+    assert caught.value.hint == (
+        "The field means: who looks again: service[:MODEL], chat, onnx:PATH or cross-encoder:PATH."
+    )
