@@ -20,8 +20,9 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
     key = f"documents_table_{base.id}_{base.version()}"
     if f"{key}_default" not in st.session_state:
         st.session_state[f"{key}_default"] = _rows_from_url(infos)
+    tagged = any(info.tags for info in infos)
     event = st.dataframe(
-        [_row(info) for info in infos],
+        [_row(info) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
         key=key,
         height=_TALLEST if len(infos) > 10 else "auto",
         hide_index=True,
@@ -34,7 +35,7 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
     )
     chosen = event.selection.rows or [row for row, _ in event.selection.cells]
     picked = [infos[row] for row in chosen if row < len(infos)]
-    _toolbar(base, picked)
+    _toolbar(base, picked, sorted({tag for info in infos for tag in info.tags}))
     _to_url(picked)
     return picked[0] if len(picked) == 1 else None
 
@@ -56,20 +57,44 @@ def _columns() -> dict[str, object]:
         "Passages": st.column_config.NumberColumn(help="In the build that answers now."),
         "Status": st.column_config.TextColumn(help="Ready: questions find it."),
         "Updated": st.column_config.DatetimeColumn(format="distance"),
+        "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),
     }
 
 
-def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo]) -> None:
+def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], known: list[str]) -> None:
     if not picked:
         st.caption("Click a document to see how it was cut; tick several to delete them.")
         return
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
             f"Delete {counted(len(picked), 'document')}",
             key="documents_delete",
             icon=":material/delete:",
         ):
             _confirm_delete(base, picked)
+        if len(picked) == 1:
+            _tags(base, picked[0], known)
+
+
+def _tags(base: KnowledgeBase, info: DocumentInfo, known: list[str]) -> None:
+    key = f"documents_tags_{info.id}_{base.version()}"
+    st.multiselect(
+        "Tags",
+        known,
+        list(info.tags),
+        key=key,
+        accept_new_options=True,
+        placeholder="Type a tag",
+        width=420,
+        on_change=_tag,
+        args=(base, info, key),
+        help="A recipe can search only documents with a tag: Advanced, Filter.",
+    )
+
+
+def _tag(base: KnowledgeBase, info: DocumentInfo, key: str) -> None:
+    with guard():
+        base.library.tag(info.id, st.session_state[key])
 
 
 @st.dialog("Delete documents?", icon=":material/delete:")

@@ -65,6 +65,20 @@ def test_another_size_redraws_the_preview_and_stores_nothing(
     assert [build.recipe for build in base.library.builds()] == [base.recipe().index]
 
 
+def test_a_document_is_tagged_and_found_by_its_tag(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    info = base.library.documents(base.recipe().index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    app.multiselect(key=f"documents_tags_{info.id}_{base.version()}").set_value(["policy"]).run()
+    assert not app.exception
+    assert base.library.documents(base.recipe().index)[0].tags == ("policy",)
+    tags = app.multiselect(key=f"documents_tags_{info.id}_{base.version()}")
+    assert (tags.value, tags.options) == (["policy"], ["policy"])
+    only = base.recipe().with_fields({"search.tags": ["policy"], "search.threshold": None})
+    found = base.search("grease the pump", only).hits
+    assert {hit.chunk.document_id for hit in found} == {info.id}
+
+
 def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage) -> None:
     base = filled.base("notes")
     info = base.library.documents(base.recipe().index)[0]
