@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from math import log
+from math import fsum, log
 
 from rag.answering.words import content_words
 
 
 class Rarity:
-    """How rare words are in some texts. Words are compared by rough stems, grammar aside."""
+    """How rare words are in some texts. Words are compared by rough stems, grammar aside.
+
+    Weights are added up exactly, because sets have no order: figures are the same in every run.
+    """
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._counts: Counter[str] = Counter()
@@ -30,9 +33,9 @@ class Rarity:
         """The share, from 0 to 1, of a question's words that stand in its passages, by weight."""
         words = content_words(question)
         there = frozenset[str]().union(*map(content_words, passages))
-        total = sum(map(self.weight, words))
-        return sum(map(self.weight, words & there)) / total if total else 0.0
+        total = fsum(map(self.weight, words))
+        return fsum(map(self.weight, words & there)) / total if total else 0.0
 
     def shared(self, one: str, other: str) -> float:
         """How much two texts have in common: the weights of the words of both, added up."""
-        return sum(map(self.weight, content_words(one) & content_words(other)))
+        return fsum(map(self.weight, content_words(one) & content_words(other)))
