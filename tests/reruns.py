@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +13,10 @@ from pathlib import Path
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
+
 ROOT = Path(__file__).resolve().parents[1]
+VOCABULARY, PASSAGES_EACH, WORDS_ASKED = 20_000, 100, 9
 
 
 def opened(page: str, **query: str) -> AppTest:
@@ -62,3 +67,21 @@ def at_home(folder: str) -> Iterator[None]:
         os.environ.pop("TOUCHSTONE_HOME")
         if former is not None:
             os.environ["TOUCHSTONE_HOME"] = former
+
+
+def invented(
+    home: Path, documents: int, words_each: int, questions: int
+) -> tuple[Workspace, KnowledgeBase, list[str]]:
+    """A home with documents of a hundred passages of invented words, and questions in them."""
+    dice = random.Random(3)
+    words = ["".join(dice.choices("abcdefghijklmnoprstuvwz", k=7)) for _ in range(VOCABULARY)]
+    workspace = Workspace(Settings.from_env({}, home=home))
+    recipe = {"index.embedder": "wordllama", "index.chunk_size": 5 * words_each}
+    base = workspace.create("large", Recipe().with_fields(recipe))
+    texts = (
+        "\n\n".join(" ".join(dice.choices(words, k=words_each)) for _ in range(PASSAGES_EACH))
+        for _ in range(documents)
+    )
+    uploads = [Upload(f"{at}.txt", io.BytesIO(text.encode())) for at, text in enumerate(texts)]
+    workspace.jobs.run(base.library.add_files(uploads))
+    return workspace, base, [" ".join(dice.choices(words, k=WORDS_ASKED)) for _ in range(questions)]

@@ -7,17 +7,14 @@ clock, because a busy machine lengthens only the latter.
 
 from __future__ import annotations
 
-import io
-import random
 import tempfile
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from rag import Recipe, Settings, Upload, Workspace
-from tests.reruns import at_home, checked, opened, timed, told
+from tests.reruns import at_home, checked, invented, opened, timed, told
 
-DOCUMENTS, PASSAGES_EACH, WORDS_EACH, VOCABULARY = 100, 100, 90, 20_000
+DOCUMENTS, WORDS_EACH = 100, 90
 RERUNS = 40
 VIEWS, RERUNS_OF_A_VIEW = ("What if", "Compare", "Map"), 15
 
@@ -53,22 +50,10 @@ def _with_view(app: AppTest, view: str, questions: list[str]) -> dict[str, float
 
 
 def _filled(home: Path) -> tuple[list[str], int]:
-    """Documents of invented words, and questions that use some of them."""
-    dice = random.Random(3)
-    words = ["".join(dice.choices("abcdefghijklmnoprstuvwz", k=7)) for _ in range(VOCABULARY)]
-    workspace = Workspace(Settings.from_env({}, home=home))
-    recipe = Recipe().with_fields({"index.embedder": "wordllama", "index.chunk_size": 450})
-    base = workspace.create("large", recipe)
-    texts = (
-        "\n\n".join(" ".join(dice.choices(words, k=WORDS_EACH)) for _ in range(PASSAGES_EACH))
-        for _ in range(DOCUMENTS)
-    )
-    uploads = [Upload(f"{at}.txt", io.BytesIO(text.encode())) for at, text in enumerate(texts)]
-    workspace.jobs.run(base.library.add_files(uploads))
-    workspace.jobs.run(base.maps.draw(recipe.index))
-    passages = base.search(words[0], recipe).passages
+    """Questions about documents of invented words with their map, and how many passages."""
+    asked = RERUNS + 1 + len(VIEWS) * RERUNS_OF_A_VIEW
+    workspace, base, questions = invented(home, DOCUMENTS, WORDS_EACH, asked)
+    workspace.jobs.run(base.maps.draw(base.recipe().index))
+    passages = base.search(questions[0], base.recipe()).passages
     workspace.close()
-    return [
-        " ".join(dice.choices(words, k=9))
-        for _ in range(RERUNS + 1 + len(VIEWS) * RERUNS_OF_A_VIEW)
-    ], passages
+    return questions, passages

@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import io
-import random
 import tempfile
 import time
 from pathlib import Path
 
 from pages.components.map_figure import Drawing, figure
 from pages.components.palette import LIGHT
-from rag import Recipe, Settings, Upload, Workspace
-from tests.reruns import at_home, checked, opened, timed, told
+from rag import Settings, Workspace
+from tests.reruns import at_home, checked, invented, opened, timed, told
 
-DOCUMENTS, PASSAGES_EACH, WORDS_EACH, VOCABULARY = 500, 100, 45, 20_000
+DOCUMENTS, WORDS_EACH = 500, 45
 RERUNS = 10
 
 
@@ -31,22 +29,12 @@ def measure(_folder: Path) -> dict[str, float]:
 
 def fill(home: Path) -> tuple[list[str], float]:
     """Documents of invented words with their map; questions, and the seconds of the drawing."""
-    dice = random.Random(3)
-    words = ["".join(dice.choices("abcdefghijklmnoprstuvwz", k=7)) for _ in range(VOCABULARY)]
-    workspace = Workspace(Settings.from_env({}, home=home))
-    recipe = Recipe().with_fields({"index.embedder": "wordllama", "index.chunk_size": 225})
-    base = workspace.create("large", recipe)
-    texts = (
-        "\n\n".join(" ".join(dice.choices(words, k=WORDS_EACH)) for _ in range(PASSAGES_EACH))
-        for _ in range(DOCUMENTS)
-    )
-    uploads = [Upload(f"{at}.txt", io.BytesIO(text.encode())) for at, text in enumerate(texts)]
-    workspace.jobs.run(base.library.add_files(uploads))
+    workspace, base, questions = invented(home, DOCUMENTS, WORDS_EACH, RERUNS + 1)
     clock = time.perf_counter()
-    workspace.jobs.run(base.maps.draw(recipe.index))
+    workspace.jobs.run(base.maps.draw(base.recipe().index))
     seconds = time.perf_counter() - clock
     workspace.close()
-    return [" ".join(dice.choices(words, k=9)) for _ in range(RERUNS + 1)], seconds
+    return questions, seconds
 
 
 def _parts(home: Path, question: str) -> dict[str, float]:
