@@ -85,7 +85,7 @@ def _in_order(letters: str, signs: str) -> Iterator[_Run]:
         if block.size
     ]
     for place, run in enumerate(runs):
-        if run.length >= _SHORTEST or _leans(runs, place):
+        if run.length >= _SHORTEST or letters == signs or _leans(runs, place):
             yield run
 
 

@@ -39,6 +39,7 @@ def test_the_same_text_is_found_character_by_character() -> None:
         ("a  wide   gap", "a wide gap", "awidegap"),
         ("awidegap", "a wide gap", "awidegap"),
         ("Capital LETTERS", "capital letters", "capitalletters"),
+        ("a b", "a\ufffeb", "ab"),
     ],
 )
 def test_how_a_word_is_set_does_not_matter(text: str, page: str, found: str) -> None:
