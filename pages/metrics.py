@@ -180,6 +180,8 @@ def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -
         reasons.append("the recipe")
     if run.base_version != base.version():
         reasons.append("the documents")
+    elif run.let_through != base.let_through(run.recipe):
+        reasons.append("the tags that the recipe filters by")
     if run.set_version != chosen.version:
         reasons.append("the questions")
     if reasons:

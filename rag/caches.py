@@ -129,14 +129,16 @@ class KnownVectors:
 class Searched:
     """What decides a result: the base at a version of its documents, recipe, question.
 
-    ``calibration`` is the digest of that which the threshold rests on, ``history`` the
-    conversation before, where the recipe looks at it.
+    ``filtered`` names the documents that the recipe's filters let through, ``calibration`` is the
+    digest of that which the threshold rests on, ``history`` the conversation before, where the
+    recipe looks at it.
     """
 
     base_id: int
     version: int
     recipe: str
     question: str
+    filtered: str = ""
     calibration: str = ""
     history: tuple[Message, ...] = ()
 

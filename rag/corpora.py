@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from rag.protocols import ChatModel, Reranker
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Listwise, filters
 from rag.services import Services
-from rag.storage import Database, documents, passages
+from rag.storage import Connection, Database, documents, passages
 from rag.types import Chunk, Document, Keys
 
 
@@ -74,6 +75,19 @@ def _reranker(services: Services, search: SearchRecipe, chat: ChatModel | None) 
     if search.rerank == "chat":
         return None if chat is None else Listwise(chat, search.rerank_batch)
     return services.models.reranker(search.rerank, search.rerank_batch) if search.rerank else None
+
+
+def let_through(connection: Connection, base_id: int, search: SearchRecipe) -> str:
+    """Names, in twelve hex digits, the documents that pass a recipe's filters; the same everywhere.
+
+    "" for a recipe that looks at neither tags nor dates: all else that filters look at is in the
+    documents themselves. A tag is no change of a document, so whoever keeps what a recipe found
+    compares this too.
+    """
+    if not (search.tags or search.after or search.before):
+        return ""
+    chosen = filters.fitting_documents(documents.traits(connection, base_id), search)
+    return hashlib.sha256("\n".join(sorted(chosen)).encode()).hexdigest()[:12]
 
 
 def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index) -> Keys | None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rag.corpora import corpus
+from rag.corpora import corpus, let_through
 from rag.errors import InvalidInput
 from rag.evaluation import retrieved_text
 from rag.evaluation.fallbacks import Fallbacks
@@ -103,7 +103,13 @@ class Evaluator:
     def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
         """What else the figures may depend on."""
         asked = limit(self._services, self._base_id, recipe.index, recipe.search)
-        more = {"calibration": asked.digest, "fallbacks": fallbacks.described()}
+        with self._services.database.read() as connection:
+            filtered = let_through(connection, self._base_id, recipe.search)
+        more = {
+            "filtered": filtered,
+            "calibration": asked.digest,
+            "fallbacks": fallbacks.described(),
+        }
         return _environment() | {name: value for name, value in more.items() if value}
 
     def questions(self, set_name: str) -> tuple[QuestionSet, list[Question]]:

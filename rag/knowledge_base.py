@@ -13,7 +13,7 @@ from rag.base_maps import BaseMaps
 from rag.caches import Searched
 from rag.comparing import Compared, compared
 from rag.conversations import Conversations
-from rag.corpora import Surroundings, corpus
+from rag.corpora import Surroundings, corpus, let_through
 from rag.errors import InvalidInput, NotFound
 from rag.explaining import Explainer
 from rag.indexing import lookup
@@ -70,6 +70,15 @@ class KnowledgeBase:
         with self._database.read() as connection:
             return bases.version(connection, self.id)
 
+    def let_through(self, recipe: Recipe) -> str:
+        """Names the documents that a recipe's filters by tag and date let through; "" without any.
+
+        Whoever caches what a recipe found compares this beside ``version``: tags do not count as a
+        change of the documents.
+        """
+        with self._database.read() as connection:
+            return let_through(connection, self.id, recipe.search)
+
     def search(
         self,
         question: str,
@@ -115,7 +124,8 @@ class KnowledgeBase:
             searched = corpus(services, self.id, recipe, index, least.calibration)
             return retrieve(asked, recipe, searched, least.threshold, said)
 
-        key = Searched(self.id, index.version, recipe.hash, asked, least.digest, said)
+        filtered = self.let_through(recipe)
+        key = Searched(self.id, index.version, recipe.hash, asked, filtered, least.digest, said)
         trace = services.results.trace(key, search)
         scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
         return Part(self.name, trace, "probability" if least.calibration else scale, weight)

@@ -207,8 +207,8 @@ class Library:
     def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:
         """Sets the tags of a document, named by id or by name; returns them, sorted.
 
-        They are kept when another version of it replaces it. Raises NotFound, and InvalidInput for
-        a tag without words.
+        No document changes: only searches that filter by tag notice. Tags are kept when another
+        version of it replaces it. Raises NotFound, and InvalidInput for a tag without words.
         """
         words = sorted({" ".join(tag.split()) for tag in tags})
         if "" in words:
@@ -217,7 +217,6 @@ class Library:
             document_id = documents.named(connection, self._base_id, document) or document
             documents.tags(connection, self._base_id, document_id)
             documents.set_tags(connection, self._base_id, document_id, words)
-            bases.touch(connection, self._base_id)
         return tuple(words)
 
     def labels_on(self, document_ids: Sequence[str]) -> int:

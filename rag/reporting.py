@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rag.corpora import let_through
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.report import (
     Baseline,
@@ -114,6 +115,8 @@ class Reporter:
         ids = documents.ids_by_name(connection, self._base_id).values()
         if documents_hash(ids) != run.documents_hash:
             found.append("The documents have changed since this run.")
+        elif run.let_through != let_through(connection, self._base_id, run.recipe.search):
+            found.append("Tags or dates that its recipe filters by have changed since this run.")
         return tuple(found)
 
     def _misses(

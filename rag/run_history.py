@@ -12,6 +12,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.comparison import Comparison, compare_table
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.recipe import Recipe
+from rag.retrieval.filters import OF_DOCUMENTS
 from rag.storage import Connection, Database, runs
 from rag.storage.runs import QuestionResult, Run
 
@@ -250,6 +251,8 @@ def caveats(run: Run, baseline: Run) -> tuple[str, ...]:
     found = []
     if run.documents_hash != baseline.documents_hash:
         found.append("The documents changed between the two runs.")
+    elif _filters_moved(run, baseline):
+        found.append("The same filter lets through other documents than in the baseline.")
     if run.set_version != baseline.set_version:
         found.append("The questions or their labels changed between the two runs.")
     if run.code_version != baseline.code_version:
@@ -292,4 +295,14 @@ def _row(
 
 def _comparable(run: Run, baseline: Run) -> bool:
     mine = (run.documents_hash, run.set_version)
-    return mine == (baseline.documents_hash, baseline.set_version)
+    same = mine == (baseline.documents_hash, baseline.set_version)
+    return same and not _filters_moved(run, baseline)
+
+
+def _filters_moved(run: Run, baseline: Run) -> bool:
+    """Whether tags or dates changed below two runs that filter alike."""
+    alike = all(
+        getattr(run.recipe.search, name) == getattr(baseline.recipe.search, name)
+        for name in OF_DOCUMENTS
+    )
+    return alike and run.let_through != baseline.let_through

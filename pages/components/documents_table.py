@@ -77,7 +77,7 @@ def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], known: list[str]) 
 
 
 def _tags(base: KnowledgeBase, info: DocumentInfo, known: list[str]) -> None:
-    key = f"documents_tags_{info.id}_{base.version()}"
+    key = f"documents_tags_{info.id}_{','.join(info.tags)}"
     st.multiselect(
         "Tags",
         known,

@@ -21,24 +21,24 @@ from rag import (
 _ATTRIBUTIONS = "inspector_attributions"
 _MOST_ATTRIBUTIONS = 32
 
-_State = tuple[str, int, int]
+_State = tuple[str, int, int, str]
 
 
 def standing(base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int) -> Standing:
     """Where a passage stands. Raises TouchstoneError."""
-    return _standing(base, recipe, trace, trace.question, key, _state(base), recipe.hash)
+    return _standing(base, recipe, trace, trace.question, key, _state(base, recipe), recipe.hash)
 
 
 def changes(
     base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int
 ) -> tuple[Counterfactual, ...]:
     """What would change that. Raises TouchstoneError."""
-    return _changes(base, recipe, trace, trace.question, key, _state(base), recipe.hash)
+    return _changes(base, recipe, trace, trace.question, key, _state(base, recipe), recipe.hash)
 
 
 def find(base: KnowledgeBase, trace: Trace, recipe: Recipe, text: str) -> list[Finding]:
     """The passages that hold a text. Raises TouchstoneError."""
-    state = _state(base)
+    state = _state(base, recipe)
     explainer = _explainer(base, recipe, trace, trace.question, state, recipe.hash)
     return explainer.findings(_located(explainer, text, state, recipe.index.hash))
 
@@ -47,9 +47,9 @@ def in_document(
     base: KnowledgeBase, trace: Trace, recipe: Recipe, document_id: str
 ) -> list[Finding]:
     """The best placed passages of a document. Raises TouchstoneError."""
-    return _explainer(base, recipe, trace, trace.question, _state(base), recipe.hash).in_document(
-        document_id
-    )
+    return _explainer(
+        base, recipe, trace, trace.question, _state(base, recipe), recipe.hash
+    ).in_document(document_id)
 
 
 def compare(
@@ -58,7 +58,8 @@ def compare(
     """Two recipes on one question. Raises TouchstoneError."""
     versions = {item.name: item.version for item in base.lab.question_sets()}
     labels = (set_name, versions.get(set_name or ""))
-    return _compare(base, before, after, question, labels, _state(base), (before.hash, after.hash))
+    states = (_state(base, before), _state(base, after))
+    return _compare(base, before, after, question, labels, states, (before.hash, after.hash))
 
 
 def attribution(
@@ -69,11 +70,11 @@ def attribution(
     Whatever this visitor does meanwhile ends the work. Raises TouchstoneError.
     """
     held: dict[object, Attribution] = st.session_state.setdefault(_ATTRIBUTIONS, {})
-    place = (_state(base), recipe.index.hash, trace.question, key)
+    place = (_state(base, recipe), recipe.index.hash, trace.question, key)
     if place not in held and wanted:
         bar = st.progress(0.0, "Leaving out one part at a time …")
         found = _explainer(
-            base, recipe, trace, trace.question, _state(base), recipe.hash
+            base, recipe, trace, trace.question, _state(base, recipe), recipe.hash
         ).attribution(
             key, lambda done, total: bar.progress(done / total, f"{done} of {total} texts embedded")
         )
@@ -84,8 +85,9 @@ def attribution(
     return held.get(place)
 
 
-def _state(base: KnowledgeBase) -> _State:
-    return str(workspace().settings.home), base.id, base.version()
+def _state(base: KnowledgeBase, recipe: Recipe) -> _State:
+    home = str(workspace().settings.home)
+    return home, base.id, base.version(), base.let_through(recipe)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -134,7 +136,7 @@ def _compare(
     _after: Recipe,
     question: str,
     labels: tuple[str | None, int | None],
-    state: _State,
+    states: tuple[_State, _State],
     recipes: tuple[str, str],
 ) -> Compared:
     return _base.compare(question, _before, _after, labels[0])

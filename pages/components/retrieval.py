@@ -36,10 +36,10 @@ def search(
     beside = workspace().beside(base.name, also)
     home = str(workspace().settings.home)
     held = [
-        (str(each.weight), other.base.id, other.base.version(), other.recipe.hash)
+        (str(each.weight), other.base.id, *state(other.base, other.recipe))
         for each, other in zip(also, beside, strict=True)
     ]
-    place = (home, base.id, base.version(), recipe.hash, said, *held)
+    place = (home, base.id, *state(base, recipe), said, *held)
     find = _trace
     if recipe.search.tools:
         tools = [tool for tool in workspace().tools.every() if tool.name in recipe.search.tools]
@@ -52,6 +52,11 @@ def search(
         find.clear(base, recipe, beside, said, question, place)
         st.session_state[_FAILED] = _Failed(question, place, time.monotonic() + PATIENCE, trace)
     return trace
+
+
+def state(base: KnowledgeBase, recipe: Recipe) -> tuple[int, str, str]:
+    """What a recipe finds in a base depends on, besides the question."""
+    return base.version(), recipe.hash, base.let_through(recipe)
 
 
 @dataclass(frozen=True, slots=True)

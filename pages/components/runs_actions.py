@@ -156,8 +156,8 @@ def _trec_buttons(base: KnowledgeBase, run: Run) -> None:
 
 def _bundle_button(base: KnowledgeBase, run: Run) -> None:
     versions = {item.name: item.version for item in base.lab.question_sets()}
-    now = (versions.get(run.question_set), base.version())
-    changed = now != (run.set_version, run.base_version)
+    now = (versions.get(run.question_set), base.version(), base.let_through(run.recipe))
+    changed = now != (run.set_version, run.base_version, run.let_through)
     st.download_button(
         "Experiment (ZIP)",
         data=partial(_bundle, run.id),
@@ -166,7 +166,7 @@ def _bundle_button(base: KnowledgeBase, run: Run) -> None:
         key="runs_bundle",
         icon=":material/folder_zip:",
         disabled=changed,
-        help="The questions or documents changed since this run, so it cannot be repeated: "
+        help="Questions, documents or tags changed since this run, so it cannot be repeated: "
         "evaluate again."
         if changed
         else "Recipe, questions, labels and results: another machine imports it and measures the "

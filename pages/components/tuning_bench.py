@@ -80,7 +80,8 @@ def _current(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[
     fitted = base.lab.calibration(recipe.index)
     home = str(workspace().settings.home)
     calibrated = str(fitted.created) if fitted else ""
-    key = (home, base.id, base.version(), chosen.name, chosen.version, calibrated)
+    filtered = (base.let_through(recipe), base.let_through(base.recipe()))
+    key = (home, base.id, base.version(), chosen.name, chosen.version, calibrated, filtered)
     return _tuner(base, *key), key
 
 
@@ -93,6 +94,7 @@ def _tuner(
     set_name: str,
     set_version: int,
     calibrated: str,
+    filtered: tuple[str, str],
 ) -> Tuner:
     return _base.lab.tuner(set_name)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag.bundles import contents
 from rag.bundles.contents import DocumentEntry, Documents, Environment, Learned, Text
+from rag.corpora import let_through
 from rag.errors import InvalidInput
 from rag.evaluation import questions as question_files
 from rag.evaluations import documents_hash
@@ -63,7 +64,10 @@ class Packer:
             ids = documents.ids_by_name(connection, self._base_id).values()
             same = documents_hash(ids) == run.documents_hash
             learned = calibrations.of_build(connection, self._base_id, run.build_hash)
+            passing = let_through(connection, self._base_id, run.recipe.search)
         changed = "documents" if not same else "questions" if version != run.set_version else ""
+        if passing != run.let_through:
+            changed = changed or "tags or dates that its recipe filters by"
         if run.recipe.search.relevance == "probability":
             digest = as_fitted(learned).digest if learned else ""
             changed = changed or (

@@ -12,8 +12,10 @@ from typing import Protocol
 
 from rag.recipe import SearchRecipe
 
+OF_DOCUMENTS = ("documents", "types", "tags", "after", "before")
+"""Fields of a recipe that choose documents; the others choose passages in them."""
 _OF_PASSAGES = ("pages", "heading")
-_FILTERS = ("documents", "types", "tags", "after", "before", *_OF_PASSAGES)
+_FILTERS = (*OF_DOCUMENTS, *_OF_PASSAGES)
 
 
 class Traits(Protocol):

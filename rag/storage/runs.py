@@ -68,6 +68,11 @@ class Run:
         """The release and, from a checkout, the commit that measured."""
         return self.environment.get("touchstone", "")
 
+    @property
+    def let_through(self) -> str:
+        """Names the documents that the recipe's filters by tag and date let through; "" for all."""
+        return self.environment.get("filtered", "")
+
 
 def insert_run(connection: Connection, value: Run, results: Sequence[QuestionResult]) -> None:
     """Stores a run whole."""

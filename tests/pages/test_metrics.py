@@ -111,6 +111,24 @@ def test_figures_of_another_recipe_say_so(labelled: Workspace, open_page: OpenPa
     assert "the recipe changed" in app.warning[0].value
 
 
+def test_tags_make_only_runs_that_filter_by_them_old(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    name = base.library.documents(base.recipe().index)[0].name
+    _evaluated(labelled)
+    base.library.tag(name, ["policy"])
+    assert not open_page("metrics.py").warning
+    base.save_recipe(base.recipe().with_fields({"search.tags": ["policy"]}))
+    _evaluated(labelled)
+    assert not open_page("metrics.py").warning
+    base.library.tag(name, [])
+    assert [warning.value for warning in open_page("metrics.py").warning] == [
+        "Since this run the tags that the recipe filters by changed. Evaluate to bring the figures "
+        "up to date."
+    ]
+
+
 def test_questions_are_listed_failures_first(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": None}))
