@@ -5,7 +5,7 @@
     recipe.json        the recipe
     questions.jsonl    questions with their labels, as ``export-questions`` writes them
     results.json       metrics, and per question metrics and ranking
-    documents.json     names, ids (SHA-256), sizes, hashes of the extracted texts
+    documents.json     names, ids (SHA-256), sizes, hashes of the extracted texts, tags and dates
     environment.json   the format of the bundle, code, packages, machine
     calibration.json   only where the threshold is a probability: how it was learned
     README.txt         how to import it
@@ -18,14 +18,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from rag.errors import InvalidFile, InvalidInput
 from rag.limits import as_fitted
 from rag.storage.calibrations import CalibrationRow
+from rag.storage.documents import DocumentRow
 from rag.storage.runs import QuestionResult, Run
 from rag.types import Document, Heading, Page
 
@@ -40,6 +41,8 @@ README = "README.txt"
 PARTS = (RECIPE, QUESTIONS, RESULTS, DOCUMENTS, ENVIRONMENT, CALIBRATION, README)
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Tag = Annotated[str, Field(pattern=r"\S")]
+Day = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
 Cutoff = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -88,7 +91,11 @@ class Results(_Part):
 
 
 class DocumentEntry(_Part):
-    """A document of ``documents.json``; ``bytes`` is None where there was no file."""
+    """A document of ``documents.json``; ``bytes`` is None where there was no file.
+
+    Tags, ``date`` (its own, "" for none) and ``added`` are what filters look at besides the
+    document itself. Bundles of before they travelled have None for both.
+    """
 
     id: Sha256
     name: str = Field(min_length=1)
@@ -97,6 +104,9 @@ class DocumentEntry(_Part):
     bytes: int | None = None
     characters: int = Field(ge=0)
     text_sha256: Sha256
+    tags: tuple[Tag, ...] = ()
+    date: Day | None = None
+    added: AwareDatetime | None = None
 
 
 class Documents(_Part):
@@ -195,8 +205,8 @@ def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:
     )
 
 
-def entry(document: Document, size: int | None) -> DocumentEntry:
-    """How a document is listed."""
+def entry(document: Document, row: DocumentRow, size: int | None) -> DocumentEntry:
+    """How a document is listed; ``row`` is what is stored beside it."""
     return DocumentEntry(
         id=document.id,
         name=document.name,
@@ -205,6 +215,9 @@ def entry(document: Document, size: int | None) -> DocumentEntry:
         bytes=size,
         characters=len(document.text),
         text_sha256=text_sha256(document.text),
+        tags=row.tags,
+        date=document.metadata.get("date", ""),
+        added=row.added if row.added.tzinfo else row.added.replace(tzinfo=UTC),
     )
 
 

@@ -16,6 +16,7 @@ from rag.limits import as_fitted
 from rag.question_sets import QuestionSets
 from rag.services import Services
 from rag.storage import bases, calibrations, documents, questions, runs
+from rag.storage.documents import DocumentRow
 from rag.storage.runs import Run
 from rag.types import Document
 
@@ -94,9 +95,10 @@ class Packer:
         if run.recipe.search.relevance == "probability":
             yield from self._calibration(run)
         listed: list[DocumentEntry] = []
-        for document in self._documents():
+        for row, document in self._documents():
             path = self._services.files.path(document.id)
-            listed.append(contents.entry(document, path.stat().st_size if path.exists() else None))
+            size = path.stat().st_size if path.exists() else None
+            listed.append(contents.entry(document, row, size))
             if with_documents:
                 yield f"texts/{document.id}.json", _json(Text.of(document))
                 if path.exists():
@@ -109,11 +111,11 @@ class Packer:
         if row is not None:
             yield contents.CALIBRATION, _json(Learned.of(row))
 
-    def _documents(self) -> Iterator[Document]:
+    def _documents(self) -> Iterator[tuple[DocumentRow, Document]]:
         with self._services.database.read() as connection:
             rows = documents.every(connection, self._base_id)
             for row in rows:
-                yield documents.get(connection, self._base_id, row.id)
+                yield row, documents.get(connection, self._base_id, row.id)
 
 
 def _member(name: str) -> zipfile.ZipInfo:

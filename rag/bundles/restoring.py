@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from rag.ingestion import Ingestion
 from rag.knowledge_base import KnowledgeBase
 from rag.recipe import Recipe
 from rag.services import Services
-from rag.storage import builds, calibrations
+from rag.storage import Connection, builds, calibrations, documents
 from rag.storage.calibrations import CalibrationRow
 from rag.types import Document
 
@@ -71,6 +71,7 @@ class Restorer:
     def _add_all(self, bundle: Bundle, found: _Sources | None) -> tuple[list[str], list[str]]:
         """Names of the documents that are missing, and of those that were read differently."""
         missing, changed, group = list[str](), list[str](), list[Document]()
+        entries = {entry.id: entry for entry in bundle.documents}
         ingestion = Ingestion(
             self._services.database, self._base.id, self._services.models.embedder
         )
@@ -83,9 +84,9 @@ class Restorer:
                 continue
             if text_sha256(document.text) != entry.text_sha256:
                 changed.append(entry.name)
-            group.append(document)
+            group.append(_dated(document, entry.date))
             if len(group) == _GROUP:
-                ingestion.store(group, _silent)
+                self._store(ingestion, group, entries)
                 group = []
         if len(missing) == total:
             raise InvalidInput(
@@ -94,8 +95,24 @@ class Restorer:
                 "--with-documents.",
             )
         if group:
-            ingestion.store(group, _silent)
+            self._store(ingestion, group, entries)
         return missing, changed
+
+    def _store(
+        self,
+        ingestion: Ingestion,
+        group: Sequence[Document],
+        entries: Mapping[str, DocumentEntry],
+    ) -> None:
+        """Stores documents with their tags and dates: filters let the same ones through."""
+
+        def mark(connection: Connection, _stored: object) -> None:
+            for entry in (entries[document.id] for document in group):
+                documents.set_tags(connection, self._base.id, entry.id, entry.tags)
+                if entry.added is not None:
+                    documents.set_added(connection, self._base.id, entry.id, entry.added)
+
+        ingestion.store(group, _silent, mark)
 
     def _document(
         self, bundle: Bundle, entry: DocumentEntry, found: _Sources | None
@@ -120,6 +137,14 @@ class Restorer:
             return replace(text, id=entry.id, source=entry.source)
         limits = readers.Limits(max_bytes=self._services.settings.max_upload_mb << 20)
         return readers.read(path, entry.name, source=entry.source, limits=limits)
+
+
+def _dated(document: Document, day: str | None) -> Document:
+    """The document with the date that it had, whatever is read from it here; None for unknown."""
+    if day is None:
+        return document
+    others = {name: value for name, value in document.metadata.items() if name != "date"}
+    return replace(document, metadata=others | ({"date": day} if day else {}))
 
 
 class _Sources:

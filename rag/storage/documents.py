@@ -151,6 +151,12 @@ def set_tags(connection: Connection, base_id: int, document_id: str, words: Sequ
     connection.execute(change)
 
 
+def set_added(connection: Connection, base_id: int, document_id: str, added: datetime) -> None:
+    """Replaces the moment at which a document was added."""
+    change = update(document).where(_is(base_id, document_id)).values(added=added.astimezone(UTC))
+    connection.execute(change)
+
+
 def count(connection: Connection, base_id: int) -> int:
     """Number of documents."""
     statement = select(func.count()).where(document.c.base_id == base_id)

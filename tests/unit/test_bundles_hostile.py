@@ -89,6 +89,15 @@ HOSTILE: dict[str, Callable[[Parts], Parts]] = {
     "an id that is a path": _json(
         "documents.json", lambda data: data["documents"][0].update(id="../../evil")
     ),
+    "a tag of nothing": _json(
+        "documents.json", lambda data: data["documents"][0].update(tags=[" "])
+    ),
+    "a date that is none": _json(
+        "documents.json", lambda data: data["documents"][0].update(date="soon")
+    ),
+    "added nobody knows where": _json(
+        "documents.json", lambda data: data["documents"][0].update(added="2020-01-31T12:00:00")
+    ),
     "another text": _every_text(lambda data: data.update(text="something else")),
     "pages beyond the text": _every_text(lambda data: data.update(pages=[[1, 0, 10**6]])),
     "another file": _damaged_files,
