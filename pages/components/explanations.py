@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components import retrieval
 from pages.components.session import workspace
 from rag import (
     Attribution,
@@ -21,7 +22,7 @@ from rag import (
 _ATTRIBUTIONS = "inspector_attributions"
 _MOST_ATTRIBUTIONS = 32
 
-_State = tuple[str, int, int, str]
+_State = tuple[str, int, int, str, str]
 
 
 def standing(base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int) -> Standing:
@@ -86,8 +87,8 @@ def attribution(
 
 
 def _state(base: KnowledgeBase, recipe: Recipe) -> _State:
-    home = str(workspace().settings.home)
-    return home, base.id, base.version(), base.let_through(recipe)
+    version, _recipe, let_through, learned = retrieval.state(base, recipe)
+    return str(workspace().settings.home), base.id, version, let_through, learned
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

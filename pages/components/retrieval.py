@@ -54,9 +54,12 @@ def search(
     return trace
 
 
-def state(base: KnowledgeBase, recipe: Recipe) -> tuple[int, str, str]:
+def state(base: KnowledgeBase, recipe: Recipe) -> tuple[int, str, str, str]:
     """What a recipe finds in a base depends on, besides the question."""
-    return base.version(), recipe.hash, base.let_through(recipe)
+    by_probability = recipe.search.relevance == "probability"
+    fitted = base.lab.calibration(recipe.index) if by_probability else None
+    learned = fitted.digest if fitted else ""
+    return base.version(), recipe.hash, base.let_through(recipe), learned
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,10 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
     st.cache_resource.clear()
 
 
-def _learn(base: KnowledgeBase) -> None:
+def _learn(base: KnowledgeBase, intercept: float = -3.0) -> None:
     """A calibration by hand: a fit needs more labels than the handbook has."""
     bm25 = {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
-    model = Calibration({"cosine": 20.0, "bm25": 0.0}, -3.0).to_dict() | {"bm25": bm25}
+    model = Calibration({"cosine": 20.0, "bm25": 0.0}, intercept).to_dict() | {"bm25": bm25}
     scores = dict.fromkeys(("brier", "base_brier", "log_loss", "base_log_loss", "base_rate"), 0.1)
     quality = {"scores": scores, "bins": []}
     with base._database.write() as connection:
@@ -42,6 +42,16 @@ def test_the_inspector_speaks_of_probabilities(base: KnowledgeBase) -> None:
     assert "probability ≥ " in texts(app)
     assert "similarity" not in texts(app)
     assert r"probability 0\." in texts(app)
+
+
+def test_a_new_calibration_is_seen_at_once(base: KnowledgeBase) -> None:
+    _learn(base)
+    app = visit("inspector.py", q=LEAVE, by="Probability")
+    assert r"probability 0\.047 is below 0\.200" in texts(app)
+    _learn(base, intercept=-4.0)
+    app = visit("inspector.py", q=LEAVE, by="Probability")
+    assert r"probability 0\.018 is below 0\.200" in texts(app)
+    assert r"probability 0\.047" not in texts(app)
 
 
 def test_without_a_calibration_the_page_says_what_to_do(base: KnowledgeBase) -> None:
