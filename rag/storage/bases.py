@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -11,6 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from rag.errors import AlreadyExists, NotFound
 from rag.recipe import Recipe
 from rag.storage.tables import knowledge_base, recipe_version
+
+_MOST_BASES = 2**31 - 1  # what an integer of SQL holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +28,15 @@ class Base:
 
 def create(connection: Connection, name: str, recipe: Recipe) -> Base:
     """A new, empty knowledge base. Raises AlreadyExists."""
-    now = datetime.now(UTC)
-    values = {"name": name, "recipe": recipe.model_dump(mode="json"), "version": 0, "created": now}
+    values = {
+        # Drawn, as SQLite would give that of a deleted base again: what is cached of one base, in
+        # this process or another, must never answer for the next.
+        "id": 1 + secrets.randbelow(_MOST_BASES),
+        "name": name,
+        "recipe": recipe.model_dump(mode="json"),
+        "version": 0,
+        "created": datetime.now(UTC),
+    }
     try:
         base_id = connection.execute(
             insert(knowledge_base).values(values).returning(knowledge_base.c.id)

@@ -79,6 +79,14 @@ def test_a_deleted_document_never_answers_again(workspace: Workspace, home: Path
     assert not any("carried" in text for text in found(again, "carried over unused leave"))
 
 
+def test_a_deleted_knowledge_base_never_answers_for_the_next(workspace: Workspace) -> None:
+    for text in (LEAVE, TRAVEL):
+        base = workspace.create("handbook", QUICK)
+        add(workspace, base, {"note.md": text})
+        assert all(hit in text for hit in found(base, "what is carried over"))
+        workspace.delete("handbook")
+
+
 def test_deleting_an_equal_document_leaves_a_waiting_upload_its_file(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
