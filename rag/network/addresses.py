@@ -26,7 +26,8 @@ def is_public(address: str) -> bool:
     """Whether an IP address is a globally routable unicast one.
 
     6to4, Teredo and NAT64 addresses carry IPv4 addresses, which are judged too. IPv4-mapped ones
-    are never public: no name server has a reason to give them.
+    are never public: no name server has a reason to give them. Nor are the site-local ones of old,
+    which Python calls global.
     """
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv4Address):
@@ -35,7 +36,8 @@ def is_public(address: str) -> bool:
         return _is_public(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
     carried = [ip.sixtofour, *(ip.teredo or ())]
     inner = all(_is_public(each) for each in carried if each is not None)
-    return ip.ipv4_mapped is None and inner and _is_public(ip)
+    local = ip.ipv4_mapped is not None or ip.is_site_local
+    return not local and inner and _is_public(ip)
 
 
 def _is_public(ip: _Address) -> bool:

@@ -306,6 +306,7 @@ def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.Mon
         ("::ffff:8.8.8.8", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
+        ("fec0::1", False),
     ],
 )
 def test_is_public(address: str, public: bool) -> None:
