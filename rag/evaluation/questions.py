@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ _CSV_COLUMNS = (
     "start",
     "end",
 )
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ def _csv_rows(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _csv_cells(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     reader = csv.DictReader(io.StringIO(content.removeprefix("\ufeff")))
     try:
-        yield from enumerate(reader, start=2)
+        for number, row in enumerate(reader, start=2):
+            yield number, {name: _unguarded(value) for name, value in row.items()}
     except csv.Error as error:
         raise InvalidFile(
             f"Line {reader.line_num + 1} cannot be read as CSV: {error}.",
@@ -187,5 +190,17 @@ def to_csv(questions: Iterable[FileQuestion]) -> str:
             "tags": ";".join(item.tags),
         }
         for label in item.labels or (None,):
-            writer.writerow(shared | (_plain_label(label) if label else {}))
+            row = shared | (_plain_label(label) if label else {})
+            writer.writerow({name: _guarded(value) for name, value in row.items()})
     return out.getvalue()
+
+
+def _guarded(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: texts come from documents and models."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def _unguarded(value: Any) -> Any:
+    """What ``_guarded`` was given."""
+    is_guarded = isinstance(value, str) and value.startswith("'") and _FORMULA.match(value)
+    return value[1:] if is_guarded else value

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.errors import InvalidFile
 from rag.evaluation import beir, trec
 from rag.evaluation.anchoring import Haystack
-from rag.evaluation.questions import FileLabel, FileQuestion, parse, to_jsonl
+from rag.evaluation.questions import FileLabel, FileQuestion, parse, to_csv, to_jsonl
 
 SEPARATORS = "one\u2028two\u2029three\x85four"
 FINE = '{"id": "q0", "text": "Fine?"}\n'
@@ -36,6 +40,21 @@ def test_a_question_file_ends_lines_at_line_feeds_only() -> None:
     question = FileQuestion("q1", SEPARATORS, True, (SEPARATORS,), (label,))
     assert parse("x.jsonl", to_jsonl([question])) == [question]
     assert parse("x.jsonl", to_jsonl([question]).replace("\n", "\r\n")) == [question]
+
+
+@given(st.text(alphabet="'=+-@\ta ", min_size=1).filter(str.strip))
+def test_no_cell_of_a_csv_is_a_formula_and_all_come_back(text: str) -> None:
+    text = text.strip()
+    question = FileQuestion(text, text, True, (text,), (FileLabel(text, quote=text),))
+    written = to_csv([question])
+    [row] = csv.DictReader(io.StringIO(written))
+    assert not [cell for cell in row.values() if cell[:1] in ("=", "+", "-", "@", "\t")]
+    assert parse("x.csv", written) == [question]
+
+
+def test_a_csv_from_elsewhere_keeps_its_signs() -> None:
+    [found] = parse("x.csv", "id,question,quote,document\nq1,-5 degrees?,'tis,a.md\n")
+    assert (found.text, found.labels[0].quote) == ("-5 degrees?", "'tis")
 
 
 def test_a_collection_ends_lines_at_line_feeds_only(tmp_path: Path) -> None:
