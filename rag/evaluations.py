@@ -173,8 +173,16 @@ class Evaluator:
         return span_figures(ranked, places, cutoffs)
 
     def judge(self, questions: Sequence[Question], index: Index) -> Judge:
-        """What grades rankings of a build by the labels of these questions."""
+        """What grades rankings of a build by the labels of these questions.
+
+        Raises InvalidInput for a build that holds none of the labelled documents.
+        """
         ids = {item.document_id for question in questions for item in question.evidence}
+        if ids.isdisjoint(index.keys):
+            raise InvalidInput(
+                "The index of this recipe holds none of the labelled documents.",
+                "Build it first, on the page of documents.",
+            )
         with self._services.database.read() as connection:
             spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
         return Judge(spans, index.keys)

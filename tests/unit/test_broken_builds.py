@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from rag import IndexRecipe, KnowledgeBase, Workspace
-from rag.errors import InvalidRecipe, NotFound, ProviderRejected, ProviderUnavailable
+from rag.errors import InvalidInput, InvalidRecipe, NotFound, ProviderRejected, ProviderUnavailable
 from rag.jobs.build import build
 from rag.protocols import Embedder, InputType
 from rag.providers.hashing import HashingEmbedder
@@ -73,6 +74,19 @@ def register(home: Path, base: KnowledgeBase, recipe: IndexRecipe) -> None:
     with database.write() as connection:
         builds.ensure(connection, base.id, recipe)
     database.close()
+
+
+@pytest.mark.parametrize("field", ["index.chunker", "index.embedder"])
+def test_an_index_that_was_never_built_is_not_measured(base: KnowledgeBase, field: str) -> None:
+    label = {"document": "leave.md", "quote": "carried over"}
+    line = json.dumps({"text": "Until when?", "evidence": [label]})
+    base.lab.import_questions("checks", "checks.jsonl", line)
+    other = QUICK.with_fields({field: "page" if field == "index.chunker" else "wordllama"})
+    with pytest.raises(InvalidInput, match="none of the labelled documents"):
+        base.lab.evaluate("checks", other)
+    with pytest.raises(InvalidInput, match="none of the labelled documents"):
+        base.lab.tuner("checks").figures([other], ["ndcg@10"])
+    assert base.lab.runs() == []
 
 
 @impossible

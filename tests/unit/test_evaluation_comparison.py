@@ -80,6 +80,7 @@ def test_rounding_is_not_a_difference() -> None:
 def test_without_shared_questions_there_is_nothing_to_compare() -> None:
     result = compare("mrr@10", {"a": 1.0}, {"b": 0.0, "c": 1.0})
     assert (result.p, result.verdict, result.left_out) == (1.0, "undecided", 3)
+    assert (result.mean, result.baseline, result.difference) == (0.0, 0.0, 0.0)
     assert result.sentence == (
         "nothing to compare: no question was measured in both runs "
         "(3 questions that only one run measured left out)"
