@@ -8,6 +8,7 @@ from typing import Any
 from rag.errors import UnreadableDocument
 from rag.readers.characters import decode, normalise
 from rag.readers.content import Composer, Content, Source
+from rag.readers.dates import stated_day
 from rag.readers.markdown import headings
 
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
@@ -41,10 +42,26 @@ def read_html(source: Source) -> Content:
     title = " ".join((tree.findtext(".//title") or "").split())
     text = normalise(_main_text(markup)).replace("\u00ad", "").strip()
     source.tick(1, 1)
+    known = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
-        return _whole_body(tree, title, encoding)
-    known = {"title": title, "encoding": encoding}
+        return _whole_body(tree, known)
     return Content(text, (), headings(text), {key: value for key, value in known.items() if value})
+
+
+def _published(tree: Any) -> str:
+    """The day that meta tags, JSON-LD, a time element or the address in the page tell, or "".
+
+    Dates in running text are not guessed from: they may be about anything.
+    """
+    from trafilatura.metadata import extract_metadata
+
+    try:
+        found = extract_metadata(tree, extensive=False).date
+    except MemoryError:
+        raise
+    except Exception:  # a date is a bonus: no fault in it makes the text unreadable
+        return ""
+    return stated_day(found) or ""
 
 
 def _main_text(markup: str) -> str:
@@ -64,7 +81,7 @@ def _without_declaration(markup: str) -> str:
     return re.sub(r"^\s*<\?xml[^>]*\?>", "", normalise(markup))
 
 
-def _whole_body(tree: Any, title: str, encoding: str) -> Content:
+def _whole_body(tree: Any, known: dict[str, str]) -> Content:
     composer = Composer()
     body = tree.find("body")
     for level, text in _blocks(tree if body is None else body):
@@ -72,7 +89,7 @@ def _whole_body(tree: Any, title: str, encoding: str) -> Content:
             composer.heading(level, text)
         else:
             composer.block(text)
-    content = composer.content(title=title, encoding=encoding)
+    content = composer.content(**known)
     if not content.text:
         raise _empty_page()
     return content

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
+from rag.readers.dates import stated_day
 from rag.readers.pdfium import PdfiumPages, unknown_encryption, wrong_password
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _UNMAPPED = re.compile(r"(?:/[A-Za-z]{1,3}\d{1,4}){2,}|[\ue000-\uf8ff\ufffd\x00-
 
 
 def read_pdf(source: Source) -> Content:
-    """Text of all pages that have any, outline entries as headings, title and author.
+    """Text of all pages that have any, outline entries as headings, title, author and date.
 
     Raises UnreadableDocument: needs_password, encrypted, scanned, empty, damaged, too_large.
     """
@@ -134,7 +134,7 @@ def _finish(
     return composer.content(
         title=_information(reader, "/Title"),
         author=_information(reader, "/Author"),
-        date=_day(_information(reader, "/CreationDate") or ""),
+        date=stated_day(_information(reader, "/CreationDate")),
         pages=str(count),
         pages_without_text=_ranges(silent),
     )
@@ -184,15 +184,6 @@ def _information(reader: PdfReader | None, key: str) -> str | None:
     except MemoryError:
         raise
     except Exception:  # like the outline: a bonus
-        return None
-
-
-def _day(value: str) -> str | None:
-    """``D:20240131120000Z`` as ``2024-01-31``; None where it is no date."""
-    digits = value.removeprefix("D:")[:8]
-    try:
-        return datetime.strptime(digits, "%Y%m%d").date().isoformat()
-    except ValueError:
         return None
 
 

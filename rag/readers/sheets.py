@@ -9,6 +9,7 @@ from typing import Any
 
 from rag.readers.archive import check_archive
 from rag.readers.content import Composer, Content, Source
+from rag.readers.dates import office_day
 from rag.readers.tables import lines
 
 _TICK_EVERY = 500
@@ -40,7 +41,12 @@ def _read_book(book: Any, source: Source) -> Content:
             composer.block(line, "\n")
     source.tick(count, count)
     properties = book.properties
-    return composer.content(title=properties.title, author=properties.creator, pages=str(count))
+    return composer.content(
+        title=properties.title,
+        author=properties.creator,
+        date=office_day(source.path),
+        pages=str(count),
+    )
 
 
 def _rows(sheet: Any, source: Source, done: int, count: int) -> Iterator[list[str]]:

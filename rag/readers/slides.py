@@ -7,6 +7,7 @@ from typing import Any
 
 from rag.readers.archive import check_archive
 from rag.readers.content import Composer, Content, Source
+from rag.readers.dates import office_day
 from rag.readers.tables import lines
 
 
@@ -23,7 +24,12 @@ def read_pptx(source: Source) -> Content:
         _add_slide(composer, slide)
         source.tick(number, count)
     properties = deck.core_properties
-    return composer.content(title=properties.title, author=properties.author, pages=str(count))
+    return composer.content(
+        title=properties.title,
+        author=properties.author,
+        date=office_day(source.path),
+        pages=str(count),
+    )
 
 
 def _add_slide(composer: Composer, slide: Any) -> None:

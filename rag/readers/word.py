@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag.readers.archive import check_archive
 from rag.readers.content import Composer, Content, Source
+from rag.readers.dates import office_day
 from rag.readers.tables import lines
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def read_docx(source: Source) -> Content:
             _add_paragraph(composer, block, levels)
     source.tick(len(blocks), len(blocks))
     properties = document.core_properties
-    return composer.content(title=properties.title, author=properties.author)
+    return composer.content(
+        title=properties.title, author=properties.author, date=office_day(source.path)
+    )
 
 
 def _levels(document: WordDocument) -> dict[str, int]:

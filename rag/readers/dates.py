@@ -1,0 +1,82 @@
+"""The day that a file says it is from, where that can be believed.
+
+A day is taken as it is written, in the time zone of whoever wrote it: nothing is converted.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+_FIRST = date(1981, 1, 1)
+"""The zero dates of computers (1601, 1899, 1904, 1970, 1980) lie before; they mean "unknown"."""
+_AHEAD = timedelta(days=1)  # somewhere it is tomorrow already
+_STAMPS = frozenset(
+    {
+        "D:20000101000000+00'00'",  # ReportLab, asked for the same bytes every time
+        "2013-12-23T23:15:00Z",  # the template of python-docx
+        "2013-01-27T09:14:16Z",  # the template of python-pptx, created
+        "2013-01-27T09:15:58Z",  # and last saved
+    }
+)
+"""What programs write into every file that nobody gave a date."""
+_DAY = re.compile(r"(?:D:)?([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})")
+_PROPERTIES = "/metadata/core-properties"
+_USUAL_PLACE = "docProps/core.xml"
+_LONGEST = 1_000_000  # bytes; such a part has a few hundred
+_TERMS = "{http://purl.org/dc/terms/}"
+
+
+def stated_day(value: str | None) -> str | None:
+    """``2024-01-31T12:00:00Z`` or ``D:20240131120000Z`` as ``2024-01-31``.
+
+    None for what is no date, lies in the future or before 1981, or is what some programs write
+    into every file.
+    """
+    text = (value or "").strip()
+    found = _DAY.match(text)
+    if found is None or text in _STAMPS:
+        return None
+    try:
+        day = date(int(found[1]), int(found[3]), int(found[4]))
+    except ValueError:
+        return None
+    return day.isoformat() if _FIRST <= day <= datetime.now(UTC).date() + _AHEAD else None
+
+
+def office_day(path: Path) -> str | None:
+    """The day on which an Office file was last saved, else made; None where it tells neither.
+
+    Its properties are read as they stand: the libraries for these formats put the present moment
+    where a file has none.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            place = _properties_place(_member(archive, "_rels/.rels"), parser)
+            properties = etree.fromstring(_member(archive, place), parser)
+    except MemoryError:
+        raise
+    except Exception:  # a date is a bonus: no fault in it makes the text unreadable
+        return None
+    values = (properties.findtext(f"{_TERMS}{name}") for name in ("modified", "created"))
+    return next((day for value in values if (day := stated_day(value))), None)
+
+
+def _properties_place(relations: bytes, parser: object) -> str:
+    """The member with the core properties; programs call it what they like."""
+    from lxml import etree
+
+    for each in etree.fromstring(relations, parser):
+        if str(each.get("Type", "")).endswith(_PROPERTIES):
+            return str(each.get("Target", "")).lstrip("/")
+    return _USUAL_PLACE
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    with archive.open(name) as member:
+        return member.read(_LONGEST)
