@@ -273,7 +273,8 @@ class Library:
         with self._database.write() as connection:
             if build_hash == bases.by_id(connection, self._base_id).recipe.index.hash:
                 raise InvalidInput(
-                    "This build answers the questions now.", "Save another recipe first."
+                    "This build answers the questions now.",
+                    "Let another build answer first: pick one on the Documents page.",
                 )
             builds.remove(connection, self._base_id, build_hash)
         self._services.forget_build(self._base_id, build_hash)

@@ -19,7 +19,17 @@ from rag import (
     Settings,
     Workspace,
 )
-from rag.cli import benchmarks, calibrating, explaining, inputs, printing, sharing, tools, tuning
+from rag.cli import (
+    benchmarks,
+    calibrating,
+    explaining,
+    index_builds,
+    inputs,
+    printing,
+    sharing,
+    tools,
+    tuning,
+)
 from rag.cli.printing import Output
 
 Verb = Callable[[argparse.Namespace], Output]
@@ -136,6 +146,14 @@ def remove_tool(args: argparse.Namespace) -> Output:
     return tools.removed(args.name)
 
 
+def builds(args: argparse.Namespace) -> Output:
+    return index_builds.listed(_workspace(args).base(args.kb))
+
+
+def remove_build(args: argparse.Namespace) -> Output:
+    return index_builds.removed(_workspace(args).base(args.kb), args.build)
+
+
 def evaluate(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = _ready(args)
@@ -235,6 +253,8 @@ VERBS: dict[str, Verb] = {
     "add-tool": add_tool,
     "test-tool": test_tool,
     "remove-tool": remove_tool,
+    "builds": builds,
+    "remove-build": remove_build,
     "evaluate": evaluate,
     "sweep": sweep,
     "calibrate": calibrate,

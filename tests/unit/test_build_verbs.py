@@ -1,0 +1,100 @@
+"""``builds`` and ``remove-build`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import KnowledgeBase
+from rag.__main__ import main
+from tests.runs import DOCUMENTS, WORDS, handbook
+
+OTHER = WORDS.with_fields({"index.chunk_size": 12})
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    workspace, base = handbook(home)
+    workspace.jobs.run(base.library.build(OTHER.index))
+    return base
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code = main([*arguments, "--json"])
+    out = capsys.readouterr().out
+    return code, json.loads(out) if out else None
+
+
+def test_every_build_is_listed(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = _run(capsys, "builds", "handbook")
+    assert (code, told["knowledge_base"]) == (0, "handbook")
+    passages = {build.hash: build.passages for build in base.library.builds()}
+    assert [(row["hash"], row["active"], row["passages"]) for row in told["builds"]] == [
+        (WORDS.index.hash, True, passages[WORDS.index.hash]),
+        (OTHER.index.hash, False, passages[OTHER.index.hash]),
+    ]
+    assert passages[WORDS.index.hash] < passages[OTHER.index.hash]
+    for row, recipe in zip(told["builds"], (WORDS, OTHER), strict=True):
+        assert row["recipe"] == recipe.index.model_dump(mode="json")
+        assert (row["documents"], row["missing"]) == (len(DOCUMENTS), 0)
+
+
+def test_people_see_a_line_a_build(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
+    base.library.prepare_build(WORDS.with_fields({"index.analyzer": "german"}).index)
+    assert main(["builds", "handbook"]) == 0
+    first, second, third = capsys.readouterr().out.splitlines()
+    counts = [build.passages for build in base.library.builds()]
+    assert first == (
+        f"{WORDS.index.hash}  active  recursive 24/0 tokens of fake; fake, english, flat; "
+        f"3 documents, {counts[0]} passages"
+    )
+    assert second.startswith(f"{OTHER.index.hash}          recursive 12/0 ")
+    assert third.endswith(f"fake, german, flat; 0 documents, 3 missing, {counts[2]} passages")
+
+
+def test_a_build_is_deleted_by_the_beginning_of_its_id(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = _run(capsys, "remove-build", "handbook", OTHER.index.hash[:6])
+    assert (code, told) == (0, {"removed": OTHER.index.hash})
+    assert [build.hash for build in base.library.builds()] == [WORDS.index.hash]
+    assert base.search("grinding noise", WORDS).hits
+    assert len(base.library.documents(WORDS.index)) == len(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("build", "said", "hint"),
+    [
+        (WORDS.index.hash, "answers the questions now", "Let another build answer first"),
+        ("zzz", "No build of 'handbook' begins with 'zzz'", OTHER.index.hash),
+        ("", "No build of 'handbook' begins with ''", WORDS.index.hash),
+    ],
+)
+def test_what_cannot_be_deleted_stays_and_the_reason_is_told(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str], build: str, said: str, hint: str
+) -> None:
+    assert main(["remove-build", "handbook", build]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert said in told.err
+    assert hint in told.err
+    assert len(base.library.builds()) == 2
+
+
+def test_a_beginning_that_several_share_is_refused(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = {build.hash[0] for build in base.library.builds()}
+    sizes = iter(range(30, 200))
+    while len(taken) == len(base.library.builds()):
+        recipe = WORDS.with_fields({"index.chunk_size": next(sizes)}).index
+        base.library.prepare_build(recipe)
+        shared = recipe.hash[0]
+        taken.add(shared)
+    before = base.library.builds()
+    assert main(["remove-build", "handbook", shared]) == 2
+    assert "Several builds begin with" in capsys.readouterr().err
+    assert base.library.builds() == before
