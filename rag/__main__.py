@@ -14,7 +14,9 @@ import uuid
 from collections.abc import Sequence
 
 from rag import TouchstoneError
+from rag.cli import inputs
 from rag.cli.parser import parser
+from rag.cli.printing import Output
 from rag.cli.verbs import VERBS
 
 log = logging.getLogger("rag")
@@ -22,7 +24,7 @@ log = logging.getLogger("rag")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
-    args = parser().parse_args(arguments)
+    args = inputs.readable(parser().parse_args(arguments))
     try:
         output = VERBS[args.verb](args)
     except TouchstoneError as error:
@@ -33,19 +35,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
         identity = uuid.uuid4().hex[:8]
         log.exception("Unexpected error, id %s.", identity)
         return _fail(f"Unexpected error, id {identity}.", "The lines above have the details.")
-    _tell(json.dumps(output.data, ensure_ascii=False) if args.json else output.text)
+    try:
+        _tell(_printable(output, as_json=args.json))
+    except OSError as error:
+        return _fail(f"The result could not be written: {error.strerror}.", "")
     if output.problem:
         return _fail(*output.problem)
     return 0 if output.passed else 1
 
 
 def _tell(text: str) -> None:
-    """Prints a result. A reader who has seen enough, as ``head`` has, closes the pipe: no error."""
+    """Prints a result. A reader who has seen enough, as ``head`` has, closes the pipe: no error.
+
+    Raises OSError where it cannot be written, as on a full disk.
+    """
     try:
         print(text, flush=True)
-    except BrokenPipeError:
+    except OSError as error:
         # What is still buffered would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def _printable(output: Output, *, as_json: bool) -> str:
+    """The result in characters that standard output has: not every terminal or pipe is UTF-8."""
+    text = json.dumps(output.data, ensure_ascii=False) if as_json else output.text
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        lossy = text.encode(encoding, "replace").decode(encoding)
+        return json.dumps(output.data) if as_json else lossy
+    return text
 
 
 def _fail(message: str, hint: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +42,7 @@ LONGEST_TEXT = 5000
 """Characters of a text that is looked for."""
 _DOCUMENTS = 20  # documents that are searched for the very words
 _SHOWN = 5
+_PASSAGE_ID = re.compile("[0-7][0-9a-f]{15}", re.IGNORECASE)
 _NEAR = 50  # passages by words, and as many by meaning, whose documents are searched
 
 
@@ -234,9 +236,8 @@ class Explainer:
 
 def passage_key(chunk_id: str) -> int:
     """The key that a passage's id stands for. Raises InvalidInput for what is no id."""
-    try:
-        return int(chunk_id, 16)
-    except ValueError:
+    if not _PASSAGE_ID.fullmatch(chunk_id):
         raise InvalidInput(
             f"{chunk_id!r} is not the id of a passage.", "An id has 16 hexadecimal digits."
-        ) from None
+        )
+    return int(chunk_id, 16)

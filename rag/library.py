@@ -313,12 +313,17 @@ def _named(paths: Sequence[Path]) -> list[tuple[Path, str]]:
         root = path if path.is_dir() else path.parent
         for file in _files(path):
             roots.setdefault(file.resolve(), (file, root))
-    names = [file.relative_to(root).as_posix() for file, root in roots.values()]
+    names = [_readable(file.relative_to(root)) for file, root in roots.values()]
     count = Counter(names)
     return [
-        (file, f"{root.resolve().name}/{name}" if count[name] > 1 else name)
+        (file, f"{_readable(Path(root.resolve().name))}/{name}" if count[name] > 1 else name)
         for (file, root), name in zip(roots.values(), names, strict=True)
     ]
+
+
+def _readable(path: Path) -> str:
+    """A path as text; bytes in it that are no UTF-8 are replaced, as no database has them."""
+    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _files(path: Path) -> list[Path]:

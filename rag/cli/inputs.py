@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
 from rag import InvalidFile, InvalidInput, InvalidRecipe
+
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")
+
+
+def readable(given: argparse.Namespace) -> argparse.Namespace:
+    """The arguments, bytes in them that are no UTF-8 replaced by "\ufffd": no database has them.
+
+    Paths stay as they are, and so do the sources of ``ingest``, which may be paths.
+    """
+    texts = {name: value for name, value in vars(given).items() if name != "source"}
+    return argparse.Namespace(**{**vars(given), **{n: _mended(v) for n, v in texts.items()}})
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_mended(each) for each in value]
+    return _NOT_UTF8.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def existing(text: str) -> Path:
+    """A file or folder that is there. Raises InvalidInput."""
+    hint = "Name a file, a folder or a URL."
+    if not text.strip():
+        raise InvalidInput("One of the sources is empty.", hint)
+    path = Path(text)
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise InvalidInput(f"{path} does not exist.", hint) from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InvalidInput(f"{path} cannot be read: {why}.", hint) from error
+    return path
 
 
 def json_in(path: Path) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Literal
 
 from rag import (
@@ -49,10 +48,7 @@ def demo(args: argparse.Namespace) -> Output:
 def ingest(args: argparse.Namespace) -> Output:
     workspace = _workspace(args)
     urls = [each for each in args.source if each.lower().startswith(("http://", "https://"))]
-    paths = [Path(each) for each in args.source if each not in urls]
-    for path in paths:
-        if not path.exists():
-            raise InvalidInput(f"{path} does not exist.", "Name a file, a folder or a URL.")
+    paths = [inputs.existing(each) for each in args.source if each not in urls]
     with _base_for_adding(workspace, args) as base:
         job = base.library.add_paths(paths, urls)
         printing.follow(workspace.jobs, job)

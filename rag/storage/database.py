@@ -25,7 +25,7 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        self._engine = create_engine(url, pool_size=16, max_overflow=48)
+        self._engine = _engine(url)
         if self._engine.dialect.name == "sqlite":
             _configure_sqlite(self._engine)
         self._writer = self._engine.execution_options(touchstone_write=True)
@@ -52,6 +52,17 @@ class Database:
     def close(self) -> None:
         """Closes the pooled connections."""
         self._engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    """The engine of a database URL. Raises StorageError; the URL is not shown: it may hold a
+    password."""
+    try:
+        return create_engine(url, pool_size=16, max_overflow=48)
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        missing = getattr(error, "name", None)
+        hint = f"Install the package {missing}." if missing else "Check TOUCHSTONE_DATABASE_URL."
+        raise StorageError("The database of that URL cannot be used here.", hint) from error
 
 
 @contextmanager
@@ -94,7 +105,10 @@ def _configure_sqlite(engine: Engine) -> None:
 
 
 def _migrate(engine: Engine) -> None:
-    """Upgrades an older schema; a current one costs one query, as Alembic is slow to import."""
+    """Upgrades an older schema; a current one costs one query, as Alembic is slow to import.
+
+    Raises StorageError for a schema that this version does not know.
+    """
     with engine.connect() as connection:
         if inspect(connection).has_table("alembic_version"):
             version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -102,9 +116,16 @@ def _migrate(engine: Engine) -> None:
                 return
     from alembic import command
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with engine.execution_options(touchstone_write=True).begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            raise StorageError(
+                f"This data was written by another version of Touchstone: {error}.",
+                "Use the version that wrote it, or another folder (TOUCHSTONE_HOME).",
+            ) from error

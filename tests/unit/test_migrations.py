@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 
+from rag.errors import StorageError
 from rag.storage import Database
 from rag.storage.database import HEAD, MIGRATIONS
 from rag.storage.tables import metadata
@@ -33,6 +35,17 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     Database(f"sqlite:///{file}").close()
     assert _schema(file) == before
     assert any("CREATE TABLE document_part" in statement for statement in before)
+
+
+def test_data_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "newer.db"
+    Database(f"sqlite:///{file}").close()
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    before = _schema(file)
+    with pytest.raises(StorageError, match="another version of Touchstone"):
+        Database(f"sqlite:///{file}")
+    assert _schema(file) == before
 
 
 def _schema(file: Path) -> list[str]:
