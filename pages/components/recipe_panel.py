@@ -131,8 +131,15 @@ class _Panel(Widgets):
                 **given,
             ),
             how,
-            lambda value: {"search.threshold": {AUTO: "auto", OFF: None, SET: level}[value]},
+            self._cut,
         )
+
+    def _cut(self, how: str) -> dict[str, float | str | None]:
+        # On a busy machine this change and the slider's arrive together, in either order: what
+        # the slider has set by now is kept.
+        now = working(self.base)
+        kept = now.search.threshold if _how(now) == SET else self._level(now)
+        return {"search.threshold": {AUTO: "auto", OFF: None, SET: kept}[how]}
 
     def _level(self, recipe: Recipe) -> float:
         try:

@@ -123,6 +123,16 @@ def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) ->
     assert _cards(app) == _evaluated(labelled, best)
 
 
+def test_a_threshold_set_while_the_way_to_set_it_is_on_its_way_is_kept(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("tuning.py")
+    app.slider(key="threshold").set_value(0.9)
+    app.segmented_control(key="cut").set_value("Set").run()
+    assert app.slider(key="threshold").value == 0.9
+    assert _said(app, "similarity ≥ 0.90")
+
+
 def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py", threshold="0.2", cut="Set")
     base = labelled.base("notes")
