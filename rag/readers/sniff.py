@@ -72,8 +72,10 @@ def kind_of(path: Path) -> str:
 def _zip_kind(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
-            names = "\n".join(archive.namelist())
-            kind = archive.read("mimetype")[:100] if "mimetype" in archive.namelist() else b""
+            names, kind = "\n".join(archive.namelist()), b""
+            if "mimetype" in archive.namelist():
+                with archive.open("mimetype") as member:
+                    kind = member.read(100)  # no more: it may unpack to anything
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError):
         # The list of members stands at the end; the first members stand at the start.
         with path.open("rb") as file:

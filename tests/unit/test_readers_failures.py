@@ -1,6 +1,8 @@
 """What is refused, and what the user is told."""
 
 import hashlib
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,17 @@ def test_an_office_file_with_a_password(tmp_path: Path) -> None:
     data = OLE + "EncryptedPackage".encode("utf-16-le")
     error = failure(tmp_path, data, "x.xlsx")
     assert (error.reason, "password" in error.message) == ("encrypted", True)
+
+
+def test_telling_what_an_archive_is_unpacks_next_to_nothing(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", bytes(64 << 20))
+    tracemalloc.start()
+    error = failure(tmp_path, (tmp_path / "x").read_bytes(), "x.docx")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert error.reason == "wrong_extension"
+    assert peak < 8 << 20
 
 
 @pytest.mark.parametrize(
