@@ -87,7 +87,7 @@ class Indexes:
             target.parent.mkdir(parents=True, exist_ok=True)
             fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".new-"))
             try:
-                _write(index, fresh)
+                _write(index, fresh, self._embedder(recipe.embedder).id)
                 with self._lock((base_id, recipe.hash)):
                     shutil.rmtree(target, ignore_errors=True)
                     fresh.rename(target)
@@ -113,7 +113,7 @@ class Indexes:
     def _load(self, place: tuple[int, str], recipe: IndexRecipe) -> Index:
         folder = self._snapshot_folder(place)
         try:
-            return _read(folder, recipe)
+            return _read(folder, recipe, self._embedder(recipe.embedder).id)
         except (OSError, ValueError, KeyError, RuntimeError):
             # No snapshot, or one that a killed process left torn: everything is in SQL.
             dimension = self._embedder(recipe.embedder).dimension
@@ -146,13 +146,17 @@ class Indexes:
         return Index(version, cut_id, dense, lexical, keys)
 
     def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
-        """Cached vectors of a batch, (n, dimension); any that were lost are computed again."""
+        """Cached vectors of a batch, (n, dimension); any that are not there are computed again."""
         lost = [place for place, data in enumerate(batch.vectors) if data is None]
         rows = list(batch.vectors)
         if lost:
             texts = [batch.texts[place] for place in lost]
-            for place, row in zip(lost, embedder.embed(texts, "document"), strict=True):
-                rows[place] = row.tobytes()
+            found = [row.tobytes() for row in embedder.embed(texts, "document")]
+            for place, row in zip(lost, found, strict=True):
+                rows[place] = row
+            with self._database.write() as connection:  # or every start would compute them
+                keys = map(vectors.text_hash, texts)
+                vectors.store(connection, embedder.id, dict(zip(keys, found, strict=True)))
         joined = b"".join(row for row in rows if row is not None)
         return np.frombuffer(joined, dtype=np.float32).reshape(len(rows), embedder.dimension)
 
@@ -170,7 +174,7 @@ def _note_keys(batch: PassageBatch, found: dict[str, list[Keys]]) -> None:
         found.setdefault(name, []).append(batch.keys[names == name])
 
 
-def _write(index: Index, folder: Path) -> None:
+def _write(index: Index, folder: Path, embedder: str) -> None:
     for part in ("dense", "lexical"):
         (folder / part).mkdir()
     index.dense.save(str(folder / "dense"))
@@ -178,18 +182,20 @@ def _write(index: Index, folder: Path) -> None:
     sizes = [len(held) for held in index.keys.values()]
     flat = np.concatenate([*index.keys.values(), np.empty(0, np.int64)])
     np.save(folder / "keys.npy", flat)
-    about = {"version": index.version, "documents": list(index.keys), "sizes": sizes}
+    about = {"embedder": embedder, "documents": list(index.keys), "sizes": sizes}
     (folder / "index.json").write_text(json.dumps(about))
 
 
-def _read(folder: Path, recipe: IndexRecipe) -> Index:
+def _read(folder: Path, recipe: IndexRecipe, embedder: str) -> Index:
     about = json.loads((folder / "index.json").read_text())
+    if about["embedder"] != embedder:  # the same name on another server is another model
+        raise ValueError(f"The vectors are those of {about['embedder']}.")
     flat = np.load(folder / "keys.npy")
     ends = np.cumsum(about["sizes"], dtype=np.int64)
     keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))
     dense = stores.load(recipe.vector_index, str(folder / "dense"))
     lexical = LexicalIndex.load(folder / "lexical")
-    # The version is not trusted: documents are compared one by one on the first use.
+    # A snapshot has no version: documents are compared one by one on the first use.
     return Index(-1, _NO_CUT, dense, lexical, keys)
 
 

@@ -122,9 +122,17 @@ class Ingestion:
         return stored
 
     def complete(self, recipe: IndexRecipe, document_ids: Sequence[str], tell: Tell) -> None:
-        """Adds documents that are stored already to a build that lacks them."""
+        """Adds documents that are stored already to a build that lacks them.
+
+        Those that were deleted meanwhile are left out.
+        """
         with self._database.read() as connection:
-            group = [documents.get(connection, self._base_id, name) for name in document_ids]
+            held = documents.names(connection, self._base_id, document_ids)
+            group = [
+                documents.get(connection, self._base_id, name)
+                for name in document_ids
+                if name in held
+            ]
         cuttings: _Cuttings = {}
         self._prepare(group, recipe, cuttings, tell)
         with self._database.write() as connection:

@@ -11,6 +11,7 @@ import pytest
 
 from rag import IndexRecipe, KnowledgeBase, Workspace
 from rag.errors import InvalidInput, InvalidRecipe, NotFound, ProviderRejected, ProviderUnavailable
+from rag.ingestion import Ingestion
 from rag.jobs.build import build
 from rag.protocols import Embedder, InputType
 from rag.providers.hashing import HashingEmbedder
@@ -74,6 +75,43 @@ def register(home: Path, base: KnowledgeBase, recipe: IndexRecipe) -> None:
     with database.write() as connection:
         builds.ensure(connection, base.id, recipe)
     database.close()
+
+
+def test_vectors_of_another_server_are_not_searched(
+    home: Path, workspace: Workspace, moody: Moody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moody.away = False
+    recipe = QUICK.with_fields({"index.embedder": "ollama:x", "search.mode": "dense"})
+    base = workspace.create("remote", recipe)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    assert "carried over" in found(base, "unused leave carried over", recipe)[0]
+    monkeypatch.setattr(moody, "id", "moody@elsewhere")
+    monkeypatch.setattr(moody, "embed", HashingEmbedder().embed)
+    again = workspace_at(home).base("remote")  # a later process, with the snapshot of the first
+    hit = again.search("unused leave carried over", recipe).hits[0]
+    assert "carried over" in hit.chunk.text
+    assert hit.relevance > 0.5
+    asked = list[str]()
+    monkeypatch.setattr(moody, "embed", lambda texts, kind: _noting(asked, texts, kind))
+    found(workspace_at(home).base("remote"), "second class", recipe)
+    assert asked == ["second class"]  # the vectors of the documents were kept
+
+
+def _noting(asked: list[str], texts: Sequence[str], kind: InputType) -> Vectors:
+    asked.extend(texts)
+    return HashingEmbedder().embed(texts, kind)
+
+
+def test_a_document_deleted_meanwhile_ends_no_build(workspace: Workspace) -> None:
+    base = workspace.create("handbook 2", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    leave, travel = base.library.documents(QUICK.index)
+    page = QUICK.with_fields({"index.chunker": "page"})
+    ingestion = Ingestion(base._database, base.id, base._services.models.embedder)
+    base.library.delete_documents([leave.id])
+    ingestion.complete(page.index, [leave.id, travel.id], lambda *_: None)
+    assert base.library.missing(page.index) == 0
+    assert "second class" in found(base, "second class", page)[0]
 
 
 @pytest.mark.parametrize("field", ["index.chunker", "index.embedder"])
