@@ -102,6 +102,22 @@ class Ingestion:
         with self._database.read() as connection:
             return documents.exists(connection, self._base_id, document_id)
 
+    def withdraw(self, connection: Connection, name: str, document_id: str) -> str | None:
+        """Removes what is stored as ``name``, whose content now is that of a stored document.
+
+        Its labels look for their words there. Returns its id, None where there was nothing else.
+        """
+        before = documents.named(connection, self._base_id, name)
+        if before is None or before == document_id:
+            return None
+        length = documents.characters(connection, self._base_id, before)
+        texts = documents.remove(connection, self._base_id, before)
+        now = documents.get(connection, self._base_id, document_id)
+        reanchor(connection, self._base_id, now, before, length)
+        vectors.forget(connection, texts)
+        bases.touch(connection, self._base_id)
+        return before
+
     def store(
         self,
         group: Sequence[Document],

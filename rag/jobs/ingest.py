@@ -27,7 +27,7 @@ from rag.readers.page_names import distinguished
 from rag.services import Services
 from rag.storage import Connection, documents
 from rag.storage import jobs as rows
-from rag.storage.jobs import JobItem, JobRow
+from rag.storage.jobs import ItemStatus, JobItem, JobRow
 from rag.types import Document
 
 log = logging.getLogger(__name__)
@@ -41,11 +41,12 @@ def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
     with services.database.read() as connection:
         items = rows.items(connection, job.id)
     reader = _ItemReader(services, job, reporter, len(items))
-    for item in items:
-        if item.status == "waiting":
+    outcome = items
+    while waiting := [item for item in outcome if item.status == "waiting"]:
+        for item in waiting:
             reader.handle(item)
-    with services.database.read() as connection:
-        outcome = rows.items(connection, job.id)
+        with services.database.read() as connection:
+            outcome = rows.items(connection, job.id)
     if any(item.status in ("added", "replaced") for item in outcome):
         refresh(services, job.base_id)
     if "questions" in job.payload:
@@ -97,11 +98,7 @@ class _ItemReader:
     def _store(self, item: JobItem) -> None:
         tell = self._teller(item)
         source = self._fetched(item, tell)
-        known = self._ingestion.present(source["file"])
-        if known is not None:
-            reason = "" if known == source["name"] else f"the same content is stored as {known}"
-            with self._services.database.write() as connection:
-                rows.set_item(connection, self._job.id, item.position, "unchanged", reason)
+        if self._kept(item, source):
             return
         document = self._read(source, tell)
 
@@ -110,9 +107,31 @@ class _ItemReader:
             rows.set_item(
                 connection, self._job.id, item.position, done.status, reason, chunks=done.chunks
             )
+            if done.before is not None:
+                rows.reopen(connection, self._job.id, done.before)
 
         stored = self._ingestion.store([document], tell, book)
         self._services.discard_files([each.before for each in stored if each.before is not None])
+
+    def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
+        """Whether these bytes are stored already, which is then noted.
+
+        Under another name they take the place of what was stored under this one.
+        """
+        if self._ingestion.present(source["file"]) is None:
+            return False
+        with self._services.database.write() as connection:
+            known = documents.exists(connection, self._job.base_id, source["file"])
+            if known is None:
+                return False  # deleted meanwhile
+            before = self._ingestion.withdraw(connection, source["name"], source["file"])
+            reason = "" if known == source["name"] else f"the same content is stored as {known}"
+            status: ItemStatus = "unchanged" if before is None else "replaced"
+            rows.set_item(connection, self._job.id, item.position, status, reason)
+            if before is not None:
+                rows.reopen(connection, self._job.id, before)
+        self._services.discard_files([before] if before is not None else [])
+        return True
 
     def _fetched(self, item: JobItem, tell: Tell) -> Mapping[str, Any]:
         """The item as a stored file: its hash, name and source."""

@@ -218,6 +218,13 @@ def set_item(
     )
 
 
+def reopen(connection: Connection, job_id: int, sha256: str) -> None:
+    """Lets items wait again that were done because a file was stored, which now is not."""
+    mine = (job_item.c.job_id == job_id) & job_item.c.status.in_(("unchanged", "replaced"))
+    with_file = job_item.c.payload["file"].as_string() == sha256
+    connection.execute(update(job_item).where(mine, with_file).values(status="waiting"))
+
+
 def _set(connection: Connection, job_id: int, **values: Any) -> None:
     connection.execute(update(job).where(job.c.id == job_id).values(**values))
 

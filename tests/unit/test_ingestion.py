@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import IndexRecipe, Upload, Workspace
+from rag import IndexRecipe, KnowledgeBase, Upload, Workspace
 from rag.errors import InvalidInput
 from rag.services import Models
 from tests.workspaces import QUICK, add, found, workspace_at
@@ -53,6 +53,50 @@ def test_new_bytes_under_a_known_name_replace_the_old_version(workspace: Workspa
     assert [info.name for info in base.library.documents(QUICK.index)] == ["leave.md"]
     assert "two weeks" in found(base, "carried over")[0]
     assert not any("months" in text for text in found(base, "months"))
+
+
+def _texts(base: KnowledgeBase) -> dict[str, str]:
+    infos = base.library.documents(QUICK.index)
+    return {info.name: base.library.document(info.id).text.strip() for info in infos}
+
+
+@pytest.mark.parametrize("old", ["leave-2024.md", "zz-leave-2024.md"])
+def test_a_version_that_is_kept_under_another_name_survives_the_next(
+    workspace: Workspace, old: str
+) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    new = LEAVE.replace("three", "two")
+    statuses = add(
+        workspace, base, {name: LEAVE if name == old else new for name in sorted((old, "leave.md"))}
+    )
+    assert sorted(statuses) == ["added", "replaced"]
+    assert _texts(base) == {old: LEAVE.strip(), "leave.md": new.strip()}
+    assert base.library.original(hashlib.sha256(LEAVE.encode()).hexdigest()) is not None
+    assert {"two" in text for text in found(base, "carried over months")} == {True, False}
+
+
+def test_files_that_swap_their_contents_are_both_there(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"a.md": LEAVE, "b.md": TRAVEL})
+    add(workspace, base, {"a.md": TRAVEL, "b.md": LEAVE})
+    assert _texts(base) == {"a.md": TRAVEL.strip(), "b.md": LEAVE.strip()}
+    assert any("Trains" in text for text in found(base, "trains"))
+    assert any("Unused" in text for text in found(base, "leave"))
+
+
+def test_a_file_that_became_a_copy_does_not_answer_with_its_old_content(
+    workspace: Workspace,
+) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"a.md": LEAVE, "b.md": TRAVEL})
+    assert add(workspace, base, {"a.md": TRAVEL}) == ["replaced"]
+    (item,) = workspace.jobs.items(workspace.jobs.recent(base.id)[0].id)
+    assert item.reason == "the same content is stored as b.md"
+    assert _texts(base) == {"b.md": TRAVEL.strip()}
+    assert not any("carried" in text for text in found(base, "carried over"))
+    assert base.library.original(hashlib.sha256(LEAVE.encode()).hexdigest()) is None
+    assert add(workspace, base, {"a.md": TRAVEL}) == ["unchanged"]
 
 
 def test_a_failing_document_says_why_and_the_others_go_on(workspace: Workspace) -> None:
