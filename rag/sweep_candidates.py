@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,15 +12,17 @@ from rag.corpora import corpus
 from rag.errors import InvalidInput
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping import Deep, Prepared, flattened
+from rag.evaluation.sweeping import Deep, Field, Pair, Prepared, Reach, flattened
 from rag.evaluations import Tell
 from rag.indexing import Index
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval import Candidates, Nearness, Remembered, Timeline, gather
+from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
+from rag.retrieval.candidates import cosines, nearest
+from rag.retrieval.transforms import transformed
 from rag.services import Services
 from rag.storage import passages
 from rag.tools import refuse_tools
-from rag.types import Keys, Question, Vectors
+from rag.types import Keys, Question, Scores, Vectors
 
 Options = tuple[object, ...]
 
@@ -33,7 +35,11 @@ _AFTERWARDS = ("threshold", "top_k", "duplicates", "mmr", "context", "neighbours
 """Fields that candidates never depend on; on those of ``_MIXING`` where a step looks at ranks."""
 _MIXING = ("fusion", "dense_weight", "rrf_k")
 
+MOST_POSTINGS = 8_000_000  # what is held of a build, at two dozen bytes each
+
 _KEPT = 8  # tables of candidates of a build, for different k1, b ...
+_REACHES = 2  # by spelling, filters ...
+_AT_ONCE = 4096  # vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class Source:
         self.calibration = calibration
         self._dense = Remembered(index.dense, self.exact)
         self._deep: dict[Options, tuple[int, Prepared]] = {}
+        self._reaches: dict[Options, tuple[int, Reach | None]] = {}
         self._found: dict[SearchRecipe, Gathered] = {}
         self._tokens: dict[int, int] = {}
 
@@ -104,16 +111,62 @@ class Source:
             self._found[wanted] = Gathered(found, near)
         return self._found[wanted]
 
+    def field(self, search: SearchRecipe, pairs: Collection[Pair], tell: Tell) -> Field | None:
+        """Candidates for many k1 and b in one table, as deep as ``search`` asks.
+
+        None where there are too many postings to hold. Raises InvalidInput as ``deep`` does.
+        """
+        refuse_steps(search)
+        reach = self._reach(search.model_copy(update={"mode": "hybrid"}), tell)
+        return None if reach is None else reach.field(pairs, search.candidates)
+
     def _fetched(self, search: SearchRecipe, tell: Tell) -> Deep:
+        pair = search.k1, search.b
+        field = self.field(search, [pair], tell)
+        if field is not None:
+            return field.deep(pair)[0]
         found = self._candidates(search, tell)
         return flattened(self._questions, found, self.judge, self.calibration)
 
-    def _candidates(self, search: SearchRecipe, tell: Tell) -> list[Candidates]:
-        found = list[Candidates]()
-        recipe = Recipe(index=self._recipe, search=search)
-        searched = replace(
-            corpus(self._services, self._base_id, recipe, self.index), dense=self._dense
+    def _reach(self, search: SearchRecipe, tell: Tell) -> Reach | None:
+        options = _options(search, self.exact)[2:]
+        depth, found = self._reaches.get(options, (0, None))
+        if depth < search.candidates:
+            found = self._reached(search, tell)
+            while len(self._reaches) >= _REACHES:
+                self._reaches.pop(next(iter(self._reaches)))
+            self._reaches[options] = search.candidates, found
+        return found
+
+    def _reached(self, search: SearchRecipe, tell: Tell) -> Reach | None:
+        """All that the questions can find, unless it is too much."""
+        searched, lexical = self._searched(search), self.index.lexical
+        asked, near = list[str](), list[Keys]()
+        for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
+            tell(place, len(self._questions))
+            each = transformed(question.text, search, searched, Timeline(), query)
+            asked.append(each.words)
+            near.append(nearest(each, self._dense, search, searched.allowed).keys)
+        fuzzy, prefix = search.fuzzy, search.prefix
+        if sum(lexical.matches(each, fuzzy=fuzzy, prefix=prefix) for each in asked) > MOST_POSTINGS:
+            return None
+        postings = lexical.postings(
+            asked, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
         )
+        return Reach(self._questions, postings, near, self.judge, self._cosines, self.calibration)
+
+    def _cosines(self, rows: Keys, keys: Keys) -> Scores:
+        parts = [slice(start, start + _AT_ONCE) for start in range(0, len(keys), _AT_ONCE)]
+        found = (cosines(self.queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
+        return np.concatenate([np.empty(0), *found])
+
+    def _searched(self, search: SearchRecipe) -> Corpus:
+        recipe = Recipe(index=self._recipe, search=search)
+        found = corpus(self._services, self._base_id, recipe, self.index)
+        return replace(found, dense=self._dense)
+
+    def _candidates(self, search: SearchRecipe, tell: Tell) -> list[Candidates]:
+        found, searched = list[Candidates](), self._searched(search)
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
             found.append(gather(question.text, search, searched, Timeline(), query)[1])
@@ -163,10 +216,14 @@ def refuse_steps(search: SearchRecipe) -> None:
         )
 
 
-def alike(searches: Sequence[SearchRecipe], exact: bool) -> dict[Options, list[int]]:
-    """Numbers of the recipes that share their candidates; those with other steps are left out."""
-    groups: dict[Options, list[int]] = {}
+def alike(searches: Sequence[SearchRecipe], exact: bool) -> list[dict[Pair, list[int]]]:
+    """Numbers of the recipes that share their postings, by k1 and b, which candidates depend on.
+
+    Those with other steps are left out.
+    """
+    groups: dict[Options, dict[Pair, list[int]]] = {}
     for number, search in enumerate(searches):
         if is_arithmetic(search):
-            groups.setdefault(_options(search, exact), []).append(number)
-    return groups
+            pairs = groups.setdefault(_options(search, exact)[2:], {})
+            pairs.setdefault((search.k1, search.b), []).append(number)
+    return list(groups.values())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +14,14 @@ import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Grid
+from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Field, Grid, Pair, Prepared
 from rag.evaluations import Evaluator, Tell, deepened
 from rag.limits import fitted, limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.services import Services
 from rag.stepwise import stepwise
 from rag.sweep_candidates import Source, alike
-from rag.types import Question
+from rag.types import Keys, Question
 
 Floats = npt.NDArray[np.float64]
 Changes = Mapping[str, Any]
@@ -183,36 +184,28 @@ class Sweeper:
         seconds, results = _Seconds(), []
         for build in grid.builds:
             recipe = grid.base.with_fields(build)
-            started = time.perf_counter()
-            source = self.source(recipe.index)
-            seconds.fetching += time.perf_counter() - started
+            with seconds.fetch():
+                source = self.source(recipe.index)
             arithmetic = Arithmetic(self._questions, source.ideals, names, as_shown)
             searches = _searches(recipe.search, grid.rankings, arithmetic.depth)
             cuts = _Cuts(self._services, self._base_id, recipe.index, grid.selections)
             for search in searches:
                 cuts(search)  # a probability without a calibration is refused here
             parts: dict[int, Floats] = {}
-            for numbers in alike(searches, source.exact).values():
-                started = time.perf_counter()
-                chosen = [searches[number] for number in numbers]
-                deepest = max(chosen, key=lambda search: search.candidates)
-                prepared = source.prepared(deepest, tell)
-                for by in {search.relevance for search in chosen}:
-                    prepared.layout(by)
-                tokens = source.tokens(prepared.deep.keys) if with_context else None
-                fetched, worked = time.perf_counter(), time.process_time()
-                found = arithmetic.figures(prepared, chosen, cuts, tokens)
-                parts.update(zip(numbers, found, strict=True))
-                seconds.fetching += fetched - started
-                seconds.arithmetic += time.perf_counter() - fetched
-                seconds.processor += time.process_time() - worked
+            swept = _Swept(source, searches, arithmetic, cuts, with_context, seconds)
+            for pairs in alike(searches, source.exact):
+                parts |= swept.figures(pairs, tell)
             for number, search in enumerate(searches):
                 if number not in parts:
-                    started = time.perf_counter()
-                    parts[number] = stepwise(
-                        source, search, cuts(search), arithmetic, tell, with_context=with_context
-                    )
-                    seconds.arithmetic += time.perf_counter() - started
+                    with seconds.work():
+                        parts[number] = stepwise(
+                            source,
+                            search,
+                            cuts(search),
+                            arithmetic,
+                            tell,
+                            with_context=with_context,
+                        )
             results += [parts[number] for number in range(len(searches))]
         return np.concatenate(results), seconds
 
@@ -245,6 +238,79 @@ class _Seconds:
     fetching: float = 0.0
     arithmetic: float = 0.0
     processor: float = 0.0
+
+    @contextmanager
+    def fetch(self) -> Iterator[None]:
+        """Adds what passes inside to ``fetching``."""
+        started = time.perf_counter()
+        yield
+        self.fetching += time.perf_counter() - started
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Adds what passes inside to ``arithmetic`` and ``processor``."""
+        started, worked = time.perf_counter(), time.process_time()
+        yield
+        self.arithmetic += time.perf_counter() - started
+        self.processor += time.process_time() - worked
+
+
+@dataclass(frozen=True)
+class _Swept:
+    """Recipes of a build whose figures are arithmetic; ``seconds`` notes what it took."""
+
+    source: Source
+    searches: Sequence[SearchRecipe]
+    arithmetic: Arithmetic
+    cuts: _Cuts
+    with_context: bool
+    seconds: _Seconds
+
+    def figures(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> dict[int, Floats]:
+        """Figures by number of those that share their postings, given by k1 and b.
+
+        Postings are fetched; what each pair makes of them is arithmetic.
+        """
+        found = dict[int, Floats]()
+        with self.seconds.fetch():
+            field = self._field(pairs, tell)
+        for pair, numbers in pairs.items():
+            chosen = [self.searches[number] for number in numbers]
+            if field is None:
+                with self.seconds.fetch():
+                    prepared = self._prepared(chosen, tell)
+            with self.seconds.work():
+                if field is not None:
+                    prepared = field.prepared(pair)
+                tokens = self._tokens(prepared.deep.keys)
+                figures = self.arithmetic.figures(prepared, chosen, self.cuts, tokens)
+            found.update(zip(numbers, figures, strict=True))
+        return found
+
+    def _field(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> Field | None:
+        """The candidates of all pairs in one table; None for one pair, or where it is too large."""
+        if len(pairs) == 1:
+            return None
+        searches = [self.searches[number] for numbers in pairs.values() for number in numbers]
+        field = self.source.field(max(searches, key=_depth), pairs, tell)
+        if field is not None:
+            self._tokens(field.every.keys)
+            _ = field.by_cosine
+        return field
+
+    def _prepared(self, searches: Sequence[SearchRecipe], tell: Tell) -> Prepared:
+        prepared = self.source.prepared(max(searches, key=_depth), tell)
+        for by in {search.relevance for search in searches}:
+            prepared.layout(by)
+        self._tokens(prepared.deep.keys)
+        return prepared
+
+    def _tokens(self, keys: Keys) -> npt.NDArray[np.int64] | None:
+        return self.source.tokens(keys) if self.with_context else None
+
+
+def _depth(search: SearchRecipe) -> int:
+    return search.candidates
 
 
 class _Cuts:

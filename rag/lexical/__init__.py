@@ -3,6 +3,7 @@
 from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names
 from rag.lexical.explain import Explanation, TermMatch
 from rag.lexical.index import LexicalIndex, Query
+from rag.lexical.postings import Postings
 from rag.lexical.spelling import Correction
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "Correction",
     "Explanation",
     "LexicalIndex",
+    "Postings",
     "Query",
     "TermMatch",
     "analyzer",

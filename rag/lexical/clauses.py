@@ -109,6 +109,11 @@ def find_term(term: str, segments: Sequence[Segment]) -> tuple[tuple[int, ...], 
     return places, sum(segment.frequency(place) for segment, place in found if place >= 0)
 
 
+def length_damping(lengths: Scores, average: float, k1: float, b: float) -> Scores:
+    """What a count is held against, by passage: k1 * (1 - b + b * length / average length)."""
+    return k1 * (1 - b + b * lengths / average)
+
+
 def segment_scores(parts: Sequence[Clause], segment: Segment, at: int, damping: Scores) -> Scores:
     """Scores of all rows of the segment numbered ``at``, shape (rows,); 0 where nothing matches.
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from rag.errors import NotFound
 from rag.lexical.analyzers import Analyzer, analyzer
-from rag.lexical.clauses import Clause, clauses, row_scores, segment_scores
+from rag.lexical.clauses import Clause, clauses, length_damping, row_scores, segment_scores
 from rag.lexical.explain import Explanation, TermMatch, joined
+from rag.lexical.postings import Postings, laid_out
 from rag.lexical.segment import Segment, build, merged
 from rag.lexical.spelling import Correction, corrections
 from rag.types import Keys, Scores
@@ -125,7 +126,7 @@ class LexicalIndex:
         wanted = np.asarray(keys, dtype=np.int64)
         result = np.zeros(len(wanted))
         parts, dampings = self._clauses(query, fuzzy, prefix), self._dampings(k1, b)
-        postings = sum(each.passages for clause in parts for each in clause.candidates)
+        postings = self.matches(query, fuzzy=fuzzy, prefix=prefix)
         for at, segment in enumerate(self.segments):
             rows = segment.find(wanted)
             here = rows >= 0
@@ -134,6 +135,28 @@ class LexicalIndex:
             else:
                 result[here] = row_scores(parts, segment, at, dampings[at], rows[here])
         return result
+
+    def matches(self, query: Query, *, fuzzy: bool = False, prefix: bool = False) -> int:
+        """How many postings a query has."""
+        parts = self._clauses(query, fuzzy, prefix)
+        return sum(each.passages for clause in parts for each in clause.candidates)
+
+    def postings(
+        self,
+        queries: Sequence[Query],
+        beside: Sequence[Keys],
+        *,
+        fuzzy: bool = False,
+        prefix: bool = False,
+        allowed: Keys | None = None,
+    ) -> Postings:
+        """All that queries match, to be scored with any k1 and b.
+
+        ``beside`` has passages of each query that are to be there in any case; ``allowed``
+        restricts what matches, as in ``search``.
+        """
+        parts = [self._clauses(query, fuzzy, prefix) for query in queries]
+        return laid_out(parts, beside, self.segments, allowed, self.average_length)
 
     def explain(
         self,
@@ -223,7 +246,7 @@ class LexicalIndex:
         if known is None:
             average = self.average_length
             lengths = (segment.lengths.astype(np.float64) for segment in self.segments)
-            known = [k1 * (1 - b + b * length / average) for length in lengths]
+            known = [length_damping(length, average, k1, b) for length in lengths]
             if len(self._damping) >= REMEMBERED_PARAMETERS:
                 self._damping.clear()
             self._damping[k1, b] = known

@@ -171,7 +171,7 @@ def join(
     needs_words = recipe.mode != "dense" or recipe.relevance == "probability"
     return Candidates(
         keys=keys,
-        cosine=_cosines(asked.vector, rows),
+        cosine=cosines(asked.vector, rows),
         bm25=lexical.scores(asked.words, keys, **options) if needs_words else np.zeros(len(keys)),
         dense_rank=_ranks(keys, near.keys),
         lexical_rank=_ranks(keys, words.keys),
@@ -212,14 +212,15 @@ def bm25_options(recipe: SearchRecipe) -> Bm25Options:
     return {"k1": recipe.k1, "b": recipe.b, "fuzzy": recipe.fuzzy, "prefix": recipe.prefix}
 
 
-def _cosines(query: Vectors, rows: Vectors) -> Scores:
+def cosines(query: Vectors, rows: Vectors) -> Scores:
+    """Of unit vectors, shape (n, dimension), with one query or with one query each: (n,)."""
     # Row-wise in double precision: the same passage has the same figure in every index.
     products = rows.astype(np.float64) * query.astype(np.float64)
     return np.asarray(products.sum(axis=1))
 
 
 def _nearest_cosines(queries: Sequence[Vectors], rows: Vectors) -> Scores:
-    return np.asarray(np.max([_cosines(query, rows) for query in queries], axis=0))
+    return np.asarray(np.max([cosines(query, rows) for query in queries], axis=0))
 
 
 def _union(lists: Sequence[Found]) -> Keys:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest import mock
 
 import numpy as np
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Prepared, flattened
+from rag.evaluation.sweeping import arithmetic as arithmetic_module
 from rag.evaluations import deepened, measured
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
@@ -139,6 +141,7 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
     st.sets(st.integers(1, DEEP), min_size=1, max_size=3),
     st.booleans(),
     CALIBRATIONS,
+    st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
 def test_equal_to_the_pipeline(
@@ -148,6 +151,7 @@ def test_equal_to_the_pipeline(
     cutoffs: set[int],
     shown: bool,
     calibration: Calibration,
+    pruned: bool,
 ) -> None:
     spans, questions, candidates = base
     by_document = {name: [key for key, *_ in rows] for name, rows in spans.items()}
@@ -157,7 +161,8 @@ def test_equal_to_the_pipeline(
     arithmetic = Arithmetic(questions, ideals, names, as_shown=shown)
     prepared = Prepared(flattened(questions, candidates, judge, calibration))
     rankings = [deepened(search, max(cutoffs)) for search in searches]
-    found = arithmetic.figures(prepared, rankings, lambda _search: cuts, prepared.deep.keys + 5)
+    with mock.patch.object(arithmetic_module, "MANY", 1 if pruned else 1000):
+        found = arithmetic.figures(prepared, rankings, lambda _search: cuts, prepared.deep.keys + 5)
     for place, search in enumerate(searches):
         for number, cut in enumerate(cuts):
             expected, tokens = _pipeline(

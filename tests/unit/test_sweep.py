@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import Grid, KnowledgeBase, Recipe
+from rag import Grid, KnowledgeBase, Recipe, sweep_candidates
 from rag.errors import InvalidFile, InvalidInput, InvalidRecipe, NotFound
 from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping import Arithmetic, Cut, Prepared, flattened
+from rag.evaluation.sweeping import Arithmetic, Cut, Prepared, arithmetic, flattened
 from rag.evaluation.sweeping.pruning import leading
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
@@ -43,6 +43,41 @@ def test_every_recipe_of_a_grid_is_confirmed_by_the_pipeline(base: KnowledgeBase
     assert (len(sweep.grid), sweep.figures.shape, sweep.questions) == (432, (432, 16), 5)
     assert sweeper.verify(sweep, 60) == []
     assert {"ndcg@2", "correct_refusal", "false_refusal"} <= set(sweep.names)
+
+
+BY_WORDS: Mapping[str, list[Any]] = {
+    "search.mode": ["lexical", "hybrid"],
+    "search.k1": [0.0, 0.9, 3.0],
+    "search.b": [0.0, 0.75, 1.0],
+    "search.fuzzy": [False, True],
+    "search.prefix": [False, True],
+    "search.spelling": [False, True],
+    "search.documents": [[], ["a*"]],
+    "search.candidates": [2, 5],
+    "search.threshold": [None, 0.2],
+}
+
+
+def test_another_k1_and_b_make_what_a_search_with_them_finds(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweeper, grid = base.lab.sweeper(SET), Grid.parse(BY_WORDS, WORDS)
+    sweep = sweeper.sweep(grid, (1, 2), with_context=True)
+    assert sweeper.verify(sweep, 150, seed=1) == []
+    monkeypatch.setattr(sweep_candidates, "MOST_POSTINGS", 0)  # each pair is searched by itself
+    searched = base.lab.sweeper(SET).sweep(grid, (1, 2), with_context=True)
+    assert np.array_equal(sweep.figures, searched.figures)
+    assert len(np.unique(sweep.figures, axis=0)) > 5
+
+
+def test_of_many_recipes_nothing_is_left_out_that_matters(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid.parse({**GRID, "search.dense_weight": [0.0, 0.3, 0.8]}, WORDS)
+    whole = base.lab.sweeper(SET).sweep(grid, (1, 2), with_context=True)
+    monkeypatch.setattr(arithmetic, "MANY", 1)
+    pruned = base.lab.sweeper(SET).sweep(grid, (1, 2), with_context=True)
+    assert np.array_equal(whole.figures, pruned.figures)
 
 
 STEPS: Mapping[str, list[Any]] = {

@@ -6,6 +6,7 @@ from rag.evaluation.sweeping.context import Cut
 from rag.evaluation.sweeping.deep import Deep, flattened
 from rag.evaluation.sweeping.grid import Grid
 from rag.evaluation.sweeping.prepared import Prepared
+from rag.evaluation.sweeping.reach import Field, Pair, Reach
 
 __all__ = [
     "CONTEXT",
@@ -14,10 +15,13 @@ __all__ = [
     "Closeup",
     "Cut",
     "Deep",
+    "Field",
     "Grid",
     "Material",
+    "Pair",
     "Prepared",
     "QuestionFigures",
+    "Reach",
     "Total",
     "flattened",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,9 @@ from rag.types import Question
 CONTEXT = "context_tokens"
 
 Cuts = Callable[[SearchRecipe], Sequence[Cut]]
+
+MANY = 400
+"""From so many rankings on it takes less time to leave out what cannot matter, first."""
 
 _BATCH = 64  # recipes whose metrics are computed together: what fits the processor's cache
 
@@ -71,12 +75,18 @@ class Arithmetic:
         deepest = [cut.top_k for cut in cuts(rankings[0])]
         width = len(self.names) + (tokens is not None)
         result = np.empty((len(rankings), len(deepest), width))
+        kinds = dict.fromkeys(search.relevance for search in rankings)
+        groups = {by: _grouped(rankings, by) for by in kinds}
+        many = sum(map(len, chain(*(each.values() for each in groups.values())))) >= MANY
         limit = max(deepest) if self.as_shown else self.depth
-        matter = prepared.leading(limit, by_unit=not self.as_shown)
-        for by in dict.fromkeys(search.relevance for search in rankings):
+        matter = prepared.leading(limit, by_unit=not self.as_shown) if many else None
+        seen = (
+            prepared.leading(max(deepest), by_unit=False) if many and tokens is not None else None
+        )
+        for by, families in groups.items():
             means = _Means(self, prepared.layout(by), result)
-            context = None if tokens is None else Context(prepared, by, tokens, max(deepest))
-            for family, by_weight in _grouped(rankings, by).items():
+            context = None if tokens is None else Context(prepared.layout(by), tokens, seen)
+            for family, by_weight in families.items():
                 wanted = cuts(rankings[next(iter(by_weight.values()))[0]])
                 means.add(family, matter, wanted, by_weight)
                 if context:
@@ -102,7 +112,7 @@ class _Means:
     def add(
         self,
         family: Family,
-        matter: Leading,
+        matter: Leading | None,
         cuts: Sequence[Cut],
         by_weight: Mapping[float, list[int]],
     ) -> None:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rag.evaluation.sweeping.layout import Layout
 from rag.evaluation.sweeping.pool import Family, Floats, Pool, pool
-from rag.evaluation.sweeping.prepared import Prepared
-from rag.recipe import Relevance
+from rag.evaluation.sweeping.pruning import Leading
 
 
 class Cut(NamedTuple):
@@ -24,11 +24,12 @@ class Context:
     """Tokens of the passages shown, before the budget of the answer cuts them."""
 
     def __init__(
-        self, prepared: Prepared, by: Relevance, tokens: npt.NDArray[np.int64], deepest: int
+        self, layout: Layout, tokens: npt.NDArray[np.int64], leading: Leading | None
     ) -> None:
-        self._layout = prepared.layout(by)
+        """``leading`` tells which candidates can be shown, None if all may."""
+        self._layout = layout
         self._tokens = tokens
-        self._leading = prepared.leading(deepest, by_unit=False)
+        self._leading = leading
 
     def of(self, family: Family, cuts: Sequence[Cut]) -> Shown:
         """The passages that one family of recipes shows."""

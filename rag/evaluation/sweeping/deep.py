@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +43,15 @@ class Deep:
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> Deep:
         """The candidates of some questions; ``chosen`` has shape (questions,)."""
-        inside = chosen[self.row]
+        rows = (np.cumsum(chosen) - 1)[self.row]
+        kept = replace(self, questions=int(np.count_nonzero(chosen)), row=rows)
+        return kept.at(np.flatnonzero(chosen[self.row]))
+
+    def at(self, inside: Integers) -> Deep:
+        """Some of the candidates, by rising place."""
         return Deep(
-            questions=int(np.count_nonzero(chosen)),
-            row=(np.cumsum(chosen) - 1)[self.row[inside]],
+            questions=self.questions,
+            row=self.row[inside],
             keys=self.keys[inside],
             cosine=self.cosine[inside],
             bm25=self.bm25[inside],

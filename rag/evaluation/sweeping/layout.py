@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -61,6 +61,22 @@ class Layout:
             unit_grades=deep.grade[first],
             earlier=earlier[by_row],
             later=later[by_row],
+        )
+
+    def at(self, deep: Deep, places: Integers) -> Layout:
+        """The same for some of the candidates, which ``deep`` has: by rising place."""
+        number = np.full(len(self.order), -1)
+        number[places] = np.arange(len(places))
+        order, earlier, later = number[self.order], number[self.earlier], number[self.later]
+        both = (earlier >= 0) & (later >= 0)
+        return replace(
+            self,
+            deep=deep,
+            relevance=self.relevance[places],
+            order=order[order >= 0],
+            unit=self.unit[places],
+            earlier=earlier[both],
+            later=later[both],
         )
 
 

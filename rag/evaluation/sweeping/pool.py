@@ -47,8 +47,10 @@ class Family(NamedTuple):
         constant = search.rrf_k if search.fusion == "rrf" else 0
         return cls(search.fusion, search.candidates, constant, mixed, search.relevance)
 
-    def kept(self, leading: Leading) -> Mask | None:
+    def kept(self, leading: Leading | None) -> Mask | None:
         """The candidates that matter; None where it may be all of them."""
+        if leading is None:
+            return None
         if self.mixed:
             return leading.mixed
         return None if self.kind == "rrf" else leading.single

@@ -11,9 +11,10 @@ from rag.recipe import Relevance
 class Prepared:
     """What is asked for first is kept for the next sweep."""
 
-    def __init__(self, deep: Deep) -> None:
+    def __init__(self, deep: Deep, by_cosine: Layout | None = None) -> None:
+        """``by_cosine`` is that layout where it is known already."""
         self.deep = deep
-        self._layouts: dict[Relevance, Layout] = {}
+        self._layouts: dict[Relevance, Layout] = {} if by_cosine is None else {"cosine": by_cosine}
         self._leading: dict[tuple[int, bool], Leading] = {}
 
     def layout(self, by: Relevance) -> Layout:

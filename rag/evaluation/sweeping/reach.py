@@ -1,0 +1,180 @@
+"""Candidates for any k1 and b: postings are read once, then each pair of these is arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from rag.evaluation.calibration import Calibration
+from rag.evaluation.judging import Judge
+from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.evaluation.sweeping.layout import Layout
+from rag.evaluation.sweeping.prepared import Prepared
+from rag.lexical import Postings
+from rag.retrieval.candidates import NOT_FOUND, Ranks
+from rag.types import Keys, Question, Scores
+
+Pair = tuple[float, float]
+"""A value of k1 and one of b."""
+Cosines = Callable[[Integers, Keys], Scores]
+"""The cosines of questions, by number, with passages, by key: shape (n,)."""
+
+
+class Reach:
+    """All that questions can find: what matches their words, and what the vectors found."""
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        postings: Postings,
+        near: Sequence[Keys],
+        judge: Judge,
+        cosines: Cosines,
+        calibration: Calibration | None = None,
+    ) -> None:
+        """``postings`` has the passages that are ``near`` (best first, by question) as well."""
+        self._postings = postings
+        self._cosines = cosines
+        self._calibration = calibration
+        self._starts = np.searchsorted(postings.rows, np.arange(len(questions) + 1))
+        parts = [
+            postings.keys[begin:end]
+            for begin, end in zip(self._starts[:-1], self._starts[1:], strict=True)
+        ]
+        self._dense_rank = np.full(len(postings.keys), NOT_FOUND, np.int32)
+        for begin, held, found in zip(self._starts, parts, near, strict=False):
+            self._dense_rank[begin + np.searchsorted(held, found)] = np.arange(len(found))
+        graded = [judge.graded(item, held) for item, held in zip(questions, parts, strict=True)]
+        self._unit = np.concatenate([units for units, _ in graded])
+        self._grade = np.concatenate([grades for _, grades in graded])
+        self._cosine = np.full(len(postings.keys), np.nan)  # until it is asked for
+
+    def field(self, pairs: Collection[Pair], depth: int) -> Field:
+        """What the first ``depth`` of each retriever can be with any of some ``pairs``.
+
+        A passage whose best score with any k1 and b between them is less than what ``depth``
+        others have at least is never among the first.
+        """
+        k1, b = ((min(values), max(values)) for values in zip(*pairs, strict=True))
+        low, high = self._postings.bounds(k1, b)
+        by_words = (high > 0) & (high >= self._bars(low, depth)[self._postings.rows])
+        kept = by_words | (self._dense_rank < depth)
+        self._know_cosines(kept)
+        dense_rank = self._dense_rank[kept]
+        postings = self._postings.only(kept)
+        deep = Deep(
+            questions=postings.queries,
+            row=postings.rows,
+            keys=postings.keys,
+            cosine=self._cosine[kept],
+            bm25=np.zeros(len(dense_rank)),
+            dense_rank=np.where(dense_rank < depth, dense_rank, NOT_FOUND).astype(np.int32),
+            lexical_rank=np.full(len(dense_rank), NOT_FOUND, np.int32),
+            unit=self._unit[kept],
+            grade=self._grade[kept],
+        )
+        return Field(deep, postings, depth, self._calibration)
+
+    def _bars(self, scores: Scores, depth: int) -> Scores:
+        """The score number ``depth`` of each question, 0 where there are fewer: (questions,)."""
+        bars = np.zeros(len(self._starts) - 1)
+        for row, (begin, end) in enumerate(zip(self._starts[:-1], self._starts[1:], strict=True)):
+            if (last := end - begin - depth) > 0:
+                bars[row] = np.partition(scores[begin:end], last)[last]
+        return bars
+
+    def _know_cosines(self, kept: np.ndarray) -> None:
+        new = np.flatnonzero(kept & np.isnan(self._cosine))
+        self._cosine[new] = self._cosines(self._postings.rows[new], self._postings.keys[new])
+
+
+@dataclass(frozen=True)
+class Field:
+    """What the first of both retrievers can be with several k1 and b, in one table.
+
+    ``every`` has all of it, without BM25; ``postings`` scores it.
+    """
+
+    every: Deep
+    postings: Postings
+    depth: int
+    calibration: Calibration | None = None
+
+    def deep(self, pair: Pair) -> tuple[Deep, Integers]:
+        """The candidates of one pair, and their places in the table."""
+        scores = self.postings.scores(*pair)
+        ranks = _ranks(self._places, scores, self.depth)
+        scored = replace(self.every, bm25=scores, lexical_rank=ranks)
+        places = np.flatnonzero(scored.within("hybrid", self.depth))
+        found = scored.at(places)
+        if self.calibration is not None:
+            found = replace(found, probability=self.calibration.probabilities(found))
+        return found, places
+
+    def prepared(self, pair: Pair) -> Prepared:
+        """The same, ready to be swept over."""
+        deep, places = self.deep(pair)
+        return Prepared(deep, self.by_cosine.at(deep, places))
+
+    @cached_property
+    def _places(self) -> _Table:
+        return _Table.of(self.postings.rows, self.postings.queries)
+
+    @cached_property
+    def by_cosine(self) -> Layout:
+        """What the pairs share: cosines do not depend on words."""
+        return Layout.of(self.every, "cosine")
+
+
+class _Table(NamedTuple):
+    """Where values stand that are told question by question: one row of a table for each."""
+
+    rows: Integers
+    columns: Integers
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, rows: Integers, questions: int) -> _Table:
+        """From the numbers of the questions, in order."""
+        sizes = np.bincount(rows, minlength=questions)
+        columns = np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]
+        return cls(rows, columns, (questions, int(sizes.max(initial=0))))
+
+    def filled(self, values: Scores) -> Scores:
+        """The table; where there is no value it is infinite."""
+        table = np.full(self.shape, np.inf)
+        table[self.rows, self.columns] = values
+        return table
+
+
+def _ranks(places: _Table, scores: Scores, depth: int) -> Ranks:
+    """Places by falling score, equal ones by key, of those above 0 and among the first."""
+    losses = -scores
+    table = places.filled(losses)
+    bars = np.full(len(table), np.inf)
+    if table.shape[1] > depth:
+        bars = np.partition(table, depth - 1, axis=1)[:, depth - 1]
+    first = np.flatnonzero((losses <= bars[places.rows]) & (losses < 0))
+    near = _Table.of(places.rows[first], len(table))
+    order = _ordered(near.filled(losses[first]))
+    number = np.empty(order.shape, np.int32)
+    shown = np.broadcast_to(np.arange(order.shape[1], dtype=np.int32), order.shape)
+    np.put_along_axis(number, order, shown, axis=1)
+    found = number[near.rows, near.columns]
+    ranks = np.full(len(scores), NOT_FOUND, np.int32)
+    ranks[first] = np.where(found < depth, found, NOT_FOUND)
+    return ranks
+
+
+def _ordered(table: Scores) -> Integers:
+    """Columns by rising value, equal ones in their order; far sooner done where none are equal."""
+    order = np.argsort(table, axis=1)
+    ordered = np.take_along_axis(table, order, axis=1)
+    is_tied = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] < np.inf)
+    tied = np.flatnonzero(is_tied.any(axis=1))
+    order[tied] = np.argsort(table[tied], axis=1, kind="stable")
+    return order

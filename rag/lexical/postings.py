@@ -1,0 +1,197 @@
+"""What many queries match, laid out flat: BM25 with another k1 and b is arithmetic on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.lexical.clauses import Clause, length_damping
+from rag.lexical.segment import Rows, Segment
+from rag.types import Keys, Scores
+
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Range = tuple[float, float]
+Kind = TypeVar("Kind", bound=np.generic)
+
+_MARGIN = 1e-9  # what rounding does to a damping between two others is far less
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The passages that match some queries, by query, then key, with all that decides their score.
+
+    ``rows`` and ``keys`` (passages,) are numbers of queries, and keys. ``places`` (matches,) tells
+    which of the passages holds a query's term or its variants. ``boosts`` and ``kinds``
+    (postings,) are what one term can add to a score at most, and the number of its count and of the
+    passage's length in ``counts`` and ``lengths`` (kinds,): few of these differ. ``firsts``
+    (matches,) is the first posting of each match, None where it has no other.
+    """
+
+    queries: int
+    average_length: float
+    rows: Integers
+    keys: Keys
+    places: Integers
+    boosts: Scores
+    kinds: Integers
+    counts: Scores
+    lengths: Scores
+    firsts: Integers | None = None
+
+    def scores(self, k1: float, b: float) -> Scores:
+        """What a search with these parameters gives to every passage, to the last bit."""
+        return self._summed(length_damping(self.lengths, self.average_length, k1, b))
+
+    def bounds(self, k1: Range, b: Range) -> tuple[Scores, Scores]:
+        """No parameters in these ranges give a passage less, or more: both shape (passages,)."""
+        corners = [
+            length_damping(self.lengths, self.average_length, one, other)
+            for one in set(k1)
+            for other in set(b)
+        ]
+        if len(corners) == 1:
+            exact = self._summed(corners[0])
+            return exact, exact
+        most, least = np.max(corners, axis=0), np.min(corners, axis=0)
+        return self._summed(most * (1 + _MARGIN)), self._summed(least * (1 - _MARGIN))
+
+    def only(self, kept: Mask) -> Postings:
+        """Those of some passages, shape (passages,)."""
+        matches = kept[self.places]
+        sizes = self._sizes()
+        postings = matches if sizes is None else np.repeat(matches, sizes)
+        firsts = None if sizes is None else np.cumsum(sizes[matches]) - sizes[matches]
+        return replace(
+            self,
+            rows=self.rows[kept],
+            keys=self.keys[kept],
+            places=(np.cumsum(kept) - 1)[self.places[matches]],
+            boosts=self.boosts[postings],
+            kinds=self.kinds[postings],
+            firsts=firsts,
+        )
+
+    def _sizes(self) -> Integers | None:
+        """Postings of each match."""
+        return None if self.firsts is None else np.diff(self.firsts, append=len(self.boosts))
+
+    def _summed(self, damped: Scores) -> Scores:
+        """The best of each match's postings, added up in the order of the query's terms."""
+        saturated = self.counts / (self.counts + damped)
+        values = self.boosts * saturated[self.kinds]
+        if self.firsts is not None and len(values):
+            values = np.maximum.reduceat(values, self.firsts)
+        summed = np.bincount(self.places, values, len(self.keys))
+        return summed.astype(np.float64, copy=False)
+
+
+class _Matches(NamedTuple):
+    """Postings of one query in the order of its terms; those of one match stand together."""
+
+    keys: Keys
+    counts: Integers
+    lengths: Integers
+    boosts: Scores
+    is_first: Mask
+
+
+def laid_out(
+    queries: Sequence[Sequence[Clause]],
+    beside: Sequence[Keys],
+    segments: Sequence[Segment],
+    allowed: Keys | None,
+    average_length: float,
+) -> Postings:
+    """The postings of queries, each given as its clauses.
+
+    ``beside`` has passages of each query that are to be there, matching or not; ``allowed``
+    restricts what matches, None for no limit.
+    """
+    usable = [_usable(segment, allowed) for segment in segments]
+    found = [_matches(parts, segments, usable) for parts in queries]
+    keys = [np.union1d(each.keys, also) for each, also in zip(found, beside, strict=True)]
+    sizes = np.array([len(each) for each in keys], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    places = [
+        start + np.searchsorted(held, each.keys)
+        for start, held, each in zip(starts, keys, found, strict=True)
+    ]
+    lengths = _joined([each.lengths for each in found], np.int64)
+    width = int(lengths.max(initial=0)) + 1
+    codes = _joined([each.counts for each in found], np.int64) * width + lengths
+    distinct, kinds = np.unique(codes, return_inverse=True)
+    first = np.flatnonzero(_joined([each.is_first for each in found], np.bool_))
+    return Postings(
+        queries=len(found),
+        average_length=average_length,
+        rows=np.repeat(np.arange(len(keys)), sizes),
+        keys=_joined(keys, np.int64),
+        places=_joined(places, np.int64)[first],
+        boosts=_joined([each.boosts for each in found], np.float64),
+        kinds=kinds,
+        counts=(distinct // width).astype(np.float64),
+        lengths=(distinct % width).astype(np.float64),
+        firsts=None if len(first) == len(kinds) else first,
+    )
+
+
+def _matches(
+    parts: Sequence[Clause], segments: Sequence[Segment], usable: Sequence[Mask | None]
+) -> _Matches:
+    found = [_of_clause(clause, segments, usable) for clause in parts]
+    return _Matches(
+        keys=_joined([each.keys for each in found], np.int64),
+        counts=_joined([each.counts for each in found], np.int64),
+        lengths=_joined([each.lengths for each in found], np.int64),
+        boosts=_joined([each.boosts for each in found], np.float64),
+        is_first=_joined([each.is_first for each in found], np.bool_),
+    )
+
+
+def _of_clause(
+    clause: Clause, segments: Sequence[Segment], usable: Sequence[Mask | None]
+) -> _Matches:
+    pieces = list(_pieces(clause, segments, usable))
+    keys = _joined([segment.keys[rows] for segment, rows, _, _ in pieces], np.int64)
+    lengths = _joined([segment.lengths[rows] for segment, rows, _, _ in pieces], np.int64)
+    counts = _joined([counts for _, _, counts, _ in pieces], np.int64)
+    boosts = np.repeat([boost for *_, boost in pieces], [len(rows) for _, rows, _, _ in pieces])
+    if len(clause.candidates) > 1:
+        order = np.argsort(keys, kind="stable")
+        keys, counts, lengths, boosts = (each[order] for each in (keys, counts, lengths, boosts))
+    is_first = np.ones(len(keys), np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
+    return _Matches(keys, counts, lengths, boosts, is_first)
+
+
+def _pieces(
+    clause: Clause, segments: Sequence[Segment], usable: Sequence[Mask | None]
+) -> Iterator[tuple[Segment, Rows, Rows, float]]:
+    """Rows of a segment, the counts there, and the boost, by candidate and segment."""
+    for candidate in clause.candidates:
+        for segment, place, may in zip(segments, candidate.places, usable, strict=True):
+            if place >= 0:
+                part = slice(*segment.starts[place : place + 2])
+                rows, counts = segment.rows[part], segment.counts[part]
+                if may is not None:
+                    rows, counts = rows[may[rows]], counts[may[rows]]
+                yield segment, rows, counts, candidate.boost
+
+
+def _usable(segment: Segment, allowed: Keys | None) -> Mask | None:
+    """Which rows may be found; None where all may."""
+    if allowed is None:
+        return None if segment.whole else segment.live
+    rows = segment.find(np.asarray(allowed, dtype=np.int64))
+    may = np.zeros(len(segment.keys), np.bool_)
+    may[rows[rows >= 0]] = True
+    return may
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]], kind: type[Kind]) -> npt.NDArray[Kind]:
+    return np.concatenate([np.empty(0, kind), *parts]).astype(kind, copy=False)
