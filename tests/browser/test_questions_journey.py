@@ -1,0 +1,92 @@
+"""Questions are edited in their table and saved; a file of more comes in through its dialog."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.workspaces import workspace_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from playwright.sync_api import Page, WebSocket
+
+    from rag import LabelledQuestion
+
+ASKED = "How long can I keep leave that is left over?"
+FILE = "\n".join(
+    json.dumps(each)
+    for each in (
+        {
+            "id": "n1",
+            "text": "Which class do we ride in?",
+            "evidence": [{"document": "travel.md", "quote": "second class"}],
+        },
+        {"id": "n2", "text": "Who won the cup in 1954?", "answerable": False},
+    )
+)
+
+
+def test_edit_a_question_then_import_a_file(
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
+    tmp_path: Path,
+    page: Page,
+    shoot: Callable[[Page, str], None],
+) -> None:
+    page.set_default_timeout(30_000)
+    file = tmp_path / "more questions.jsonl"
+    file.write_text(FILE)
+    with serve(warm_home) as address:
+        with page.expect_websocket() as opened:
+            page.goto(f"{address}/metrics?kb=handbook&set=checks")
+        page.get_by_role("button", name="Edit questions").click()
+        _replace_first(page, opened.value, ASKED)
+        shoot(page, "question-editor")
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_role("dialog").wait_for(state="detached")
+        (first, *others) = _stored(warm_home, "checks")
+        assert (first.text, [label.quote for label in first.labels]) == (ASKED, ["until 30 June"])
+        assert [each.id for each in others] == ["travel.md", "pump.md"]
+
+        page.get_by_role("button", name="Import questions").click()
+        page.locator("input[type=file]").set_input_files(file)
+        page.wait_for_function(
+            "[...document.querySelectorAll('input')].some(each => each.value === 'more questions')"
+        )
+        shoot(page, "question-import")
+        page.get_by_role("button", name="Import", exact=True).click()
+        page.get_by_text("2 questions imported into more questions.").wait_for()
+        page.get_by_text("2 questions, 1 of them without an answer in the documents.").wait_for()
+        page.wait_for_url("**set=more**")
+    imported = _stored(warm_home, "more questions")
+    assert [(each.id, each.answerable) for each in imported] == [("n1", True), ("n2", False)]
+    assert [label.quote for label in imported[0].labels] == ["second class"]
+
+
+def _replace_first(page: Page, server: WebSocket, text: str) -> None:
+    """Types over the first question: the table is a canvas, its cells have no elements.
+
+    An edit leaves for the server a moment after it was made; nobody clicks before, but a test does.
+    """
+    table = page.get_by_role("dialog").get_by_test_id("stDataFrame")
+    table.locator("canvas").first.wait_for()
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.dblclick(box["x"] + 150, box["y"] + 52)
+    field = page.locator(".gdg-clip-region textarea, .gdg-clip-region input").first
+    field.wait_for()
+    field.fill(text)
+    with server.expect_event("framesent", lambda sent: text.encode() in sent):
+        field.press("Enter")
+    field.wait_for(state="detached")
+
+
+def _stored(home: Path, name: str) -> list[LabelledQuestion]:
+    workspace = workspace_at(home)
+    found = workspace.base("handbook").lab.labelled_questions(name)
+    workspace.close()
+    return found
