@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rag import providers
 from rag.bundles import Packer, Reproduction, Restorer, opened
 from rag.caches import CacheFigures
-from rag.errors import InvalidInput, NotFound
+from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.indexing import import_vectors
 from rag.jobs import Jobs, handlers
 from rag.knowledge_base import KnowledgeBase
@@ -140,16 +141,33 @@ class Workspace:
         """Makes a knowledge base from a bundle, measures again, and compares every figure.
 
         ``documents`` is a folder to look for documents that the bundle does not hold. When it
-        fails, no knowledge base is left behind. Raises InvalidFile, InvalidInput, AlreadyExists,
-        UnreadableDocument, ProviderError.
+        fails, no knowledge base is left behind; it has its name only when all is in it, so that one
+        whose import was killed is not taken for a whole one. Raises InvalidFile, InvalidInput,
+        AlreadyExists, UnreadableDocument, ProviderError.
         """
         with opened(path) as bundle:
-            base = self.create(name or bundle.results.knowledge_base, bundle.recipe)
+            wanted = _checked(name or bundle.results.knowledge_base)
+            base = self.create(self._name_until_done(wanted), bundle.recipe)
             try:
-                return Restorer(self._services, base, tell).restore(bundle, documents)
+                found = Restorer(self._services, base, tell).restore(bundle, documents)
+                self.rename(base.name, wanted)
             except BaseException:
                 self.delete(base.name)
                 raise
+        return replace(found, base=wanted)
+
+    def _name_until_done(self, wanted: str) -> str:
+        """What a base is called while it is imported. Raises AlreadyExists for a name in use."""
+        taken = {info.name for info in self.bases()}
+        if wanted in taken:
+            raise AlreadyExists(
+                f"A knowledge base named {wanted!r} exists already.", "Choose another name."
+            )
+        names = (
+            f"{wanted[:50]} (import not finished{f' {number}' if number > 1 else ''})"
+            for number in itertools.count(1)
+        )
+        return next(name for name in names if name not in taken)
 
     def start_demo(self) -> tuple[KnowledgeBase, int]:
         """Queues the sample knowledge base with its questions; returns it and the job.
