@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components import recipe_state
 from pages.components.guard import guard
+from pages.components.notices import notices
 from pages.components.session import start_work
 from pages.components.sidebar import sidebar
 
@@ -91,6 +92,8 @@ current = st.navigation(
 if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
     recipe_state.enter(current.url_path)
     sidebar()
+with guard():
+    notices()
 current.run()
 with guard():
     start_work()

@@ -43,7 +43,9 @@ def main() -> None:
         also = scope_picker(base)
         with slot:
             recipe = recipe_panel(
-                base, explain=lambda recipe: _meaning(base, question, recipe, also)
+                base,
+                explain=lambda recipe: _meaning(base, question, recipe, also),
+                floating=True,
             )
     if not question.strip():
         with left:

@@ -70,11 +70,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     chosen = by_name[name]
     with more.popover("Export", icon=":material/download:", width="stretch"):
         question_sets.export_buttons(base, name)
-    unanswerable = chosen.questions - chosen.answerable
-    st.caption(
-        f"{counted(chosen.questions, 'question')}, {unanswerable:,} of them without an answer "
-        f"in the documents. Changed {ago(chosen.changed)}."
-    )
+    st.caption(f"{_size(chosen)}. Changed {ago(chosen.changed)}.")
     # Not in the popover: it would stay open before the dialogs.
     with st.container(horizontal=True, gap="small"):
         if question_sets.import_button():
@@ -97,6 +93,12 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     return chosen
 
 
+def _size(chosen: QuestionSet) -> str:
+    unanswerable = chosen.questions - chosen.answerable
+    said = counted(chosen.questions, "question")
+    return f"{said}, {unanswerable:,} without an answer in the documents" if unanswerable else said
+
+
 def _want() -> None:
     st.session_state[_WANTED] = True
 
@@ -111,6 +113,7 @@ def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
         base.lab.evaluate(name, recipe, tell=tell)
     except Exception:
         del st.session_state[_WANTED]
+        bar.empty()
         raise
     # A rerun in the middle (no Exception) leaves the wish standing, and the next run fulfils it.
     del st.session_state[_WANTED]

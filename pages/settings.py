@@ -102,7 +102,7 @@ def _rename(name: str, new: str) -> None:
 
 
 def _delete(name: str) -> None:
-    with guard():
+    with guard(in_dialog=True):
         workspace().delete(name)
 
 

@@ -254,7 +254,7 @@ class Library:
             (f"{recipe.cut} with {recipe.embedder}", {"recipe": recipe.model_dump(mode="json")})
             for recipe in lacking.values()
         ]
-        title = f"Building {len(items):,} indexes"
+        title = f"Building {len(items):,} " + ("index" if len(items) == 1 else "indexes")
         return (
             self._jobs.submit(self._base_id, "build-several", title, {}, items) if items else None
         )

@@ -25,7 +25,8 @@ _MOST_TAGS = 20
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardRow:
-    """A run in one metric. ``chips`` say how its recipe differs from the baseline's.
+    """A run in one metric. ``chips`` say how its recipe differs from the baseline's, or, without
+    a baseline, from that of the first run.
 
     ``value`` is the mean over questions and ``interval`` its 95 % interval; both None where the
     run did not measure the metric. ``comparable`` is False where documents or questions are not
@@ -73,6 +74,11 @@ class RunComparison:
     figures: Comparison
     rows: tuple[QuestionDifference, ...]
     caveats: tuple[str, ...]
+
+    @property
+    def chips(self) -> tuple[str, ...]:
+        """What the run's recipe changes in retrieval."""
+        return recipe_chips(self.baseline.recipe, self.run.recipe)
 
     @property
     def regressions(self) -> tuple[QuestionDifference, ...]:
@@ -148,7 +154,8 @@ class RunHistory:
         baseline = self.baseline(set_name)
         with self._database.read() as connection:
             figures = runs.figures(connection, [run.id for run in found])
-        rows = [_row(run, metric, figures[run.id], baseline) for run in found]
+        first = baseline or (found[-1] if found else None)
+        rows = [_row(run, metric, figures[run.id], baseline, first) for run in found]
         return sorted(rows, key=lambda row: -1.0 if row.value is None else row.value, reverse=True)
 
     def compare(
@@ -279,7 +286,11 @@ def _shown(value: Any) -> str:
 
 
 def _row(
-    run: Run, metric: str, figures: Mapping[str, Mapping[str, float]], baseline: Run | None
+    run: Run,
+    metric: str,
+    figures: Mapping[str, Mapping[str, float]],
+    baseline: Run | None,
+    first: Run | None,
 ) -> LeaderboardRow:
     values = np.array([each[metric] for each in figures.values() if metric in each], np.float64)
     interval = Interval(*mean_intervals(values).tolist()) if metric in run.metrics else None
@@ -287,7 +298,7 @@ def _row(
         run=run,
         value=run.metrics.get(metric),
         interval=interval,
-        chips=recipe_chips(baseline.recipe, run.recipe) if baseline else (),
+        chips=recipe_chips(first.recipe, run.recipe) if first else (),
         is_baseline=baseline is not None and run.id == baseline.id,
         comparable=baseline is None or _comparable(run, baseline),
     )

@@ -108,7 +108,7 @@ def _confirm_delete(base: KnowledgeBase, build: BuildRow) -> None:
 
 
 def _delete(base: KnowledgeBase, build_hash: str) -> None:
-    with guard():
+    with guard(in_dialog=True):
         base.library.delete_build(build_hash)
 
 

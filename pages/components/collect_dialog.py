@@ -65,7 +65,7 @@ def _words(citation: StoredCitation) -> str:
 
 
 def _guarded(base: KnowledgeBase, turn: Turn) -> None:
-    with guard():
+    with guard(in_dialog=True):
         _store(base, turn)
 
 

@@ -124,7 +124,7 @@ def _confirm_delete(base: KnowledgeBase, picked: list[DocumentInfo]) -> None:
 
 
 def _delete(base: KnowledgeBase, ids: list[str]) -> None:
-    with guard():
+    with guard(in_dialog=True):
         base.library.delete_documents(ids)
 
 

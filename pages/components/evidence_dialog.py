@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.grading import GRADES, MEANINGS, Grading
 from pages.components.guard import guard
+from pages.components.notices import notices
 from pages.components.text import Span, marked
 from rag import Hit, InvalidInput
 
@@ -29,6 +30,7 @@ def evidence_button(grading: Grading, hit: Hit) -> None:
 
 @st.dialog("Which words answer?", icon=":material/ink_highlighter:", width="large")
 def _choose(grading: Grading, hit: Hit) -> None:
+    refused = notices()
     count = len(sentences(hit.chunk.text))
     if count > 1:
         st.slider("From sentence to sentence", 1, count, (1, count), key=_key("from", hit))
@@ -48,14 +50,15 @@ def _choose(grading: Grading, hit: Hit) -> None:
             key=_key("grade", hit),
             help=MEANINGS,
         )
-        if st.button(
+        stored = st.button(
             "Store the label",
             key="inspector_evidence_store",
             type="primary",
             on_click=_store,
             args=(grading, hit),
-        ):
-            st.rerun()
+        )
+    if stored and not refused:
+        st.rerun()
 
 
 def _key(what: str, hit: Hit) -> str:
@@ -70,7 +73,7 @@ def _span(hit: Hit) -> Span:
 
 
 def _store(grading: Grading, hit: Hit) -> None:
-    with guard():
+    with guard(in_dialog=True):
         start, end = _span(hit)
         grading.base.lab.passages.grade_words(
             grading.set_name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import streamlit as st
@@ -11,6 +12,7 @@ from pages.components.text import plain
 from rag import KnowledgeBase, QuestionResult, Run
 
 _SCORE = "ndcg@10"
+_PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 
 
 def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
@@ -49,8 +51,15 @@ def _filtered(results: Sequence[QuestionResult]) -> list[QuestionResult]:
     tags = sorted({tag for result in results for tag in result.tags})
     if not tags:
         return list(results)
-    wanted = st.pills("Tags", tags, selection_mode="multi", key="tag", bind="query-params")
+    wanted = st.pills(
+        "Tags", tags, selection_mode="multi", format_func=_tag, key="tag", bind="query-params"
+    )
     return [result for result in results if not wanted or set(wanted) & set(result.tags)]
+
+
+def _tag(tag: str) -> str:
+    """A tag as a label, which may hold Markdown; plain words stay what the URL calls them."""
+    return tag if _PLAIN.fullmatch(tag) else plain(tag)
 
 
 def _row(run: Run, result: QuestionResult) -> dict[str, object]:

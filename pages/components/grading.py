@@ -151,7 +151,7 @@ def _collect(grading: Grading) -> str:
 
 
 def _mark_unanswerable(grading: Grading) -> None:
-    with guard():
+    with guard(in_dialog=True):
         grading.base.lab.labels.mark_unanswerable(
             grading.set_name, _collect(grading), discard_labels=grading.known.relevant > 0
         )

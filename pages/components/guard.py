@@ -6,9 +6,11 @@ import logging
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import streamlit as st
 
+from pages.components.notices import later
 from pages.components.text import plain
 from rag import TouchstoneError
 
@@ -16,16 +18,28 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def guard() -> Iterator[None]:
-    """Shows whatever goes wrong inside; what follows the ``with`` block still runs."""
+def guard(*, in_dialog: bool = False) -> Iterator[None]:
+    """Shows whatever goes wrong inside; what follows the ``with`` block still runs.
+
+    ``in_dialog`` is for callbacks of widgets in dialogs and fragments, which must not draw: the
+    error waits for the next drawing of the page.
+    """
     try:
         yield
     except TouchstoneError as error:
-        show_error(error.message, error.hint)
+        _show(error.message, error.hint, in_dialog)
     except Exception:
         identity = uuid.uuid4().hex[:8]
         log.exception("Unexpected error, id %s.", identity)
-        show_error(f"Something unexpected happened, id {identity}.", "The log has the details.")
+        said = f"Something unexpected happened, id {identity}."
+        _show(said, "The log has the details.", in_dialog)
+
+
+def _show(message: str, hint: str, in_dialog: bool) -> None:
+    if in_dialog:
+        later(partial(show_error, message, hint))
+    else:
+        show_error(message, hint)
 
 
 def show_error(message: str, hint: str = "") -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from pages.components import recipe_state
@@ -13,8 +16,8 @@ from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe
 CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "whole"]
 
 
-def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
-    """Draws the builds that can be searched, and the way to another one."""
+def index_panel(base: KnowledgeBase, recipe: Recipe, group: Callable[..., Any]) -> None:
+    """Draws the builds that can be searched, and the way to another one in a ``group``."""
     builds = {build.hash: build for build in base.library.builds()}
     ready = [key for key, build in builds.items() if not base.library.missing(build.recipe)]
     now = recipe.index.hash
@@ -33,8 +36,12 @@ def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
     _keep_address(base, now)
     waiting = len(builds) - len(ready)
     if waiting:
-        st.caption(f"{counted(waiting, 'index')} not complete yet; used once it is built.")
-    with st.popover("New index", icon=":material/add:", type="tertiary", key="recipe_new_index"):
+        one = waiting == 1
+        st.caption(
+            f"{waiting:,} {'index is' if one else 'indexes are'} not complete yet; to be chosen "
+            f"once {'it is' if one else 'they are'} built."
+        )
+    with group("New index", icon=":material/add:", width="stretch", key="recipe_new_index"):
         _new_index(base, recipe, builds.get(now))
 
 

@@ -59,7 +59,7 @@ def card(job: JobRow, place: str = "sidebar") -> None:
 
 def cancel(job_id: int) -> None:
     """Asks a job to stop."""
-    with guard():
+    with guard(in_dialog=True):
         workspace().jobs.cancel(job_id)
 
 

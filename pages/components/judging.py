@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components.grading import GRADES
 from pages.components.guard import guard
+from pages.components.notices import notices
 from pages.components.text import lines, plain
 from pages.components.wording import counted
 from rag import KnowledgeBase, Run, Unjudged
@@ -32,6 +33,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
 
 @st.dialog("Is this passage relevant?", width="large", icon=":material/gavel:", on_dismiss="rerun")
 def _judge(base: KnowledgeBase, set_name: str) -> None:
+    notices()
     queue: list[Unjudged] = st.session_state.get(_QUEUE, [])
     done = int(st.session_state.get(_DONE, 0))
     if not queue:
@@ -75,7 +77,7 @@ def _buttons(base: KnowledgeBase, set_name: str, hit: Unjudged) -> None:
 
 
 def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:
-    with guard():
+    with guard(in_dialog=True):
         base.lab.labels.label(set_name, hit.question_id, hit.document_id, hit.start, hit.end, grade)
         st.session_state[_DONE] += 1
     _next()

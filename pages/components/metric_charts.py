@@ -106,10 +106,16 @@ def rank_takeaway(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     if not total:
         return "No question of this set has a labelled passage."
+    have = "question has" if total == 1 else "questions have"
     return (
-        f"{counts['1']:,} of {total:,} questions have a relevant passage at rank 1; "
+        f"{counts['1']:,} of {total:,} {have} a relevant passage at rank 1; "
         f"{counts[NOT_FOUND]:,} find none."
     )
+
+
+def _ticks(most: int) -> dict[str, int]:
+    """Whole numbers only: few questions have no halves."""
+    return {"dtick": 1} if most < 6 else {"nticks": 6}
 
 
 def _bars(counts: Mapping[str, int]) -> go.Figure:
@@ -129,6 +135,6 @@ def _bars(counts: Mapping[str, int]) -> go.Figure:
     )
     figure.update_layout(
         xaxis={"title": "rank of the first relevant passage", "type": "category"},
-        yaxis={"title": "questions", "tickformat": ",d", "nticks": 6},
+        yaxis={"title": "questions", "tickformat": ",d", **_ticks(max(counts.values()))},
     )
     return figure

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 import streamlit as st
 
 from pages.components.grading import FIRST_SET
 from pages.components.guard import guard
+from pages.components.notices import later
 from pages.components.wording import counted
 from rag import MODEL_KINDS, OFFLINE_KINDS, KnowledgeBase, LabelledQuestion, Recipe
 
@@ -61,9 +63,9 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
 
 def _request(base: KnowledgeBase, recipe: Recipe) -> None:
     name, kinds, number = (st.session_state[f"{_ASKED}_{each}"] for each in _FIELDS)
-    with guard():
+    with guard(in_dialog=True):
         base.lab.proposals.request(name, kinds, int(number), recipe)
-        st.toast("They come in as they are made.", icon=":material/auto_awesome:")
+        later(partial(st.toast, "They come in as they are made.", icon=":material/auto_awesome:"))
 
 
 def proposals(base: KnowledgeBase, set_name: str) -> None:
@@ -87,7 +89,7 @@ def proposals(base: KnowledgeBase, set_name: str) -> None:
                 "Words that answer": st.column_config.TextColumn(width="large"),
                 "Leak": st.column_config.ProgressColumn(format="percent", width="small"),
             },
-            alt="Proposed questions with kind, source, the words that answer and leak.",
+            alt="Proposed questions with leak, kind, source and the words that answer.",
         )
         picked = [waiting[row].id for row in event.selection.rows if row < len(waiting)]
         _decisions(base, set_name, waiting, picked)
@@ -127,8 +129,8 @@ def _decided(
 def _row(item: LabelledQuestion) -> dict[str, object]:
     return {
         "Question": item.text,
+        "Leak": item.leak,
         "Kind": _KINDS.get(item.origin, item.origin),
         "Source": ", ".join(dict.fromkeys(label.document_name for label in item.labels)) or None,
         "Words that answer": " … ".join(label.quote for label in item.labels) or None,
-        "Leak": item.leak,
     }

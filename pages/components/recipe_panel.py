@@ -45,16 +45,19 @@ def recipe_panel(
     *,
     answers: bool = False,
     explain: Callable[[Recipe], str] | None = None,
+    floating: bool = False,
 ) -> Recipe:
     """Draws the panel; returns the working recipe.
 
     ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
+    ``floating`` opens what is advanced over the page, where it would push too much down.
     """
     slot = _Panel(base).search()
-    with st.expander("Advanced", icon=":material/tune:", key="recipe_advanced"):
+    fold, group = (st.popover, st.expander) if floating else (st.expander, st.popover)
+    with fold("Advanced", icon=":material/tune:", width="stretch", key="recipe_advanced"):
         _Panel(base).advanced()
-        steps_panel(base)
-        index_panel(base, working(base))
+        steps_panel(base, group)
+        index_panel(base, working(base), group)
     if answers:
         with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
             _Panel(base).answers()

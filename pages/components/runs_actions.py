@@ -102,7 +102,7 @@ def _annotate(base: KnowledgeBase, run: Run) -> None:
 
 
 def _describe(base: KnowledgeBase, run_id: str) -> None:
-    with guard():
+    with guard(in_dialog=True):
         base.lab.set_note(run_id, st.session_state["runs_note_text"])
         base.lab.set_tags(run_id, st.session_state["runs_note_tags"])
 
@@ -212,7 +212,7 @@ def _confirm_delete(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
 
 
 def _delete(base: KnowledgeBase, ids: list[str]) -> None:
-    with guard():
+    with guard(in_dialog=True):
         for run_id in ids:
             base.lab.delete_run(run_id)
         st.query_params.pop(SELECTED, None)

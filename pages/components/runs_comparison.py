@@ -10,7 +10,7 @@ from pages.components.judging import judge_button
 from pages.components.runs_actions import downloads, use_button
 from pages.components.runs_chart import difference_chart
 from pages.components.runs_questions import questions_table, select
-from pages.components.runs_table import metric_label, run_name
+from pages.components.runs_table import metric_label, run_names
 from pages.components.runs_traces import traces
 from pages.components.session import workspace
 from pages.components.text import plain
@@ -33,7 +33,7 @@ def comparison(
     metric: str,
 ) -> None:
     """The section below the table. ``chosen`` are the ticked runs, ``found`` is the table."""
-    names = {row.run.id: run_name(row) for row in found}
+    names = run_names(found)
     st.subheader("Comparison", divider="gray")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         against = _reference(chosen, found, names)
@@ -195,6 +195,8 @@ def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
                 f"**{plain(names[shown.run.id])}** against **{plain(names[shown.baseline.id])}**"
             )
         st.markdown(plain(capitalised(shown.figures.sentence)))
+        changed = ", ".join(shown.chips) or "nothing, both search alike"
+        st.caption(f"What the recipe changes: {plain(changed)}.")
         for caveat in shown.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import streamlit as st
@@ -48,6 +49,18 @@ def run_name(row: LeaderboardRow) -> str:
     name = note or ", ".join(row.chips) or ("baseline" if row.is_baseline else "")
     name = name or f"recipe {row.run.recipe.hash[:6]}"
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]} …"
+
+
+def run_names(found: Sequence[LeaderboardRow]) -> dict[str, str]:
+    """Names by id; runs that would be called the same have the beginning of their id as well."""
+    names = {row.run.id: run_name(row) for row in found}
+    often = Counter(names.values())
+    return {
+        row.run.id: names[row.run.id]
+        if often[names[row.run.id]] == 1
+        else f"{names[row.run.id]}, run {row.run.id[:6]}"
+        for row in found
+    }
 
 
 def metric_names(runs: Sequence[Run]) -> dict[str, str]:
@@ -131,7 +144,9 @@ def _columns(metric: str) -> dict[str, object]:
             "The dashed line is the baseline.",
         ),
         "Recipe changes": st.column_config.ListColumn(
-            width=230, help="How the recipe differs from the baseline's."
+            width=230,
+            help="How the recipe differs from the baseline's; without a baseline, from that of "
+            "the first run.",
         ),
         "Note": st.column_config.TextColumn(width="medium"),
         "Tags": st.column_config.ListColumn(width="small"),

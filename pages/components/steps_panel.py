@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -17,8 +18,8 @@ _SHOWN = ["Passage", "Neighbours", "Section", "Page"]
 _ORDERS = ["Rank", "Document"]
 
 
-def steps_panel(base: KnowledgeBase) -> None:
-    """Draws the four groups."""
+def steps_panel(base: KnowledgeBase, group: Callable[..., Any]) -> None:
+    """Draws the four groups, each in what ``group`` makes: ``st.popover`` or ``st.expander``."""
     panel, models = _Steps(base), ModelSteps(base)
     asked, ranked = (panel.question, models.question), (models.ranking, panel.ranking)
     for title, icon, says, draw in (
@@ -32,7 +33,7 @@ def steps_panel(base: KnowledgeBase) -> None:
         ),
         ("Context", "article", "What of a hit goes into the prompt.", (panel.context,)),
     ):
-        with st.popover(
+        with group(
             title, icon=f":material/{icon}:", width="stretch", key=f"recipe_{title.lower()}"
         ):
             st.caption(says)

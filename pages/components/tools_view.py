@@ -190,5 +190,5 @@ def _confirm_delete(name: str) -> None:
 
 
 def _delete(name: str) -> None:
-    with guard():
+    with guard(in_dialog=True):
         workspace().tools.remove(name)

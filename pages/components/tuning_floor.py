@@ -46,6 +46,7 @@ def _promise(bench: Bench) -> None:
     else:
         now = floors.at(bench.threshold).sentence
         st.markdown(f"**Now, {bench.threshold:.2f}:** {plain(now)}.")
+    st.caption("Precision here is of every candidate that reaches the threshold, before top-k.")
     wanted = st.slider(
         "Wanted precision",
         0.05,
@@ -54,7 +55,7 @@ def _promise(bench: Bench) -> None:
         0.01,
         key="precision",
         bind="query-params",
-        help="The relevant share of the candidates that reach the threshold, before top-k.",
+        help="The relevant share of what the threshold lets through.",
     )
     found = floors.recommend(wanted)
     st.markdown(plain(capitalised(found.sentence)))
@@ -154,7 +155,12 @@ def _diagram(fitted: FittedCalibration) -> go.Figure:
         hovertemplate="says %{x:.0%}: %{y:.0%} of %{customdata:,} relevant<extra></extra>",
     )
     figure.update_layout(
-        xaxis={"title": "predicted probability", "range": [-0.02, 1.02], "tickformat": ".0%"},
+        xaxis={
+            "title": "predicted probability",
+            "range": [-0.02, 1.02],
+            "tickformat": ".0%",
+            "dtick": 0.25,
+        },
         yaxis={"title": "relevant in fact", "range": [-0.02, 1.02], "tickformat": ".0%"},
     )
     return figure

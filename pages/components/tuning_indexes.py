@@ -20,11 +20,11 @@ CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["
 _CUTOFFS = (5, 10)
 _FOUND = "tuning_indexes_found"  # the last comparison: (what it was about, its rows)
 _FIGURES = {
+    "ndcg@10": "nDCG@10",
+    "recall@5": "Recall@5",
     "span_recall@5": "Span recall@5",
     "span_precision@5": "Span precision@5",
     "span_iou@5": "Span IoU@5",
-    "recall@5": "Recall@5",
-    "ndcg@10": "nDCG@10",
 }
 
 

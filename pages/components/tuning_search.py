@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -16,7 +16,7 @@ from pages.components.wording import counted
 from rag import Best, Grid, SearchRecipe, TouchstoneError
 
 _BEST = "tuning_best"  # the last search: (what it was about, what it found)
-_FOUND = 10
+_FOUND, _LOOKED_AT = 10, 400  # shown, and among how many, alike ones included
 _LABELS = {"ndcg@10": "nDCG@10", "mrr@10": "MRR@10"}
 _LABELS |= {"recall@10": "Recall@10", "precision@5": "Precision@5"}
 _BADGES = {
@@ -133,6 +133,11 @@ def _report(bench: Bench, best: Best) -> None:
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)
             st.markdown(f"**{_differences(changed)}**")
         st.markdown(plain(capitalised(best.selection.sentence)))
+        if best.selection.tuning_questions < bench.tuner.counted("tuning"):
+            st.caption(
+                f"{_LABELS[comparison.metric]} is measured on labelled questions only; those "
+                "without an answer count in refusals."
+            )
         if changed:
             st.markdown(plain(capitalised(comparison.sentence)))
             if comparison.verdict != "better":
@@ -190,14 +195,43 @@ def _save(bench: Bench, best: Best) -> None:
 
 def _table(best: Best) -> None:
     metric = best.selection.comparison.metric
-    rows = [
-        {_LABELS[metric]: best.sweep.metrics(number)[metric]}
-        | {name.partition(".")[2]: value for name, value in best.sweep.grid.changes(number).items()}
-        for number in best.sweep.best(metric, _FOUND)
-    ]
+    rows = _distinct(
+        {_LABELS[metric]: best.sweep.metrics(number)[metric]} | _effective(best, number)
+        for number in best.sweep.best(metric, _LOOKED_AT)
+    )
     st.dataframe(
         rows,
         hide_index=True,
         column_config={_LABELS[metric]: st.column_config.NumberColumn(format="%.3f")},
+        placeholder="–",
         alt="The best recipes of the grid on the tuning questions.",
     )
+
+
+def _effective(best: Best, number: int) -> dict[str, Any]:
+    """The fields that make a difference; the others are None."""
+    recipe = best.sweep.grid.recipe(number)
+    idle = idle_fields(recipe.search)
+    changes = best.sweep.grid.changes(number)
+    return {
+        name.partition(".")[2]: None if name.partition(".")[2] in idle else value
+        for name, value in changes.items()
+    }
+
+
+def idle_fields(search: SearchRecipe) -> set[str]:
+    """Fields that a search does not look at: another value of theirs finds the same."""
+    idle = {"rrf_k"} if search.fusion == "weighted" else set()
+    if search.mode != "hybrid":
+        idle |= {"dense_weight", "fusion", "rrf_k"}
+    return idle | ({"k1", "b"} if search.mode == "dense" else set())
+
+
+def _distinct(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first ten that differ in more than fields that make no difference."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        if len(found) == _FOUND:
+            break
+        found.setdefault(tuple(map(str, row.values())), row)
+    return list(found.values())

@@ -73,14 +73,14 @@ def heat_takeaway(
     scores: Sequence[Sequence[float]],
     now: float,
 ) -> str:
-    """Where the map is brightest."""
+    """Where the map is best."""
     table = np.array(scores)
     row, column = (int(place) for place in np.unravel_index(int(table.argmax()), table.shape))
     gain = float(table[row, column]) - now
     at = f"weight {weights[row]:.2f} and threshold {thresholds[column]:.2f}"
     if gain < _NEGLIGIBLE:
         return "No place on the map is better than the present one."
-    return f"The brightest place is {at}: {gain:+.3f} against the present one, marked."
+    return f"The best place is {at}: {gain:+.3f} against the present one, which is marked."
 
 
 def front_takeaway(now: tuple[float, float], best: tuple[float, float] | None, what: str) -> str:

@@ -16,6 +16,21 @@ QUESTION = "How long may unused leave be carried over?"
 MISSING = "Trains are booked in second class."
 
 
+def test_opening_what_is_advanced_moves_no_card(
+    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
+) -> None:
+    page.set_default_timeout(30_000)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}")
+        card = page.get_by_role("button", name="1 · leave.md")
+        card.wait_for()
+        page.get_by_text("ms from question to results").wait_for()
+        before = card.bounding_box()
+        page.get_by_text("Advanced").click()
+        page.get_by_text("BM25 b", exact=True).wait_for()
+        assert card.bounding_box() == before
+
+
 def test_find_the_missing_and_bring_it_in(
     serve: Callable[..., AbstractContextManager[str]],
     warm_home: Path,

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.failures_table import score, worst_first
 from pages.components.metric_charts import rank_counts, rank_takeaway
 from pages.components.question_editor import read_rows
+from pages.components.text import plain
 from rag import QuestionResult, QuestionRow, Workspace
 
 OpenPage = Callable[..., AppTest]
@@ -140,6 +141,19 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     assert list(table["nDCG@10"]) == sorted(table["nDCG@10"])
     filtered = open_page("metrics.py", tag="pump.txt").dataframe[1].value
     assert list(filtered["Question"]) == ["Why does the pump make a grinding noise?"]
+
+
+def test_tags_are_shown_as_they_are_written(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    question = base.lab.labelled_questions("checks")[0]
+    tags = ["$x^2$ **b**", "law/2026"]
+    base.lab.edits.edit_question("checks", question.id, tags=tags)
+    _evaluated(labelled)
+    app = open_page("metrics.py")
+    options = app.get_by_key("tag").options
+    assert "law/2026" in options
+    assert plain(tags[0]) in options
+    assert tags[0] not in options
 
 
 def test_without_questions_there_are_three_ways(filled: Workspace, open_page: OpenPage) -> None:

@@ -161,6 +161,15 @@ def test_without_a_baseline_the_older_run_is_the_reference(
     first, second = _run(base, threshold=None), _run(base, threshold=1.0)
     app = open_page("runs.py", runs=f"{first},{second}")
     assert app.selectbox(key="runs_against").value == first
+    assert "What the recipe changes: threshold off → 1" in _said(app)
+
+
+def test_runs_of_one_recipe_are_told_apart(base: KnowledgeBase, open_page: OpenPage) -> None:
+    first, second = _run(base, threshold=None), _run(base, threshold=None)
+    app = open_page("runs.py", runs=f"{first},{second}")
+    names = app.selectbox(key="runs_against").options
+    assert len(set(names)) == 2
+    assert plain("nothing, both search alike") in _said(app)
 
 
 def test_held_out_questions_can_be_reported_alone(

@@ -108,6 +108,9 @@ def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
         if "Best of 504" in one.value or "None of 504" in one.value
     )
     assert "tuning questions" in verdict
+    best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
+    assert not best.duplicated().any()
+    assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
     assert not any(button.key == "tuning_save" for button in app.button)
 
 
@@ -214,11 +217,11 @@ def test_more_depth_is_weighed_against_the_budget() -> None:
     )
 
 
-def test_the_map_is_read_at_its_brightest() -> None:
+def test_the_map_is_read_at_its_best() -> None:
     scores = [[0.1, 0.2], [0.3, 0.25]]
     assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2) == (
-        "The brightest place is weight 1.00 and threshold 0.20: +0.100 against the present one, "
-        "marked."
+        "The best place is weight 1.00 and threshold 0.20: +0.100 against the present one, "
+        "which is marked."
     )
     assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.3).startswith("No place on the map")
 

@@ -92,6 +92,12 @@ def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
         assert row.comparable
 
 
+def test_without_a_baseline_changes_are_those_since_the_first_run(base: KnowledgeBase) -> None:
+    words, vectors = _run(base), _run(base, VECTORS)
+    rows = {row.run.id: row.chips for row in base.lab.leaderboard(SET, "ndcg@3")}
+    assert rows == {words: (), vectors: ("mode lexical → dense",)}
+
+
 def test_a_run_without_the_metric_stands_last(base: KnowledgeBase) -> None:
     shallow = base.lab.evaluate(SET, WORDS, (1,)).run.id
     deep = _run(base)

@@ -1,0 +1,25 @@
+"""What a callback of a dialog or fragment has to say, kept until the page is drawn again.
+
+Streamlit takes what such a callback draws for the top of the page, which blanks the whole page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+_WAITING = "notices_waiting"
+
+
+def later(draw: Callable[[], object]) -> None:
+    """Keeps something to draw for the next time that ``notices`` is called."""
+    st.session_state.setdefault(_WAITING, []).append(draw)
+
+
+def notices() -> bool:
+    """Draws what was kept, once; returns whether there was anything."""
+    kept = st.session_state.pop(_WAITING, [])
+    for draw in kept:
+        draw()
+    return bool(kept)

@@ -1,0 +1,66 @@
+"""Questions are made and accepted, and a dialog that cannot do its work says so and stays."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.workspaces import workspace_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+TEXT = "Who is told about an illness?"
+
+
+def test_make_questions_and_accept_them(
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
+    page: Page,
+    shoot: Callable[[Page, str], None],
+) -> None:
+    page.set_default_timeout(30_000)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/metrics?kb=handbook&set=checks")
+        page.get_by_role("button", name="Make questions").click()
+        page.get_by_label("How many").fill("2")
+        page.get_by_label("How many").press("Enter")
+        page.get_by_role("button", name="Make", exact=True).click()
+        page.get_by_text("They come in as they are made.").wait_for()
+        waiting = page.get_by_text(re.compile(r"questions? to accept or reject"))
+        waiting.click()
+        shoot(page, "proposals")
+        table = page.locator("[data-testid=stDataFrame]").first.locator(".dvn-scroller")
+        table.click(position={"x": 15, "y": 17})  # every row
+        page.get_by_role("button", name=re.compile(r"Accept [12]$")).click()
+        page.get_by_text(re.compile(r"^[45] questions")).wait_for()
+    workspace = workspace_at(warm_home)
+    made = [item.origin for item in workspace.base("handbook").lab.labelled_questions("checks")]
+    workspace.close()
+    assert {"cloze", "keywords"} & set(made)
+
+
+def test_words_that_are_not_there_are_refused_in_the_dialog(
+    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
+) -> None:
+    page.set_default_timeout(30_000)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/inspector?kb=handbook&q={TEXT}")
+        page.get_by_role("button", name="Label the exact words").click()
+        words = page.get_by_label("Or paste the words")
+        words.fill("words of another handbook")
+        words.press("Enter")
+        page.get_by_text("These words do not stand in the passage.").wait_for()
+        page.get_by_role("button", name="Store the label").click()
+        page.get_by_text("These words do not stand in the passage.").nth(1).wait_for()
+        words.fill("from the fourth day")
+        words.press("Enter")
+        page.get_by_text("These words do not stand in the passage.").first.wait_for(
+            state="detached"
+        )
+        page.get_by_role("button", name="Store the label").click()
+        page.get_by_text("1 label").first.wait_for()
