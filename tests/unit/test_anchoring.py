@@ -72,6 +72,12 @@ def test_a_document_that_is_the_quote_may_change_a_little_too() -> None:
     assert _found(RULE, "Up to eight days of leave.") is None
 
 
+@pytest.mark.parametrize("gone", ["unused ", "be ", "carried "])
+def test_where_inner_words_went_missing_the_label_takes_none_of_what_follows(gone: str) -> None:
+    changed = RULE.replace(gone, "")
+    assert _found(RULE, f"First of all. {changed} Then comes another rule.") == changed
+
+
 @pytest.mark.parametrize(
     ("quote", "start", "end", "place"),
     [

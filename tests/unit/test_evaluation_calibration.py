@@ -100,7 +100,7 @@ def test_labels_that_are_noise_are_no_use() -> None:
 def test_bins_tell_what_came_true(fitted: Fit) -> None:
     assert sum(each.count for each in fitted.bins) == 300 * 60
     for each in fitted.bins:
-        assert each.low <= each.predicted < each.high
+        assert each.low <= each.predicted < each.high == pytest.approx(each.low + 0.1)
         assert each.interval.low <= each.observed <= each.interval.high
         if each.count >= 100:
             assert each.observed == pytest.approx(each.predicted, abs=0.12)

@@ -146,7 +146,8 @@ def test_one_window_is_one_call_and_exact() -> None:
     assert Listwise(chat, 16).scores("which?", ["a", "b", "c"]).tolist() == pytest.approx(
         [2 / 3, 1 / 3, 1.0]
     )
-    assert len(chat.asked) == 1
+    [[_, shown]] = chat.asked
+    assert re.findall(r'n="(\d)">\n(\w)', shown.content) == [("1", "a"), ("2", "b"), ("3", "c")]
 
 
 def test_nothing_is_asked_about_one_passage_or_none() -> None:
