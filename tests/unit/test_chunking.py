@@ -31,6 +31,18 @@ def _numbers(first: int, last: int) -> str:
     return " ".join(f"w{n}" for n in range(first, last + 1))
 
 
+def test_flags_are_kept_whole() -> None:
+    flags = "🇩🇪🇫🇷🇮🇹🇯🇵🇧🇷🇨🇦"
+    cut = _texts(flags, "fixed", 9, chunk_unit="characters")
+    assert cut == ["🇩🇪🇫🇷🇮🇹🇯🇵", "🇧🇷🇨🇦"]
+
+
+def test_an_overlap_that_leaves_no_room_is_done_without() -> None:
+    text = "aa bb cc dddddddd ee"
+    cut = _texts(text, "recursive", 8, chunk_overlap=7, chunk_unit="characters")
+    assert cut == ["aa bb cc", "dddddddd", "ee"]
+
+
 def test_whole_is_the_trimmed_text() -> None:
     assert _texts(" \n a  b\n\nc \n", "whole") == ["a  b\n\nc"]
 
