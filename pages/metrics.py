@@ -17,6 +17,7 @@ from pages.components.question_proposals import make_button, proposals
 from pages.components.recipe_panel import recipe_panel
 from pages.components.runs_actions import downloads
 from pages.components.session import base as chosen_base
+from pages.components.tag_table import tag_table
 from pages.components.text import plain
 from pages.components.wording import ago, counted, duration
 from rag import KnowledgeBase, QuestionSet, Recipe, Run
@@ -146,6 +147,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         first_ranks(results)
     with st.expander("All measures at every k", icon=":material/table:"):
         figures_table(run)
+    tag_table(base, run)
     with st.container(horizontal=True, gap="small"):
         judge_button(base, run)
         downloads(base, run, pinned if is_pinned else None)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rag.evaluation.drafts import MODEL_KINDS, OFFLINE_KINDS
     from rag.evaluation.floors import Floor, Floors, Recommendation
     from rag.evaluation.intervals import Interval
-    from rag.evaluation.run_intervals import UnjudgedShare
+    from rag.evaluation.run_intervals import TagFigures, UnjudgedShare
     from rag.evaluation.splits import Selection, Split
     from rag.evaluation.sweeping import Change, Grid, QuestionFigures
     from rag.evaluations import DEFAULT_CUTOFFS, Evaluation
@@ -93,7 +93,7 @@ _WHERE = {
     "rag.evaluation.drafts": "MODEL_KINDS OFFLINE_KINDS",
     "rag.evaluation.intervals": "Interval",
     "rag.evaluation.splits": "Selection Split",
-    "rag.evaluation.run_intervals": "UnjudgedShare",
+    "rag.evaluation.run_intervals": "TagFigures UnjudgedShare",
     "rag.evaluation.sweeping": "Change Grid QuestionFigures",
     "rag.evaluations": "DEFAULT_CUTOFFS Evaluation",
     "rag.explaining": "Explainer Finding passage_key",
@@ -229,6 +229,7 @@ __all__ = [
     "StoredCitation",
     "Sweep",
     "Sweeper",
+    "TagFigures",
     "TermMatch",
     "TextPart",
     "TouchstoneError",

@@ -11,7 +11,7 @@ from rag.calibrations import Calibrator
 from rag.errors import NotFound
 from rag.evaluation.floors import Floors
 from rag.evaluation.intervals import Interval
-from rag.evaluation.run_intervals import UnjudgedShare
+from rag.evaluation.run_intervals import TagFigures, UnjudgedShare
 from rag.evaluation.splits import Split
 from rag.evaluation.sweeping import Grid
 from rag.evaluations import DEFAULT_CUTOFFS, Evaluation, Evaluator, Tell
@@ -241,6 +241,10 @@ class Lab:
     def intervals(self, run_id: str) -> dict[str, Interval]:
         """The 95 % interval of every mean of a run, by metric. Raises NotFound."""
         return RunFigures(self._services.database, self._base_id).intervals(run_id)
+
+    def by_tag(self, run_id: str, metrics: Sequence[str]) -> list[TagFigures]:
+        """Means and intervals of a run for each tag of its questions. Raises NotFound."""
+        return RunFigures(self._services.database, self._base_id).by_tag(run_id, metrics)
 
     def unjudged(self, run_id: str, k: int = 10) -> UnjudgedShare | None:
         """Hits among the first k of a run that nobody judged, and how far they could move it.

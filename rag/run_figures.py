@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rag.evaluation.intervals import Interval
-from rag.evaluation.run_intervals import UnjudgedShare, intervals, unjudged_share
+from rag.evaluation.run_intervals import (
+    TagFigures,
+    UnjudgedShare,
+    by_tag,
+    intervals,
+    unjudged_share,
+)
 from rag.storage import Database, builds, passages, runs
 from rag.storage import questions as question_rows
 
@@ -20,6 +28,12 @@ class RunFigures:
         with self._database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
             return intervals(runs.results(connection, run.id), list(run.metrics))
+
+    def by_tag(self, run_id: str, names: Sequence[str]) -> list[TagFigures]:
+        """The figures of a run by tag of its questions. Raises NotFound."""
+        with self._database.read() as connection:
+            run = runs.get(connection, self._base_id, run_id)
+            return by_tag(runs.results(connection, run.id), names)
 
     def unjudged(self, run_id: str, k: int) -> UnjudgedShare | None:
         """What is open among the first k of a run; None where no question is labelled any more.

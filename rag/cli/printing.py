@@ -20,6 +20,7 @@ from rag import (
     KnowledgeBase,
     QuestionSet,
     Run,
+    TagFigures,
     TouchstoneError,
     Trace,
     UnjudgedShare,
@@ -212,7 +213,10 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
 
 
 def evaluation(
-    found: Evaluation, intervals: Mapping[str, Interval], open_hits: UnjudgedShare | None
+    found: Evaluation,
+    intervals: Mapping[str, Interval],
+    open_hits: UnjudgedShare | None,
+    tags: Sequence[TagFigures],
 ) -> Output:
     data = {
         "run": found.run.id,
@@ -222,6 +226,7 @@ def evaluation(
         "metrics": dict(found.run.metrics),
         "intervals": {name: list(pair) for name, pair in intervals.items()},
         "unjudged": asdict(open_hits) if open_hits else None,
+        "by_tag": [asdict(each) for each in tags],
         "per_question": [
             {
                 "id": result.question_id,
@@ -239,7 +244,12 @@ def evaluation(
     }
     title = f"run {found.run.id}, recipe {found.run.recipe.hash}, {found.run.questions} questions"
     lines = [title, _metric_table(found.run.metrics), *_doubts(found.run, intervals, open_hits)]
-    return Output(data, "\n".join(lines))
+    return Output(data, "\n".join([*lines, *map(_tagged, tags)]))
+
+
+def _tagged(found: TagFigures) -> str:
+    figures = ", ".join(f"{name} {value:.4f}" for name, value in found.means.items())
+    return f"tag {found.tag}: {found.questions:,} questions, {figures}"
 
 
 def _doubts(

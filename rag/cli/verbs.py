@@ -154,8 +154,9 @@ def evaluate(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = _ready(args)
     found = base.lab.evaluate(args.set_name, recipe, cutoffs, printing.progress)
-    run = found.run.id
-    return printing.evaluation(found, base.lab.intervals(run), base.lab.unjudged(run))
+    lab, run, leading = base.lab, found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
+    tags = lab.by_tag(run, [leading, "correct_refusal"])
+    return printing.evaluation(found, lab.intervals(run), lab.unjudged(run), tags)
 
 
 def sweep(args: argparse.Namespace) -> Output:

@@ -32,8 +32,46 @@ def intervals(results: Sequence[QuestionResult], names: Sequence[str]) -> dict[s
 
 
 def _refusals(results: Sequence[QuestionResult], answerable: bool) -> Interval:
-    asked = [item for item in results if item.answerable == answerable]
-    return wilson(sum(not item.ranking for item in asked), len(asked))
+    return wilson(sum(refused := _refused(results, answerable)), len(refused))
+
+
+def _refused(results: Sequence[QuestionResult], answerable: bool) -> list[bool]:
+    return [not item.ranking for item in results if item.answerable == answerable]
+
+
+@dataclass(frozen=True, slots=True)
+class TagFigures:
+    """The questions of a set that have a ``tag``: means by metric, and their 95 % intervals.
+
+    A metric that none of these questions has is absent.
+    """
+
+    tag: str
+    questions: int
+    means: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+
+
+def by_tag(results: Sequence[QuestionResult], names: Sequence[str]) -> list[TagFigures]:
+    """Figures of a run in ``names`` for each tag, that of most questions first."""
+    tagged: dict[str, list[QuestionResult]] = {}
+    for item in results:
+        for tag in dict.fromkeys(item.tags):
+            tagged.setdefault(tag, []).append(item)
+    rows = sorted(tagged.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return [_of_tag(tag, held, names) for tag, held in rows]
+
+
+def _of_tag(tag: str, held: Sequence[QuestionResult], names: Sequence[str]) -> TagFigures:
+    values = {name: _values(held, name) for name in names}
+    means = {name: float(np.mean(having)) for name, having in values.items() if having}
+    return TagFigures(tag, len(held), means, intervals(held, list(means)))
+
+
+def _values(held: Sequence[QuestionResult], name: str) -> Sequence[float]:
+    if name in _REFUSALS:
+        return _refused(held, _REFUSALS[name])
+    return [item.metrics[name] for item in held if name in item.metrics]
 
 
 def _tables(

@@ -61,6 +61,17 @@ def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: 
     assert table.loc["MAP", "@100"] == figures["map@100"]
 
 
+def test_figures_stand_by_tag(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    base.lab.edits.edit_question("checks", "q1", tags=["codes"])
+    found = base.lab.evaluate("checks", base.recipe()).results
+    own = next(each.metrics for each in found if each.question_id == "q1")
+    table = open_page("metrics.py").dataframe[1].value.set_index("Tag")
+    assert table.loc["codes", "Questions"] == 1
+    assert table.loc["codes", "nDCG@10"] == own["ndcg@10"]
+    assert table.loc["codes", "MRR@10"] == own["mrr@10"]
+
+
 def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     before = _evaluated(labelled)
@@ -135,11 +146,11 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     base.save_recipe(base.recipe().with_fields({"search.threshold": None}))
     _evaluated(labelled)
     app = open_page("metrics.py")
-    table = app.dataframe[1].value
+    table = app.dataframe[-1].value
     assert table["Question"][0] == "Who won the world cup in 1954?"
     assert table["First relevant"][0] == "answered, wrongly"
     assert list(table["nDCG@10"]) == sorted(table["nDCG@10"])
-    filtered = open_page("metrics.py", tag="pump.txt").dataframe[1].value
+    filtered = open_page("metrics.py", tag="pump.txt").dataframe[-1].value
     assert list(filtered["Question"]) == ["Why does the pump make a grinding noise?"]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rag.evaluation.intervals import Interval, mean_intervals, wilson
-from rag.evaluation.run_intervals import intervals, unjudged_share
+from rag.evaluation.run_intervals import by_tag, intervals, unjudged_share
 from rag.storage.runs import QuestionResult
 from rag.types import Evidence, Question
 from tests.runs import SET, WORDS, handbook
@@ -31,6 +32,24 @@ def test_each_metric_over_the_questions_that_have_it() -> None:
     assert found["span_a@1"] == Interval(*mean_intervals(np.array([0.25])).tolist())
     assert found["correct_refusal"] == wilson(1, 1)
     assert found["false_refusal"] == wilson(1, 13)
+
+
+def test_tags_by_hand() -> None:
+    code, table = ("code",), ("table", "code", "code")  # said twice, it counts once
+    results = [
+        replace(_result(0, True, {"a@1": 1.0}, 1), tags=code),
+        replace(_result(1, True, {"a@1": 0.5}, 0), tags=table),
+        replace(_result(2, False, {}, 0), tags=("none",)),
+        _result(3, True, {"a@1": 0.0}, 1),
+    ]
+    found = by_tag(results, ["a@1", "correct_refusal"])
+    assert [(each.tag, each.questions, each.means) for each in found] == [
+        ("code", 2, {"a@1": 0.75}),
+        ("none", 1, {"correct_refusal": 1.0}),
+        ("table", 1, {"a@1": 0.5}),
+    ]
+    assert found[0].intervals == intervals(results[:2], ["a@1"])
+    assert found[1].intervals == {"correct_refusal": wilson(1, 1)}
 
 
 def _key(number: int) -> str:
