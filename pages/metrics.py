@@ -97,7 +97,9 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
 def _size(chosen: QuestionSet) -> str:
     unanswerable = chosen.questions - chosen.answerable
     said = counted(chosen.questions, "question")
-    return f"{said}, {unanswerable:,} without an answer in the documents" if unanswerable else said
+    if not unanswerable:
+        return said
+    return f"{said}, {unanswerable:,} of them without an answer in the documents"
 
 
 def _want() -> None:
