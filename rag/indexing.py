@@ -146,9 +146,13 @@ class Indexes:
         return Index(version, cut_id, dense, lexical, keys)
 
     def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
-        """Cached vectors of a batch, (n, dimension); any that are not there are computed again."""
-        lost = [place for place, data in enumerate(batch.vectors) if data is None]
+        """Cached vectors of a batch, (n, dimension); any that are not there are computed again.
+
+        So are those of another length: the server has another model under the same name now.
+        """
+        size = embedder.dimension * np.dtype(np.float32).itemsize
         rows = list(batch.vectors)
+        lost = [place for place, data in enumerate(rows) if data is None or len(data) != size]
         if lost:
             texts = [batch.texts[place] for place in lost]
             found = [row.tobytes() for row in embedder.embed(texts, "document")]
@@ -156,7 +160,8 @@ class Indexes:
                 rows[place] = row
             with self._database.write() as connection:  # or every start would compute them
                 keys = map(vectors.text_hash, texts)
-                vectors.store(connection, embedder.id, dict(zip(keys, found, strict=True)))
+                again = dict(zip(keys, found, strict=True))
+                vectors.store(connection, embedder.id, again, replace=True)
         joined = b"".join(row for row in rows if row is not None)
         return np.frombuffer(joined, dtype=np.float32).reshape(len(rows), embedder.dimension)
 

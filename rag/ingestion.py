@@ -180,7 +180,7 @@ class Ingestion:
             except (Cancelled, StorageError):
                 raise
             except TouchstoneError as error:
-                log.warning("Build %s lacks new documents.", recipe.hash, exc_info=True)
+                log.warning("Build %s lacks new documents: %s", recipe.hash, error)
                 self._behind[recipe.hash] = f"not in the build with {recipe.embedder}: {error}"
             else:
                 ready.append(recipe)

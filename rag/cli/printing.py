@@ -208,7 +208,8 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
         lines.append(f"[{citation.n}] {_from(citation.hit)}{citation.hit.document}{page}")
     lines.append({"quotes": "(quotes, no language model)"}.get(given.mode, f"({given.mode})"))
     lines += [*([given.note] if given.note else []), *_left_out(given.trace)]
-    problem = (error.message, error.hint) if error and given.status == "failed" else None
+    why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")
+    problem = why if given.status == "failed" else None
     return Output(data, "\n".join(lines), problem=problem)
 
 

@@ -69,9 +69,9 @@ def refresh(services: Services, base_id: int) -> None:
     for recipe in recipes:
         try:
             services.indexes.save(base_id, recipe)
-        except (InvalidRecipe, ProviderError):
+        except (InvalidRecipe, ProviderError) as error:
             # A build that cannot be searched now keeps no document out; a search says why.
-            log.warning("The index of build %s was not refreshed.", recipe.hash, exc_info=True)
+            log.warning("The index of build %s was not refreshed: %s", recipe.hash, error)
 
 
 class _ItemReader:

@@ -40,12 +40,23 @@ def every(connection: Connection, embedder: str) -> dict[bytes, bytes]:
     return {row.text_hash: row.data for row in rows}
 
 
-def store(connection: Connection, embedder: str, vectors: Mapping[bytes, bytes]) -> None:
-    """Caches vectors (float32 bytes by text hash); one that is cached already stays."""
+def store(
+    connection: Connection,
+    embedder: str,
+    vectors: Mapping[bytes, bytes],
+    *,
+    replace: bool = False,
+) -> None:
+    """Caches vectors (float32 bytes by text hash); unless ``replace``, those already there stay."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     rows = [{"embedder": embedder, "text_hash": key, "data": data} for key, data in vectors.items()]
     if rows:
-        connection.execute(dialect.insert(vector).on_conflict_do_nothing(), rows)
+        fresh = dialect.insert(vector)
+        chosen = fresh.on_conflict_do_update(
+            index_elements=[vector.c.embedder, vector.c.text_hash],
+            set_={"data": fresh.excluded.data},
+        )
+        connection.execute(chosen if replace else fresh.on_conflict_do_nothing(), rows)
 
 
 def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:

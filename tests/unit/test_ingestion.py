@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
+import sqlite3
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -183,8 +186,6 @@ def test_a_lost_snapshot_is_made_again_from_the_database(workspace: Workspace, h
 
 
 def test_a_lost_vector_is_computed_again(workspace: Workspace, home: Path) -> None:
-    import sqlite3
-
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     before = base.search("leave", QUICK).hits
@@ -194,6 +195,21 @@ def test_a_lost_vector_is_computed_again(workspace: Workspace, home: Path) -> No
     for file in (home / "indexes").rglob("*.*"):
         file.unlink()
     assert workspace_at(home).base("handbook").search("leave", QUICK).hits == before
+
+
+def test_vectors_of_another_length_are_computed_again(workspace: Workspace, home: Path) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    before = base.search("leave", QUICK).hits
+    workspace.close()
+    with sqlite3.connect(home / "touchstone.db") as connection:
+        kept = connection.execute("SELECT data FROM vector ORDER BY text_hash").fetchall()
+        connection.execute("UPDATE vector SET data = substr(data, 1, 20)")  # of another model
+    shutil.rmtree(home / "indexes")
+    assert workspace_at(home).base("handbook").search("leave", QUICK).hits == before
+    with sqlite3.connect(home / "touchstone.db") as connection:
+        again = connection.execute("SELECT data FROM vector ORDER BY text_hash").fetchall()
+    assert again == kept
 
 
 def test_recutting_embeds_only_new_text(
