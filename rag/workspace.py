@@ -105,7 +105,13 @@ class Workspace:
         try:
             return self.base(name)
         except NotFound:
+            return self._created(name, recipe)
+
+    def _created(self, name: str, recipe: Recipe | None) -> KnowledgeBase:
+        try:
             return self.create(name, recipe)
+        except AlreadyExists:  # another process was quicker
+            return self.base(name)
 
     def rename(self, name: str, new: str) -> None:
         """Gives a knowledge base another name. Raises NotFound, InvalidInput, AlreadyExists."""

@@ -274,12 +274,11 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
     """
     known = {info.name for info in workspace.bases()}
     recipe = _recipe(args, workspace.base(args.kb).recipe() if args.kb in known else Recipe())
+    base = workspace.open_or_create(args.kb, recipe)
     if args.kb in known:
-        base = workspace.base(args.kb)
         base.library.prepare_build(recipe.index)
         yield base
         return
-    base = workspace.create(args.kb, recipe)
     interrupted = False
     try:
         yield base
@@ -287,7 +286,8 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
         interrupted = True  # the job stays, for the next command to go on with
         raise
     finally:
-        if not interrupted and not base.library.documents(recipe.index):
+        others = any(job.active for job in workspace.jobs.recent(base.id))
+        if not interrupted and not others and not base.library.documents(recipe.index):
             workspace.delete(base.name)
 
 

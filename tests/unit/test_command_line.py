@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from rag import Settings, Workspace
+from rag import Jobs, KnowledgeBase, Recipe, Settings, Workspace
 from rag.__main__ import main
+from rag.cli import printing
 from rag.errors import InvalidFile
 from rag.services import Models
 from tests.scripted_chat import ScriptedChat
@@ -332,3 +333,40 @@ def test_a_database_that_cannot_be_used_is_bad_input(
     code, _, said = _run(capsys, "runs", "notes")
     assert code == 2
     assert said.startswith("Error: The database of that URL cannot be used here.\nHint: ")
+
+
+def test_a_knowledge_base_that_another_process_makes_meanwhile_is_used(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    create = Workspace.create
+
+    def slower(self: Workspace, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
+        create(workspace, name, recipe)
+        return create(self, name, recipe)
+
+    monkeypatch.setattr(Workspace, "create", slower)
+    (tmp_path / "leave.md").write_text("Leave lapses in March.")
+    code, told, _ = _run(capsys, "ingest", "notes", str(tmp_path / "leave.md"), *FAKE)
+    assert (code, told["documents"][0]["status"]) == (0, "added")
+    assert [info.name for info in workspace.bases()] == ["notes"]
+
+
+def test_a_new_knowledge_base_that_another_process_fills_stays(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    follow = printing.follow
+
+    def meanwhile(jobs: Jobs, job: int) -> None:
+        workspace.base("notes").library.add_text("Leave", "Leave lapses in March.")
+        follow(jobs, job)
+
+    monkeypatch.setattr(printing, "follow", meanwhile)
+    (tmp_path / "void.md").write_text("")
+    assert _run(capsys, "ingest", "notes", str(tmp_path / "void.md"), *FAKE)[0] == 2
+    assert [info.name for info in workspace.bases()] == ["notes"]

@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 import sqlite3
-import shutil
 from pathlib import Path
 
 import numpy as np
