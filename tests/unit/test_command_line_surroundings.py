@@ -1,0 +1,148 @@
+"""The command line among odd terminals, file names, databases and other processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import Jobs, KnowledgeBase, Recipe, Workspace
+from rag.__main__ import main
+from rag.cli import printing
+from tests.workspaces import QUICK, add, workspace_at
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKE = ("--set", "index.embedder=fake")
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
+    """Exit code, the JSON object if there is one, and standard error."""
+    code = main([*arguments, "--json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out) if told.out else None, told.err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_a_result_is_told_in_the_characters_that_standard_output_has(
+    workspace: Workspace, home: Path, encoding: str
+) -> None:
+    add(workspace, workspace.create("notes", QUICK), {"σ.txt": "Leave lapses in June → “soon” 😀."})
+    asked = [sys.executable, "-m", "rag", "search", "notes", "leave", "--home", str(home)]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    for more in (["--json"], []):
+        done = subprocess.run(
+            [*asked, *more], cwd=ROOT, env=environment, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        told = done.stdout.decode(encoding)
+        if more:
+            (hit,) = json.loads(told)["hits"]
+            assert hit["text"] == "Leave lapses in June → “soon” 😀."
+            assert hit["document"] == "σ.txt"
+        else:
+            assert "Leave lapses in June" in told
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_result_that_cannot_be_written_is_no_failed_check() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "rag", "schema"]
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"Error: The result could not be written: ")
+
+
+def test_bytes_that_are_not_utf8_do_no_harm(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = b"caf\xe9.txt"
+    (folder := tmp_path / "docs").mkdir()
+    (folder / os.fsdecode(raw)).write_text("Leave lapses in June.")
+    (folder / "other.txt").write_text("Coffee is free.")
+    code, told, _ = _run(capsys, "ingest", "notes", str(folder), *FAKE)
+    assert code == 0
+    rows = {row["name"]: row["status"] for row in told["documents"]}
+    assert rows == {"caf\ufffd.txt": "added", "other.txt": "added"}
+    code, told, _ = _run(
+        capsys, "search", "notes", "leave \udce9", "--set", "search.threshold=null"
+    )
+    assert (code, told["question"]) == (0, "leave \ufffd")
+    assert told["hits"][0]["document"] in rows
+    for verb in (("search", "no\udce9", "x"), ("tag", "notes", "no\udce9", "x")):
+        code, _, said = _run(capsys, *verb)
+        assert (code, said.count("Unexpected")) == (2, 0)
+
+
+@pytest.mark.parametrize("source", ["", " ", "x" * 5000, "a\0b"])
+def test_a_source_that_is_no_name_adds_nothing(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], source: str
+) -> None:
+    code, told, said = _run(capsys, "ingest", "typo", source, *FAKE)
+    assert (code, told, workspace.bases()) == (2, None, [])
+    assert "Hint: Name a file, a folder or a URL." in said
+
+
+@pytest.mark.parametrize("chunk", ["8" + "0" * 15, "f" * 17, "-1", "0x1", " 1"])
+def test_what_cannot_be_the_id_of_a_passage_is_bad_input(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], chunk: str
+) -> None:
+    add(workspace, workspace.create("notes", QUICK), {"a.txt": "Leave lapses in June."})
+    code, _, said = _run(capsys, "explain", "notes", "leave", f"--chunk={chunk}")
+    assert (code, said.splitlines()[0]) == (2, f"Error: {chunk!r} is not the id of a passage.")
+
+
+@pytest.mark.parametrize("url", ["nope://host/x", "oracle://host/x", "sqlite://a:b:c/d"])
+def test_a_database_that_cannot_be_used_is_bad_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_DATABASE_URL", url)
+    code, _, said = _run(capsys, "runs", "notes")
+    assert code == 2
+    assert said.startswith("Error: The database of that URL cannot be used here.\nHint: ")
+
+
+def test_a_knowledge_base_that_another_process_makes_meanwhile_is_used(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    create = Workspace.create
+
+    def slower(self: Workspace, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
+        create(workspace, name, recipe)
+        return create(self, name, recipe)
+
+    monkeypatch.setattr(Workspace, "create", slower)
+    (tmp_path / "leave.md").write_text("Leave lapses in March.")
+    code, told, _ = _run(capsys, "ingest", "notes", str(tmp_path / "leave.md"), *FAKE)
+    assert (code, told["documents"][0]["status"]) == (0, "added")
+    assert [info.name for info in workspace.bases()] == ["notes"]
+
+
+def test_a_new_knowledge_base_that_another_process_fills_stays(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    follow = printing.follow
+
+    def meanwhile(jobs: Jobs, job: int) -> None:
+        workspace.base("notes").library.add_text("Leave", "Leave lapses in March.")
+        follow(jobs, job)
+
+    monkeypatch.setattr(printing, "follow", meanwhile)
+    (tmp_path / "void.md").write_text("")
+    assert _run(capsys, "ingest", "notes", str(tmp_path / "void.md"), *FAKE)[0] == 2
+    assert [info.name for info in workspace.bases()] == ["notes"]
