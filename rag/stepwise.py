@@ -28,23 +28,25 @@ def stepwise(
     cuts: Sequence[Cut],
     of: Arithmetic,
     tell: Tell,
-    *,
-    with_context: bool,
+    shown: SearchRecipe | None = None,
 ) -> Floats:
     """The figures of one ranking under every cut, shape (cuts, names of ``of``).
 
-    ``with_context`` adds the mean tokens of the passages shown.
+    ``shown`` adds the mean tokens of the passages shown: by that recipe, which goes as deep as a
+    search does.
     """
     cutoffs = sorted({parse_metric(name).k for name in of.metrics})
     gathered = source.gathered(search, tell)
     found = list(zip(gathered.candidates, gathered.nearness, strict=True))
+    visible = source.gathered(shown, tell) if shown else gathered
+    in_view = list(zip(visible.candidates, visible.nearness, strict=True))
     rows, known = [], dict[Cut, list[float]]()
     for cut in cuts:
         if cut not in known:
             means = _means(source, search, cut, of, cutoffs, found)
             known[cut] = [means[name] for name in of.names]
-            if with_context:
-                known[cut].append(_tokens(source, search, cut, found))
+            if shown:
+                known[cut].append(_tokens(source, shown, cut, in_view))
         rows.append(known[cut])
     return np.array(rows)
 

@@ -187,24 +187,22 @@ class Sweeper:
             with seconds.fetch():
                 source = self.source(recipe.index)
             arithmetic = Arithmetic(self._questions, source.ideals, names, as_shown)
-            searches = _searches(recipe.search, grid.rankings, arithmetic.depth)
-            cuts = _Cuts(self._services, self._base_id, recipe.index, grid.selections)
+            plain = _searches(recipe.search, grid.rankings)
+            # What is shown goes no deeper than a search does.
+            searches = plain if as_shown else [deepened(each, arithmetic.depth) for each in plain]
+            cuts = _Cuts(self._services, self._base_id, recipe, grid.selections)
             for search in searches:
                 cuts(search)  # a probability without a calibration is refused here
             parts: dict[int, Floats] = {}
-            swept = _Swept(source, searches, arithmetic, cuts, with_context, seconds)
+            swept = _Swept(source, searches, plain, arithmetic, cuts, with_context, seconds)
             for pairs in alike(searches, source.exact):
                 parts |= swept.figures(pairs, tell)
             for number, search in enumerate(searches):
                 if number not in parts:
                     with seconds.work():
+                        shown = plain[number] if with_context else None
                         parts[number] = stepwise(
-                            source,
-                            search,
-                            cuts(search),
-                            arithmetic,
-                            tell,
-                            with_context=with_context,
+                            source, search, cuts(search), arithmetic, tell, shown
                         )
             results += [parts[number] for number in range(len(searches))]
         return np.concatenate(results), seconds
@@ -257,20 +255,21 @@ class _Seconds:
 
 @dataclass(frozen=True)
 class _Swept:
-    """Recipes of a build whose figures are arithmetic; ``seconds`` notes what it took."""
+    """Recipes of a build whose figures are arithmetic; ``seconds`` notes what it took.
+
+    ``plain`` are the ``searches``, no deeper than they are where something is shown.
+    """
 
     source: Source
     searches: Sequence[SearchRecipe]
+    plain: Sequence[SearchRecipe]
     arithmetic: Arithmetic
     cuts: _Cuts
     with_context: bool
     seconds: _Seconds
 
     def figures(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> dict[int, Floats]:
-        """Figures by number of those that share their postings, given by k1 and b.
-
-        Postings are fetched; what each pair makes of them is arithmetic.
-        """
+        """Figures by number. Postings are fetched; what k1 and b make of them is arithmetic."""
         found = dict[int, Floats]()
         with self.seconds.fetch():
             field = self._field(pairs, tell)
@@ -283,7 +282,8 @@ class _Swept:
                 if field is not None:
                     prepared = field.prepared(pair)
                 tokens = self._tokens(prepared.deep.keys)
-                figures = self.arithmetic.figures(prepared, chosen, self.cuts, tokens)
+                shown = [self.plain[number] for number in numbers]
+                figures = self.arithmetic.figures(prepared, chosen, self.cuts, tokens, shown)
             found.update(zip(numbers, figures, strict=True))
         return found
 
@@ -317,28 +317,28 @@ class _Cuts:
     """What the selections of a grid cut from a ranking; ``auto`` depends on mode and relevance."""
 
     def __init__(
-        self, services: Services, base_id: int, recipe: IndexRecipe, selections: Sequence[Changes]
+        self, services: Services, base_id: int, recipe: Recipe, selections: Sequence[Changes]
     ) -> None:
-        self._services, self._base_id, self._recipe = services, base_id, recipe
-        self._selections = selections
+        self._services, self._base_id, self._index = services, base_id, recipe.index
+        changed = (recipe.search.model_copy(update=_plain(changes)) for changes in selections)
+        self._selected = [(each.threshold, each.top_k) for each in changed]
         self._known: dict[tuple[str, str], list[Cut]] = {}
 
     def __call__(self, search: SearchRecipe) -> Sequence[Cut]:
         kind = search.mode, search.relevance
         if kind not in self._known:
             usual = search.model_copy(update={"threshold": "auto"})
-            auto = limit(self._services, self._base_id, self._recipe, usual).threshold
-            changed = (search.model_copy(update=_plain(changes)) for changes in self._selections)
+            auto = limit(self._services, self._base_id, self._index, usual).threshold
             self._known[kind] = [
-                Cut(auto if each.threshold == "auto" else each.threshold, each.top_k)
-                for each in changed
+                Cut(auto if threshold == "auto" else threshold, top_k)
+                for threshold, top_k in self._selected
             ]
         return self._known[kind]
 
 
-def _searches(base: SearchRecipe, rankings: Sequence[Changes], depth: int) -> list[SearchRecipe]:
-    """The search recipes of a grid's rankings, as an evaluation runs them."""
-    return [deepened(base.model_copy(update=_plain(changes)), depth) for changes in rankings]
+def _searches(base: SearchRecipe, rankings: Sequence[Changes]) -> list[SearchRecipe]:
+    """The search recipes of a grid's rankings."""
+    return [base.model_copy(update=_plain(changes)) for changes in rankings]
 
 
 def _plain(changes: Changes) -> dict[str, Any]:

@@ -101,7 +101,11 @@ class Tuner:
         with self._lock:
             closeup = self._closeup(deepest, part, "tokens" in totals)
             cuts = self._cuts(recipes)
-            return closeup.figures(cuts, metrics, as_shown=as_shown, totals=totals)
+            shown = [recipe.search for recipe in recipes]
+            searches = zip(shown if as_shown else map(_deeper, shown), cuts, strict=True)
+            return closeup.figures(
+                list(searches), metrics, as_shown=as_shown, totals=totals, shown=shown
+            )
 
     def floors(self, recipe: Recipe) -> Floors:
         """What every threshold does to the candidates of a recipe, before top-k.
@@ -172,8 +176,7 @@ class Tuner:
         return set(parts.tuning if part == "tuning" else parts.held_out)
 
     def _deep(self, recipe: Recipe, tell: Tell = _silent) -> Deep:
-        search = deepened(recipe.search, max(SWEEP_CUTOFFS))
-        return self._sweeper.source(recipe.index).deep(search, tell)
+        return self._sweeper.source(recipe.index).deep(_deeper(recipe.search), tell)
 
     def _closeup(self, recipe: Recipe, part: Part, with_context: bool) -> Closeup:
         source, deep = self._sweeper.source(recipe.index), self._deep(recipe)
@@ -188,7 +191,7 @@ class Tuner:
             self._closeups[place] = deep, Closeup(chosen)  # holds deep: its id is not used again
         return self._closeups[place][1]
 
-    def _cuts(self, recipes: Sequence[Recipe]) -> list[tuple[SearchRecipe, Cut]]:
+    def _cuts(self, recipes: Sequence[Recipe]) -> list[Cut]:
         known: dict[tuple[object, ...], float | None] = {}
         found = []
         for recipe in recipes:
@@ -197,9 +200,12 @@ class Tuner:
             if kind not in known:
                 asked = limit(self._services, self._base_id, recipe.index, search)
                 known[kind] = asked.threshold
-            deeper = deepened(search, max(SWEEP_CUTOFFS))
-            found.append((deeper, Cut(known[kind], search.top_k)))
+            found.append(Cut(known[kind], search.top_k))
         return found
+
+
+def _deeper(search: SearchRecipe) -> SearchRecipe:
+    return deepened(search, max(SWEEP_CUTOFFS))
 
 
 def _plainest(sweep: Sweep, metric: str, baseline: Recipe) -> Recipe:

@@ -17,6 +17,8 @@ RECIPES = [
     HYBRID.with_fields({"search.dense_weight": 0.1, "search.threshold": 0.35}),
     HYBRID.with_fields({"search.fusion": "rrf", "search.threshold": None}),
     HYBRID.with_fields({"search.candidates": 3, "search.top_k": 1}),
+    WORDS.with_fields({"search.candidates": 2, "search.top_k": 3, "search.threshold": 0.2}),
+    VECTORS.with_fields({"search.candidates": 1}),
 ]
 METRICS = ["ndcg@3", "mrr@3", "recall@3", "precision@1"]
 

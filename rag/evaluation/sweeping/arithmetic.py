@@ -66,11 +66,13 @@ class Arithmetic:
         rankings: Sequence[SearchRecipe],
         cuts: Cuts,
         tokens: npt.NDArray[np.int64] | None = None,
+        shown: Sequence[SearchRecipe] | None = None,
     ) -> Floats:
         """Means, shape (rankings, cuts, names).
 
-        ``cuts`` tells how a ranking is cut: as many for every one. ``tokens``
-        (candidates,) adds, as the last figure, the mean tokens of the passages shown.
+        ``cuts`` tells how a ranking is cut: as many for every one. ``tokens`` (candidates,) adds,
+        as the last figure, the mean tokens of the passages shown: by the rankings, or by what
+        stands for each of them in ``shown``, where those go deeper than a search.
         """
         deepest = [cut.top_k for cut in cuts(rankings[0])]
         width = len(self.names) + (tokens is not None)
@@ -85,15 +87,16 @@ class Arithmetic:
         )
         for by, families in groups.items():
             means = _Means(self, prepared.layout(by), result)
-            context = None if tokens is None else Context(prepared.layout(by), tokens, seen)
             for family, by_weight in families.items():
                 wanted = cuts(rankings[next(iter(by_weight.values()))[0]])
                 means.add(family, matter, wanted, by_weight)
-                if context:
-                    shown = context.of(family, wanted)
-                    for weight, numbers in by_weight.items():
-                        result[numbers, :, -1] = shown.means(weight)
             means.finish()
+            if tokens is not None:
+                context = Context(prepared.layout(by), tokens, seen)
+                for family, by_weight in _grouped(shown or rankings, by).items():
+                    in_view = context.of(family, cuts(rankings[next(iter(by_weight.values()))[0]]))
+                    for weight, numbers in by_weight.items():
+                        result[numbers, :, -1] = in_view.means(weight)
         return result
 
 

@@ -43,7 +43,7 @@ class QuestionFigures:
 
     ``metrics`` has figures by name, shape (recipes, labelled), for the questions ``labelled``, by
     id. The others have shape (recipes, questions): how many passages come back above the threshold
-    (``above``), how many of them are shown at top-k, how many of these are ``relevant`` and how
+    (``above``), how many a search shows at top-k, how many of these are ``relevant`` and how
     many ``tokens`` they have, where that was counted. ``answerable``: shape (questions,).
     """
 
@@ -165,10 +165,12 @@ class Closeup:
         *,
         as_shown: bool = False,
         totals: Sequence[Total] = (),
+        shown: Sequence[SearchRecipe] | None = None,
     ) -> QuestionFigures:
         """Figures of recipes that share their BM25; ``totals`` tells what of the shown is counted.
 
         Metrics look down the ranking above the threshold; ``as_shown`` cuts it at top-k before.
+        ``shown`` are the recipes as they search, where metrics look deeper than that.
         """
         shape = len(recipes), len(self._material.questions)
         tables = {name: np.empty((len(recipes), len(self._labelled))) for name in metrics}
@@ -179,8 +181,12 @@ class Closeup:
             for name, values in self._metrics(laid_out, weight, cuts, metrics, as_shown).items():
                 tables[name][numbers] = values
             above[numbers] = laid_out.above([cut.threshold for cut in cuts])
-            for name, values in self._sums(laid_out, weight, cuts, totals).items():
-                sums[name][numbers] = values
+        visible = above.copy()
+        for (family, weight), numbers in _grouped(shown or [one for one, _ in recipes]).items():
+            cuts, laid_out = [recipes[number][1] for number in numbers], self._pool(family)
+            visible[numbers] = laid_out.above([cut.threshold for cut in cuts])
+            for total, counts in self._sums(laid_out, weight, cuts, totals).items():
+                sums[total][numbers] = counts
         limits = np.array([[cut.top_k] for _, cut in recipes], np.float64)
         has = self._labelled.number >= 0
         names = [item.id for item in self._material.questions]
@@ -189,7 +195,7 @@ class Closeup:
             metrics=tables,
             answerable=np.array([item.answerable for item in self._material.questions], np.bool_),
             above=above,
-            shown=np.minimum(above, limits),
+            shown=np.minimum(visible, limits),
             relevant=sums.get("relevant"),
             tokens=sums.get("tokens"),
         )
