@@ -81,7 +81,8 @@ def _current(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[
     home = str(workspace().settings.home)
     calibrated = str(fitted.created) if fitted else ""
     filtered = (base.let_through(recipe), base.let_through(base.recipe()))
-    key = (home, base.id, base.version(), chosen.name, chosen.version, calibrated, filtered)
+    asked = chosen.name, str(chosen.changed), chosen.split_seed, chosen.split_share
+    key = (home, base.id, base.version(), asked, calibrated, filtered)
     return _tuner(base, *key), key
 
 
@@ -91,12 +92,11 @@ def _tuner(
     home: str,
     base_id: int,
     version: int,
-    set_name: str,
-    set_version: int,
+    asked: tuple[str, str, int, float],
     calibrated: str,
     filtered: tuple[str, str],
 ) -> Tuner:
-    return _base.lab.tuner(set_name)
+    return _base.lab.tuner(asked[0])
 
 
 def _fetch(measuring: Tuner, recipes: Sequence[Recipe], place: DeltaGenerator) -> None:

@@ -114,6 +114,15 @@ def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
     assert not any(button.key == "tuning_save" for button in app.button)
 
 
+def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:
+    lab = labelled.base("notes").lab
+    for seed in range(6):
+        lab.edits.set_split("checks", seed, 0.5)
+        parts = lab.split("checks")
+        shown = f"{len(parts.tuning)} for tuning, {len(parts.held_out)} held out"
+        assert shown in _said(open_page("tuning.py"), "held out")
+
+
 def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
