@@ -91,7 +91,7 @@ current = st.navigation(
 )
 if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
     recipe_state.enter(current.url_path)
-    sidebar()
+    sidebar(current.url_path)
 with guard():
     notices()
 current.run()

@@ -8,7 +8,7 @@ from pages.components.guard import guard
 from pages.components.places import shown_database, size
 from pages.components.providers_view import providers_view
 from pages.components.session import base as chosen_base
-from pages.components.session import workspace
+from pages.components.session import oldest, workspace
 from pages.components.sidebar import choose
 from pages.components.text import plain
 from pages.components.tools_view import tools_view
@@ -79,20 +79,21 @@ def _held(base: KnowledgeBase) -> str:
 
 @st.dialog("Delete this knowledge base?", icon=":material/delete:")
 def _confirm_delete(base: KnowledgeBase) -> None:
+    if not any(info.name == base.name for info in workspace().bases()):
+        st.rerun()  # deleted: by the button below, or in another tab
     st.markdown(
         f"**{plain(base.name)}** goes with everything in it, for good: {_held(base)}, all labels "
         "and conversations."
     )
     typed = st.text_input(f"Type {plain(base.name)} to confirm", key="settings_delete_name")
-    if st.button(
+    st.button(
         "Delete for good",
         key="settings_delete_really",
         type="primary",
         disabled=typed.strip() != base.name,
         on_click=_delete,
         args=(base.name,),
-    ):
-        st.rerun()
+    )
 
 
 def _rename(name: str, new: str) -> None:
@@ -104,6 +105,9 @@ def _rename(name: str, new: str) -> None:
 def _delete(name: str) -> None:
     with guard(in_dialog=True):
         workspace().delete(name)
+        left = workspace().bases()
+        if left:
+            choose(oldest(left))
 
 
 st.title("Settings")

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from rag import providers
@@ -36,6 +37,7 @@ class BaseInfo:
     name: str
     documents: int
     passages: int
+    created: datetime
 
 
 class Workspace:
@@ -60,6 +62,7 @@ class Workspace:
                     base.name,
                     documents.count(connection, base.id),
                     builds.passages_of(connection, base.id, base.recipe.index.cut),
+                    base.created,
                 )
                 for base in bases.every(connection)
             ]

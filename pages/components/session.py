@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from rag import KnowledgeBase, NotFound, Workspace
+from rag import BaseInfo, KnowledgeBase, NotFound, Workspace
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
 
@@ -23,9 +25,15 @@ def start_work() -> None:
 
 
 def base() -> KnowledgeBase:
-    """The chosen knowledge base, else the first. Raises NotFound where there is none at all."""
-    names = [info.name for info in workspace().bases()]
-    if not names:
+    """The chosen knowledge base, else the oldest. Raises NotFound where there is none at all."""
+    bases = workspace().bases()
+    if not bases:
         raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
     chosen = st.session_state.get(BASE)
-    return workspace().base(chosen if chosen in names else names[0])
+    known = any(info.name == chosen for info in bases)
+    return workspace().base(chosen if known else oldest(bases))
+
+
+def oldest(bases: Sequence[BaseInfo]) -> str:
+    """The base of an address that names none: new ones must not change what old links show."""
+    return min(bases, key=lambda info: info.created).name

@@ -8,22 +8,24 @@ import streamlit as st
 
 from pages.components import jobs_view, recipe_state
 from pages.components.guard import guard
-from pages.components.session import BASE, base, workspace
+from pages.components.session import BASE, base, oldest, workspace
 from pages.components.text import plain
 from pages.components.wording import counted
 from rag import BaseInfo, KnowledgeBase, Recipe
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
+_GONE = "frame_gone"  # the base that was asked for and is not here, and the page that said so
 
 
-def sidebar() -> None:
-    """Draws the sidebar below the navigation."""
+def sidebar(page: str) -> None:
+    """Draws the sidebar below the navigation, and over the page that a base is gone."""
     with st.sidebar, guard():
         bases = workspace().bases()
-        _picker(bases)
+        _picker(bases, page)
         jobs_view.running_jobs()
         if bases:
             _recipe_chip(base())
+    _gone_note(page)
 
 
 def choose(name: str) -> None:
@@ -31,12 +33,13 @@ def choose(name: str) -> None:
     st.session_state[_CREATED] = name
 
 
-def _picker(bases: list[BaseInfo]) -> None:
+def _picker(bases: list[BaseInfo], page: str) -> None:
     names = [info.name for info in bases]
-    _settle_choice(names)
+    _settle_choice(bases, page)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         if names:
-            st.selectbox("Knowledge base", names, key=BASE, bind="query-params")
+            first = names.index(oldest(bases))
+            st.selectbox("Knowledge base", names, first, key=BASE, bind="query-params")
         if st.button(
             "",
             key="frame_new",
@@ -51,13 +54,32 @@ def _picker(bases: list[BaseInfo]) -> None:
         st.caption(" · ".join(sizes))
 
 
-def _settle_choice(names: list[str]) -> None:
-    """Follows a base that was just made, and leaves one that was deleted."""
+def _settle_choice(bases: list[BaseInfo], page: str) -> None:
+    """Follows a base that was just made; where the wanted one is not here, takes the oldest."""
+    names = [info.name for info in bases]
     created = st.session_state.pop(_CREATED, None)
+    chosen = st.session_state.get(BASE)
+    wanted = chosen or st.query_params.get(BASE)
     if created in names:
         st.session_state[BASE] = created
-    elif st.session_state.get(BASE) not in (None, *names):
-        del st.session_state[BASE]
+    elif wanted and wanted not in names:
+        st.session_state[_GONE] = (wanted, page)
+        if chosen and names:
+            st.session_state[BASE] = oldest(bases)
+            st.rerun()  # without the click or the question: it was meant for another base
+
+
+def _gone_note(page: str) -> None:
+    """Stays until another page is opened."""
+    name, said = st.session_state.get(_GONE) or ("", "")
+    if said != page:
+        st.session_state[_GONE] = None
+        return
+    st.warning(
+        f"There is no knowledge base **{plain(name)}** here: it was renamed or deleted, or the "
+        "link is from another machine. This page shows another one.",
+        icon=":material/database_off:",
+    )
 
 
 @st.dialog("New knowledge base", icon=":material/library_add:")

@@ -24,10 +24,12 @@ class Base:
     name: str
     recipe: Recipe
     version: int
+    created: datetime
 
 
 def create(connection: Connection, name: str, recipe: Recipe) -> Base:
     """A new, empty knowledge base. Raises AlreadyExists."""
+    created = datetime.now(UTC)
     values = {
         # Drawn, as SQLite would give that of a deleted base again: what is cached of one base, in
         # this process or another, must never answer for the next.
@@ -35,7 +37,7 @@ def create(connection: Connection, name: str, recipe: Recipe) -> Base:
         "name": name,
         "recipe": recipe.model_dump(mode="json"),
         "version": 0,
-        "created": datetime.now(UTC),
+        "created": created,
     }
     try:
         base_id = connection.execute(
@@ -45,7 +47,7 @@ def create(connection: Connection, name: str, recipe: Recipe) -> Base:
         raise AlreadyExists(
             f"A knowledge base named {name!r} exists already.", "Choose another name."
         ) from error
-    return Base(base_id, name, recipe, 0)
+    return Base(base_id, name, recipe, 0, created)
 
 
 def every(connection: Connection) -> list[Base]:
@@ -128,4 +130,4 @@ def saved_recipes(connection: Connection, base_id: int) -> list[tuple[datetime, 
 
 
 def _base(row: Row[tuple[object, ...]]) -> Base:
-    return Base(row.id, row.name, Recipe.parse(row.recipe), row.version)
+    return Base(row.id, row.name, Recipe.parse(row.recipe), row.version, row.created)

@@ -30,10 +30,33 @@ def test_another_base_keeps_the_page(filled: Workspace, open_page: OpenPage) -> 
     assert app.sidebar.caption[0].value == "0 documents · 0 passages"
 
 
-def test_an_address_of_a_deleted_base_opens_another(filled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("upload.py", kb="gone")
+def test_an_address_of_a_deleted_base_opens_another_and_says_so(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("chat.py", kb="gone")
     assert app.sidebar.selectbox(key="kb").value == "notes"
     assert not app.error
+    assert app.warning[0].value.startswith("There is no knowledge base **gone** here")
+    app.switch_page("settings.py").run()
+    assert not app.warning
+
+
+def test_an_address_without_a_base_means_the_oldest(filled: Workspace, open_page: OpenPage) -> None:
+    filled.create("archive")
+    assert open_page("upload.py").sidebar.selectbox(key="kb").value == "notes"
+
+
+def test_a_question_for_a_base_that_was_deleted_meanwhile_is_not_asked_of_another(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    filled.create("archive")
+    app = open_page("chat.py", kb="archive")
+    filled.delete("archive")
+    app.chat_input[0].set_value("What may a hotel cost?").run()
+    assert not app.exception
+    assert app.sidebar.selectbox(key="kb").value == "notes"
+    assert "**archive**" in app.warning[0].value
+    assert not filled.base("notes").conversations.exists(1)
 
 
 def test_the_chip_shows_what_changed(filled: Workspace, open_page: OpenPage) -> None:
