@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components import chat_turn, follow_up, retrieval
 from pages.components.guard import guard
-from pages.components.jobs_view import loading_note
+from pages.components.jobs_view import POLL_SECONDS, loading_note, reading
 from pages.components.recipe_panel import recipe_panel
 from pages.components.scope_picker import scope_picker
-from pages.components.search_notes import left_out
 from pages.components.session import base as chosen_base
+from pages.components.streaming import unhurried
+from pages.components.talks import CONVERSATION, earlier_talks, found, remember, start_anew
 from pages.components.text import plain
 from rag import Also, Answer, KnowledgeBase, Message, Recipe, TouchstoneError, Trace
 
-CONVERSATION = "talk"  # the URL's parameter
+if TYPE_CHECKING:
+    from streamlit.elements.lib.mutable_status_container import StatusContainer
+
 SUGGESTION = "chat_suggestion"
+_BASE = "chat_base"  # the knowledge base that the page was last drawn for
+_PATIENCE = 3  # seconds without a word before the wait is counted
 
 
 def main() -> None:
     """The page."""
     base = chosen_base()
-    _heading()
-    loading_note(base.id)
+    talk = _conversation(base)
+    _heading(base, talk)
+    empty = retrieval.is_empty(base)
+    loading_note(base.id, empty=empty)
     with st.sidebar:
         slot = st.container()
         also = scope_picker(base)
         with slot:
             recipe = recipe_panel(base, answers=True)
-    talk = _conversation(base)
     turns = base.conversations.turns(talk) if talk is not None else []
     for turn in turns:
         with st.container():
@@ -38,75 +46,95 @@ def main() -> None:
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
     welcome = st.empty()
     asked = st.chat_input("Ask your documents", key="chat_question", submit_mode="stop")
-    asked = st.session_state.pop(follow_up.RETRY, None) or asked
+    asked = st.session_state.get(follow_up.RETRY) or asked
     if not turns and not asked:
         with welcome.container():
-            asked = _welcome(base)
-        if asked:
-            welcome.empty()
+            _welcome(base, empty=empty)
     if asked and asked.strip():
         with new:
             _answer(base, talk, asked.strip(), recipe, also)
 
 
-def _heading() -> None:
-    title, action = st.columns([4, 1], vertical_alignment="center")
+def _heading(base: KnowledgeBase, talk: int | None) -> None:
+    title, actions = st.columns([2, 3], vertical_alignment="center")
     title.title("Chat")
-    with action.container(horizontal=True, horizontal_alignment="right"):
+    with actions.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        earlier_talks(base, talk)
         st.button(
             "New conversation",
             key="chat_new",
             icon=":material/add_comment:",
-            on_click=_start_anew,
+            on_click=start_anew,
+            args=(base,),
         )
 
 
-def _start_anew() -> None:
-    for name in (CONVERSATION, chat_turn.OPEN):
-        st.query_params.pop(name, None)
-
-
 def _conversation(base: KnowledgeBase) -> int | None:
-    """The conversation that the URL names, if this knowledge base has it."""
-    text = st.query_params.get(CONVERSATION, "")
-    if text.isdecimal() and base.conversations.exists(int(text)):
-        return int(text)
-    return None
+    """The conversation that the URL names, else the one that this visitor had here last."""
+    wanted = st.query_params.get(CONVERSATION, "")
+    talk = found(base, wanted)
+    if talk is None and wanted and st.session_state.get(_BASE) in (None, base.id):
+        st.warning(
+            "The conversation of this link is not in this knowledge base.",
+            icon=":material/speaker_notes_off:",
+        )
+    st.session_state[_BASE] = base.id
+    if talk is None:
+        for name in (CONVERSATION, chat_turn.OPEN):
+            st.query_params.pop(name, None)
+    else:
+        st.query_params[CONVERSATION] = str(talk)
+    return talk
 
 
-def _welcome(base: KnowledgeBase) -> str | None:
+def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
     """What stands where no question has been asked: something to ask, or what to do first."""
-    if retrieval.is_empty(base):
+    if empty and reading(base.id):
+        st.markdown("Answers come from your documents and cite them. The first are being read.")
+        return
+    if empty:
         st.markdown("Answers come from your documents and cite them. There are none here yet.")
         st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
-        return None
+        return
     st.markdown("Every answer cites its passages; a citation opens in its document.")
-    found = retrieval.suggestions(base)
-    if not found:
+    suggested = retrieval.suggestions(base)
+    if not suggested:
         st.caption("Ask in plain words. Questions of a question set appear here as suggestions.")
-        return None
-    return st.pills("Try one of these", found, key=SUGGESTION, format_func=plain)
+        return
+    st.pills(
+        "Try one of these", suggested, key=SUGGESTION, format_func=plain, on_change=_ask_suggested
+    )
+
+
+def _ask_suggested() -> None:
+    """Keeps the choice until it is stored: a second click takes it back in the widget."""
+    if chosen := st.session_state[SUGGESTION]:
+        st.session_state[follow_up.RETRY] = chosen
 
 
 def _answer(
     base: KnowledgeBase, talk: int | None, question: str, recipe: Recipe, also: Sequence[Also]
 ) -> None:
-    """Stores the question, answers it, stores the answer as far as it came."""
+    """Stores the question, answers it, stores the answer as far as it came; draws it from there."""
     said = follow_up.history(base, talk)
     talk = base.conversations.open(talk)
-    st.query_params[CONVERSATION] = str(talk)
+    st.query_params[CONVERSATION] = str(remember(base, talk))
     turn = base.conversations.ask(talk, question, recipe, [str(each) for each in also])
+    st.session_state.pop(follow_up.RETRY, None)
     column, _beside = st.columns([3, 2], gap="medium")
     with column:
         chat_turn.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
-            slot = st.container()
+            _until_stored(base, talk, turn)
             _generate(base, turn, question, recipe, also, said)
-            for stored in base.conversations.turns(talk):
-                if stored.id == turn:
-                    with slot:
-                        follow_up.understood(stored)
-                    chat_turn.after_answer(base, stored)
+    st.rerun()
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _until_stored(base: KnowledgeBase, talk: int, turn: int) -> None:
+    """Draws the page again once an answer was stopped: the run that showed it draws no more."""
+    if any(each.id == turn and each.status != "asked" for each in base.conversations.turns(talk)):
+        st.rerun()
 
 
 def _generate(
@@ -119,10 +147,9 @@ def _generate(
 ) -> None:
     """Streams the answer; whatever ends it, what was said is stored."""
     trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)
+    status = st.status(":shimmer[Searching]", type="compact")
     try:
-        with st.status(":shimmer[Searching]", type="compact") as status:
-            trace = retrieval.search(base, question, recipe, also, said, anew=True)
-            status.update(label=":shimmer[Answering]")
+        trace = retrieval.search(base, question, recipe, also, said, anew=True)
         stream = base.answer(trace, recipe)
     except TouchstoneError as error:
         note = f"{error.message} {error.hint}".strip()
@@ -130,22 +157,27 @@ def _generate(
         base.conversations.conclude(turn, failed)
         return
     try:
-        _show(stream, shown=bool(trace.context))
+        _show(stream, status, shown=bool(trace.context))
     finally:
         stream.close()
         base.conversations.conclude(turn, stream.answer)
-    used = len(stream.answer.citations)
-    line = chat_turn.status_line(trace.passages, used, trace.seconds)
-    status.update(label=line + left_out(trace))
 
 
-def _show(stream: Iterable[str], *, shown: bool) -> None:
+def _show(stream: Iterator[str], status: StatusContainer, *, shown: bool) -> None:
     """Draws the text while it comes. A refusal is drawn from its retrieval instead."""
-    place, text = st.empty(), ""
-    for piece in stream:
+    place, text, began = st.empty(), "", time.monotonic()
+    for piece in unhurried(stream):
         text += piece
-        if shown:
+        waited = time.monotonic() - began
+        status.update(label=f":shimmer[{_progress(waited, begun=bool(text))}]")
+        if shown and text:
             place.markdown(chat_turn.answer_text(text))
+
+
+def _progress(waited: float, *, begun: bool) -> str:
+    if begun or waited < _PATIENCE:
+        return "Answering"
+    return f"Waiting for the model, {waited:.0f} s"
 
 
 with guard():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rag.recipe import Recipe
 from rag.storage import Database
 from rag.storage import conversations as rows
-from rag.storage.conversations import StoredCitation, Turn
+from rag.storage.conversations import StoredCitation, Talk, Turn
 from rag.types import Answer, Message, Stage
 
 __all__ = ["Conversations", "StoredCitation", "Turn"]
@@ -47,6 +47,11 @@ class Conversations:
         """Whether it is one of this base."""
         with self._database.read() as connection:
             return rows.exists(connection, self._base_id, conversation_id)
+
+    def recent(self, limit: int = 20) -> list[Talk]:
+        """Those in which something was asked, the last one first."""
+        with self._database.read() as connection:
+            return rows.recent(connection, self._base_id, limit)
 
     def turns(self, conversation_id: int) -> list[Turn]:
         """Questions and answers, oldest first."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import streamlit as st
 
@@ -30,9 +31,21 @@ def question(text: str) -> None:
         st.markdown(lines(text))
 
 
-def answer_text(text: str) -> str:
-    """An answer as markdown: its words as they are, its citations set off."""
-    return marked(text, [found.span() for found in _CITED.finditer(text)], "primary")
+def answer_text(text: str, known: Set[int] | None = None) -> str:
+    """An answer as markdown: its words as they are, its citations set off.
+
+    With ``known``, only brackets that name one of these numbers are citations.
+    """
+    spans = [
+        found.span()
+        for found in _CITED.finditer(text)
+        if known is None or not known.isdisjoint(_numbers(found.group()))
+    ]
+    return marked(text, spans, "primary")
+
+
+def _numbers(bracket: str) -> set[int]:
+    return {int(number) for number in re.findall(r"\d+", bracket)}
 
 
 def status_line(passages: int, used: int, seconds: float) -> str:
@@ -59,7 +72,7 @@ def _answer(turn: Turn) -> None:
         line = status_line(turn.passages, len(turn.citations), turn.seconds)
         st.caption(f":material/manage_search: {line}")
     if turn.answer and turn.status != "refused":
-        st.markdown(answer_text(turn.answer))
+        st.markdown(answer_text(turn.answer, {citation.n for citation in turn.citations}))
 
 
 def after_answer(base: KnowledgeBase, turn: Turn) -> None:
@@ -75,8 +88,14 @@ def after_answer(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def _notes(turn: Turn) -> None:
+    """How the answer was made, and what the reader has to know before trusting it."""
     label = _MODES.get(turn.mode, plain(turn.mode))
-    st.caption(f":material/verified: {label}" + (f" · {plain(turn.note)}" if turn.note else ""))
+    notes = [turn.note] if turn.note else []
+    if turn.answer and not turn.citations:
+        notes.append("No passage is cited.")
+    good = turn.status == "complete" and turn.citations
+    icon = ":material/verified:" if good else ":orange[:material/warning:]"
+    st.caption(" · ".join([f"{icon} {label}", *(plain(note) for note in notes)]))
 
 
 def _refused(base: KnowledgeBase, turn: Turn) -> None:
@@ -108,7 +127,8 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
 def _miss(drop: Dropped, name: str) -> str:
     hit = drop.hit
     page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
-    return f"- {plain(hit.document)}{page} :gray[· {name} {hit.relevance:.2f}]"
+    shown = math.floor(hit.relevance * 1000) / 1000  # never up to the threshold
+    return f"- {plain(_short(hit.document, 60))}{page} :gray[· {name} {shown:.3f}]"
 
 
 def _just_below(relevance: float) -> float:
@@ -190,7 +210,7 @@ def _open_source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> N
 
 def _links(base: KnowledgeBase, turn: Turn) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if turn.status in ("failed", "asked"):
+        if turn.status in ("failed", "asked", "interrupted"):
             st.button(
                 "Try again",
                 key=f"chat_retry_{turn.id}",

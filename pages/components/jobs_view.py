@@ -133,24 +133,33 @@ _ITEM_WORDS = {
 }
 
 
-def loading_note(base_id: int) -> None:
-    """While documents are still being read: how far it is, and what can be asked already."""
-    reading = [job for job in active(base_id) if job.kind in ("ingest", "import-beir")]
-    if reading:
-        _loading_note(base_id)
+def reading(base_id: int) -> list[JobRow]:
+    """The jobs that bring documents into a knowledge base."""
+    return [job for job in active(base_id) if job.kind in ("ingest", "import-beir")]
+
+
+def loading_note(base_id: int, *, empty: bool = False) -> None:
+    """While documents are still being read: how far it is, and what can be asked already.
+
+    ``empty``: nothing was in when the page was drawn, so that the first document redraws it.
+    """
+    if reading(base_id):
+        _loading_note(base_id, empty=empty)
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _loading_note(base_id: int) -> None:
-    reading: list[JobRow] = []
+def _loading_note(base_id: int, *, empty: bool) -> None:
+    jobs: list[JobRow] = []
+    arrived = False
     with guard():
-        reading = [job for job in active(base_id) if job.kind in ("ingest", "import-beir")]
-        if reading:
-            job = reading[0]
+        jobs = reading(base_id)
+        if jobs:
+            job = jobs[0]
             items = workspace().jobs.items(job.id)
             read = sum(item.status != "waiting" for item in items)
             files = f"{read:,} of {counted(len(items), 'file')} read" if items else state(job)
-            text = f"{plain(job.title)}: {files}. What is in can be asked already."
-            st.progress(progress(job), text=text)
-    if not reading:
+            known = "" if empty else " What is in can be asked already."
+            st.progress(progress(job), text=f"{plain(job.title)}: {files}.{known}")
+            arrived = empty and any(item.chunks for item in items)
+    if not jobs or arrived:
         st.rerun()

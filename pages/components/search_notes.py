@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.text import plain
-from pages.components.wording import counted
 from rag import Trace, failure_words
 
 
@@ -14,9 +13,3 @@ def search_notes(trace: Trace) -> None:
     for stage in trace.failures:
         name, note = plain(failure_words(stage)), plain(stage.note)
         st.caption(f":material/warning: **{name}:** {note}")
-
-
-def left_out(trace: Trace) -> str:
-    """The same as a part of a status line; "" where nothing failed."""
-    failed = trace.failures
-    return f", {counted(len(failed), 'step')} left out" if failed else ""

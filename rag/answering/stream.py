@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator, Iterator
 
 from rag.errors import TouchstoneError
@@ -38,6 +39,9 @@ class AnswerStream(Iterator[str]):
                 status: AnswerStatus = "interrupted" if self._text else "failed"
                 self._end(status, f"{error.message} {error.hint}".strip())
             else:
+                if self._answer is not None:  # closed by another thread during the wait
+                    self._deltas.close()
+                    break
                 self._usage = delta.usage or self._usage
                 self._text += delta.text
                 if delta.text:
@@ -54,8 +58,12 @@ class AnswerStream(Iterator[str]):
         return self._answer
 
     def close(self) -> None:
-        """Stops the provider. What was said so far is the answer, with status interrupted."""
-        self._deltas.close()
+        """Stops the provider. What was said so far is the answer, with status interrupted.
+
+        Another thread may be waiting for the next piece: it stops the provider when that comes.
+        """
+        with contextlib.suppress(ValueError):  # what a generator says that runs elsewhere
+            self._deltas.close()
         if self._answer is None:
             self._end("interrupted", "Stopped before it was complete.")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from rag.recipe import Recipe
 from rag.storage.tables import conversation, turn
@@ -66,6 +66,16 @@ class Turn:
         return self.rewritten or self.question
 
 
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation in a list: its first question, how many there were, and when the last was."""
+
+    id: int
+    question: str
+    turns: int
+    asked: datetime
+
+
 def create(connection: Connection, base_id: int) -> int:
     """A new, empty conversation; returns its id."""
     new = insert(conversation).values(base_id=base_id, created=datetime.now(UTC))
@@ -78,6 +88,31 @@ def exists(connection: Connection, base_id: int, conversation_id: int) -> bool:
         conversation.c.base_id == base_id, conversation.c.id == conversation_id
     )
     return connection.execute(statement).first() is not None
+
+
+def recent(connection: Connection, base_id: int, limit: int) -> list[Talk]:
+    """The conversations of a base in which something was asked, the last one first."""
+    first, last = turn.alias(), turn.alias()
+    ends = (
+        select(
+            turn.c.conversation_id,
+            func.min(turn.c.id).label("first"),
+            func.max(turn.c.id).label("last"),
+            func.count().label("turns"),
+        )
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(conversation.c.base_id == base_id)
+        .group_by(turn.c.conversation_id)
+        .subquery()
+    )
+    statement = (
+        select(ends.c.conversation_id, first.c.question, ends.c.turns, last.c.created)
+        .join(first, first.c.id == ends.c.first)
+        .join(last, last.c.id == ends.c.last)
+        .order_by(ends.c.last.desc())
+        .limit(limit)
+    )
+    return [Talk(*row) for row in connection.execute(statement)]
 
 
 def ask(

@@ -9,8 +9,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.components import chat_turn
 from rag import KnowledgeBase
-from tests.handbook import LEAVE, make, marked, texts, visit
+from tests.handbook import FRAME, LEAVE, make, marked, texts, visit
 from tests.servers import Reply, scripted
 
 
@@ -53,6 +54,56 @@ def test_the_address_brings_the_conversation_back(base: KnowledgeBase) -> None:
     assert "looked at 6 passages, 1 used" in texts(again)
     again.button(key="chat_new").click().run()
     assert "30 June" not in texts(again)
+
+
+def test_a_visitor_who_comes_back_finds_the_conversation(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.query_params.clear()
+    app.switch_page("settings.py").run()
+    app.switch_page("chat.py").run()
+    assert "carried over until 30 June of the next year" in texts(app)
+    assert app.query_params["talk"] == "1"
+
+
+def test_earlier_conversations_are_listed_and_open_again(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.button(key="chat_new").click().run()
+    ask(app, "What may a hotel cost?")
+    assert [turn.question for turn in base.conversations.turns(2)] == ["What may a hotel cost?"]
+    assert app.button(key="chat_talk_1").label.endswith(":gray[· just now]")
+    app.button(key="chat_talk_1").click().run()
+    assert app.query_params["talk"] == "1"
+    assert "carried over until 30 June of the next year" in texts(app)
+
+
+@pytest.mark.parametrize("talk", ["7", "99999999999999999999", "x"])
+def test_a_link_to_a_conversation_that_is_gone_says_so(base: KnowledgeBase, talk: str) -> None:
+    app = AppTest.from_file(str(FRAME), default_timeout=30)
+    app.query_params["talk"] = talk
+    app.run()
+    assert not app.exception
+    assert "is not in this knowledge base" in app.warning[0].value
+    assert "talk" not in app.query_params
+
+
+def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
+    base: KnowledgeBase,
+) -> None:
+    talk = base.conversations.open(None)
+    recipe = base.recipe()
+    turn = base.conversations.ask(talk, LEAVE, recipe)
+    stream = base.answer(base.search(LEAVE, recipe), recipe)
+    stream.close()
+    base.conversations.conclude(turn, stream.answer)
+    app = visit("chat.py", talk=str(talk))
+    assert ":orange[:material/warning:] quotes, no language model · Stopped" in texts(app)
+    app.button(key=f"chat_retry_{turn}").click().run()
+    assert [turn.status for turn in base.conversations.turns(talk)] == ["interrupted", "complete"]
+
+
+def test_a_bracket_that_names_no_passage_is_no_citation() -> None:
+    shown = chat_turn.answer_text("So it is [1], see [9] and [9, 1].", {1})
+    assert shown.replace("\\", "") == "So it is :primary[[1]], see [9] and :primary[[9, 1]]."
 
 
 def test_a_citation_opens_in_its_document_beside_the_answer(base: KnowledgeBase) -> None:

@@ -1,5 +1,8 @@
 """Answers: refused, quoted, grounded; whole, interrupted and failed."""
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 
 from rag import answering, providers
@@ -7,7 +10,7 @@ from rag.errors import ProviderRejected, ProviderUnavailable
 from rag.protocols import ChatModel
 from rag.recipe import AnswerRecipe
 from rag.settings import Settings
-from rag.types import Trace, Usage
+from rag.types import Delta, Trace, Usage
 from tests.answers import Scripted, hit, hits, trace
 
 FAKE = providers.embedder("fake", Settings.from_env({}))
@@ -81,6 +84,32 @@ class TestGrounded:
         assert chat.closed
         assert list(stream) == []
         assert (stream.answer.status, stream.answer.text) == ("interrupted", "Eight days")
+
+    def test_a_reader_in_another_thread_stops_with_the_answer(self) -> None:
+        waiting, goes_on, gone = threading.Event(), threading.Event(), threading.Event()
+
+        class Slow(Scripted):
+            def stream(self, *_: object, **__: object) -> Iterator[Delta]:
+                try:
+                    yield Delta("Eight")
+                    waiting.set()
+                    goes_on.wait(10)
+                    yield Delta(" never said")
+                    yield Delta(" nor asked for")
+                finally:
+                    gone.set()
+
+        stream = ask(trace(hits(LEAVE)), Slow())
+        heard = list[str]()
+        reader = threading.Thread(target=lambda: heard.extend(stream))
+        reader.start()
+        assert waiting.wait(10)
+        stream.close()
+        assert (stream.answer.status, stream.answer.text) == ("interrupted", "Eight")
+        goes_on.set()
+        reader.join(10)
+        assert gone.is_set()
+        assert (heard, stream.answer.text) == (["Eight"], "Eight")
 
     def test_closing_a_complete_answer_changes_nothing(self) -> None:
         stream = ask(trace(hits(LEAVE)), Scripted("a"))
