@@ -7,6 +7,7 @@ from pages.components.chunk_preview import chunk_preview
 from pages.components.documents_add import add_area, sample_button, upload_status
 from pages.components.documents_table import documents_table
 from pages.components.guard import guard
+from pages.components.jobs_view import reading
 from pages.components.session import base
 from pages.components.wording import counted
 from rag import KnowledgeBase
@@ -36,6 +37,8 @@ with guard():
     number = len(chosen.library.documents(chosen.recipe().index))
     if number:
         st.caption("What is in here, and how was it cut?")
+    elif reading(chosen.id):
+        st.markdown("The first documents are being read.")
     else:
         _empty()
     add_area(chosen)

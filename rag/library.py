@@ -133,6 +133,7 @@ class Library:
         """Stores files and queues their reading; returns the job. Once it returns, none is lost.
 
         A name that is there twice gets a number, so that no file replaces another one of these.
+        Files of types that nobody reads are not stored; they fail with the reason.
         ``questions`` (set name, file name, content) are imported when the documents are in.
         """
         items = _distinct(self._stored(upload) for upload in uploads)
@@ -155,16 +156,17 @@ class Library:
         return self._ingest([*files, *pages])
 
     def _stored_path(self, path: Path, name: str) -> _Item:
+        if refused := _refused(path.name):
+            return name, refused
         try:
-            readers.format_of(path.name)
             with path.open("rb") as content:
                 return self._stored(Upload(name, content))
-        except UnreadableDocument as error:
-            return name, {"refused": [error.message, error.hint]}
         except OSError as error:
             raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
 
     def _stored(self, upload: Upload) -> _Item:
+        if refused := _refused(upload.name):
+            return upload.name, refused
         stored = self._services.files.put(upload.content)
         return upload.name, {"file": stored.sha256, "source": upload.source}
 
@@ -191,7 +193,7 @@ class Library:
 
     def _ingest(self, items: Sequence[_Item], payload: Mapping[str, object] = _NOTHING) -> int:
         if not items:
-            raise InvalidInput("There is nothing to add.", "Choose at least one file.")
+            raise InvalidInput("There is nothing to add.", "Give a file or an address.")
         title = f"Reading {items[0][0]}" if len(items) == 1 else f"Reading {len(items)} files"
         return self._jobs.submit(self._base_id, "ingest", title, payload, items)
 
@@ -288,6 +290,15 @@ def _pages(urls: Sequence[str]) -> list[_Item]:
     for url in urls:
         refuse_credentials(url)
     return [(url, {"url": url}) for url in urls]
+
+
+def _refused(name: str) -> dict[str, object] | None:
+    """The payload of a file that nobody reads, by its name; None where there is a reader."""
+    try:
+        readers.format_of(name)
+    except UnreadableDocument as error:
+        return {"refused": [error.message, error.hint]}
+    return None
 
 
 def _distinct(items: Iterable[_Item]) -> list[_Item]:

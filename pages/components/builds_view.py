@@ -32,7 +32,11 @@ def builds_view(base: KnowledgeBase) -> None:
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
-        column_config={"Cut": st.column_config.TextColumn(width="medium")},
+        column_config={
+            "State": st.column_config.TextColumn(help="Missing: documents that it lacks."),
+            "Cut": st.column_config.TextColumn(width="medium"),
+            "Passages": st.column_config.NumberColumn(format="localized"),
+        },
         alt="Index builds with cut, embedder, documents, passages and state.",
     )
     picked = [builds[row] for row in event.selection.rows if row < len(builds)]
@@ -44,7 +48,9 @@ def builds_view(base: KnowledgeBase) -> None:
 
 def _row(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> dict[str, object]:
     missing = base.library.missing(build.recipe)
-    state = f"{counted(missing, 'document')} missing" if missing else "ready"
+    state = f"{missing:,} missing" if missing else "ready"
+    if missing and _being_built(base, build.recipe):
+        state = "being built"
     return {
         "State": "answers now" if build.hash == active.hash and not missing else state,
         "Cut": cut(build.recipe),

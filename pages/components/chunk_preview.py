@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import mean, median
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ _ORIGIN = "documents_cut_origin"
 _SMALLEST = {"tokens": 16, "characters": 50}
 _LARGEST = {"tokens": 1024, "characters": 6000}
 _BINS = 24
+_FEW = 5
 
 
 def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
@@ -148,6 +150,12 @@ def _summary(lengths: Sequence[int]) -> str:
     return f"mean {mean(lengths):.0f}, median {median(lengths):.0f}"
 
 
+def _ticks(step: int, *sizes: Sequence[int]) -> dict[str, int]:
+    """One at every count where the bars are low, or plotly would draw halves of passages."""
+    bars = (Counter(size // step for size in each).values() for each in sizes if each)
+    return {"dtick": 1} if max(map(max, bars)) <= _FEW else {"nticks": 5}
+
+
 def _histogram(lengths: Sequence[int], before: Sequence[int], unit: str) -> go.Figure:
     import plotly.graph_objects as go
 
@@ -168,7 +176,8 @@ def _histogram(lengths: Sequence[int], before: Sequence[int], unit: str) -> go.F
     )
     figure.update_layout(
         xaxis={"title": f"size ({unit})", "rangemode": "tozero"},
-        yaxis={"title": "passages", "tickformat": ",d", "nticks": 5, "minallowed": 0},
+        yaxis={"title": "passages", "tickformat": ",d", "minallowed": 0}
+        | _ticks(step, lengths, before),
         showlegend=bool(before),
         bargap=0.05,
     )

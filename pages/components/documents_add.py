@@ -13,6 +13,7 @@ from rag import SAMPLE, SUPPORTED, JobItem, KnowledgeBase, Upload
 _JOB = "documents_job"  # the upload whose outcome this visitor still looks at, by base id
 _GENERATION = "documents_generation"
 _LISTED = 400  # pixels; more files scroll
+_MOST_SHORT = 10  # rows that need no scrolling
 
 
 def add_area(base: KnowledgeBase) -> None:
@@ -48,27 +49,30 @@ def sample_button(kind: str = "secondary") -> None:
 
 
 def _files(base: KnowledgeBase) -> None:
-    folder = st.toggle("Whole folder", key="documents_folder", help="With all folders inside it.")
-    generation = st.session_state.setdefault(_GENERATION, 0)
+    folder = st.toggle("Whole folder", key="documents_folder", help=_FOLDER_HELP)
     files = st.file_uploader(
         "Folder to add" if folder else "Files to add",
-        type=SUPPORTED,
+        # Single files are not sorted out by the browser: each of them gets its reason instead.
+        type=SUPPORTED if folder else None,
         accept_multiple_files="directory" if folder else True,
         max_upload_size=workspace().settings.max_upload_mb,
-        key=f"documents_files_{generation}",
+        key=_named("documents_files"),
         label_visibility="collapsed",
     )
+    st.caption(_TYPES)
     if files:
-        job_id = base.library.add_files([Upload(file.name, file) for file in files])
-        # Another key is an empty uploader: the same files are not handed over again.
-        st.session_state[_GENERATION] = generation + 1
-        _follow(base.id, job_id)
+        _follow(base.id, base.library.add_files([Upload(file.name, file) for file in files]))
+
+
+_FOLDER_HELP = "With all folders inside it. Files of other types are left out."
+_TYPES = "PDF, Word, PowerPoint, Excel, Markdown, HTML, plain text, CSV, TSV and JSON"
 
 
 def _addresses(base: KnowledgeBase) -> None:
-    with st.form("documents_addresses", border=False, clear_on_submit=True):
+    with st.form("documents_addresses", border=False):
         given = st.text_area(
             "Web addresses, one per line",
+            key=_named("documents_urls"),
             placeholder="https://example.org/handbook.html",
             height=100,
         )
@@ -78,15 +82,23 @@ def _addresses(base: KnowledgeBase) -> None:
 
 
 def _text(base: KnowledgeBase) -> None:
-    with st.form("documents_text", border=False, clear_on_submit=False):
-        title = st.text_input("Title", key="documents_title", max_chars=200)
-        text = st.text_area("Text", key="documents_pasted", height=160, help="Markdown is fine.")
+    with st.form("documents_text", border=False):
+        title = st.text_input("Title", key=_named("documents_title"), max_chars=200)
+        text = st.text_area(
+            "Text", key=_named("documents_pasted"), height=160, help="Markdown is fine."
+        )
         submitted = st.form_submit_button("Add text", icon=":material/add:")
     if submitted:
         _follow(base.id, base.library.add_text(title, text))
 
 
+def _named(key: str) -> str:
+    """A key that is another one after each upload: what was handed over is gone from the widget."""
+    return f"{key}_{st.session_state.setdefault(_GENERATION, 0)}"
+
+
 def _follow(base_id: int, job_id: int) -> None:
+    st.session_state[_GENERATION] = st.session_state.get(_GENERATION, 0) + 1
     st.session_state.setdefault(_JOB, {})[base_id] = job_id
     st.rerun()
 
@@ -117,13 +129,14 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
 def _list_files(rows: list[dict[str, object]]) -> None:
     st.dataframe(
         rows,
-        height=min(_LISTED, 36 * (len(rows) + 1)),
+        height=_LISTED if len(rows) > _MOST_SHORT else "content",
         column_config={
             "File": st.column_config.TextColumn(width="medium"),
             "Stage": st.column_config.TextColumn(width="large"),
-            "Passages": st.column_config.NumberColumn(width="small"),
+            "Passages": st.column_config.NumberColumn(width="small", format="localized"),
         },
         hide_index=True,
+        placeholder="",
         alt="The files of this upload with the stage that each is in.",
     )
 

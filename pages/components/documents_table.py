@@ -20,6 +20,7 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
     key = f"documents_table_{base.id}_{base.version()}"
     if f"{key}_default" not in st.session_state:
         st.session_state[f"{key}_default"] = _rows_from_url(infos)
+        _gone_note(base, infos)
     tagged = any(info.tags for info in infos)
     event = st.dataframe(
         [_row(info) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
@@ -54,7 +55,9 @@ def _row(info: DocumentInfo) -> dict[str, object]:
 def _columns() -> dict[str, object]:
     return {
         "Name": st.column_config.TextColumn(width="large"),
-        "Passages": st.column_config.NumberColumn(help="In the build that answers now."),
+        "Passages": st.column_config.NumberColumn(
+            help="In the build that answers now.", format="localized"
+        ),
         "Status": st.column_config.TextColumn(help="Ready: questions find it."),
         "Updated": st.column_config.DatetimeColumn(format="distance"),
         "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),
@@ -63,7 +66,7 @@ def _columns() -> dict[str, object]:
 
 def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], known: list[str]) -> None:
     if not picked:
-        st.caption("Click a document to see how it was cut; tick several to delete them.")
+        st.caption("Click a document to see how it was cut. Tick documents to delete them.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
@@ -131,6 +134,18 @@ def _delete(base: KnowledgeBase, ids: list[str]) -> None:
 def _rows_from_url(infos: list[DocumentInfo]) -> list[int]:
     wanted = st.query_params.get(_DOCUMENT, "")
     return [row for row, info in enumerate(infos) if wanted and info.id.startswith(wanted)][:1]
+
+
+def _gone_note(base: KnowledgeBase, infos: list[DocumentInfo]) -> None:
+    """On the first look only: later, what is not here was deleted by this visitor."""
+    wanted = st.query_params.get(_DOCUMENT, "")
+    first = not st.session_state.get(f"documents_seen_{base.id}")
+    st.session_state[f"documents_seen_{base.id}"] = True
+    if first and wanted and not any(info.id.startswith(wanted) for info in infos):
+        st.warning(
+            "The document of this link is not here any more: it was deleted or replaced.",
+            icon=":material/scan_delete:",
+        )
 
 
 def _to_url(picked: list[DocumentInfo]) -> None:

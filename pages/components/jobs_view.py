@@ -89,7 +89,10 @@ def time_left(job: JobRow) -> str:
 
 
 def file_rows(job: JobRow, items: Sequence[JobItem]) -> list[dict[str, object]]:
-    """A row per file: its name, the stage it is in or what became of it, and its passages."""
+    """A row per file: its name, the stage it is in or what became of it, and its passages.
+
+    The one that is being read comes first, so that it is in sight.
+    """
     at = job.done * len(items) // job.total if job.status == "running" and job.total else -1
     return [
         {
@@ -97,7 +100,7 @@ def file_rows(job: JobRow, items: Sequence[JobItem]) -> list[dict[str, object]]:
             "Stage": _stage(job, item, item.position == at),
             "Passages": item.chunks or None,
         }
-        for item in items
+        for item in sorted(items, key=lambda item: item.position != at)
     ]
 
 

@@ -40,7 +40,7 @@ def source_view(base: KnowledgeBase, recipe: Recipe, place: Place, height: int =
         seen = Place(place.document_id, *spans[now])
     marks = _marks(document.text, seen)
     page = main_page(document, marks[-1])
-    _title(document, seen, page, now, len(spans))
+    _title(document, marks[-1], page, now, len(spans))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         view = _switch(base, document)
         steps = st.container(
@@ -98,8 +98,10 @@ def main_page(document: Document, mark: tuple[int, int]) -> int | None:
     return max(shares, key=lambda number: shares[number], default=document.page_at(start))
 
 
-def _title(document: Document, place: Place, page: int | None, now: int | None, count: int) -> None:
-    heading = document.heading_at(place.start)
+def _title(
+    document: Document, mark: tuple[int, int], page: int | None, now: int | None, count: int
+) -> None:
+    heading = document.heading_at(mark[0])
     where = f" · page {page}" if page is not None else ""
     st.markdown(f"**{plain(document.name)}**{where}")
     number = f"passage {now + 1} of {count}" if now is not None else ""

@@ -119,9 +119,54 @@ def test_a_file_that_fails_says_why_and_what_to_do(filled: Workspace, open_page:
     assert _first(app, "markdown", "empty\\.txt").startswith("- empty\\.txt: ")
 
 
+def test_a_file_that_nobody_reads_is_refused_by_name_and_the_others_go_on(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("upload.py")
+    app.file_uploader(key="documents_files_0").upload("letter.doc", b"old")
+    app.file_uploader(key="documents_files_0").upload("boiler.txt", b"The boiler hums.")
+    app.run()
+    job = filled.jobs.recent(limit=1)[0]
+    filled.jobs.run(job.id)
+    assert {item.name: item.status for item in filled.jobs.items(job.id)} == {
+        "letter.doc": "failed",
+        "boiler.txt": "added",
+    }
+    app.run()
+    assert "Save it as \\.docx" in _first(app, "markdown", "letter\\.doc")
+
+
+def test_what_was_handed_over_is_gone_from_the_fields(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("upload.py")
+    app.text_input(key="documents_title_0").set_value("Boiler")
+    app.text_area(key="documents_pasted_0").set_value("It hums.")
+    next(b for b in app.button if b.label == "Add text").click()
+    app.run()
+    assert app.text_area(key="documents_pasted_1").value == ""
+    assert [job.title for job in filled.jobs.recent(limit=1)] == ["Reading Boiler"]
+
+
+def test_addresses_that_are_refused_stay_in_the_field(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("upload.py")
+    app.text_area(key="documents_urls_0").set_value("https://me:secret@example.org/a")
+    next(b for b in app.button if b.label == "Fetch").click()
+    app.run()
+    assert len(app.error) == 1
+    assert app.text_area(key="documents_urls_0").value == "https://me:secret@example.org/a"
+
+
+def test_a_link_to_a_document_that_is_gone_says_so(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", doc="0123456789ab")
+    assert app.warning[0].value.startswith("The document of this link is not here any more")
+
+
 def test_a_pasted_text_needs_a_title(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("upload.py")
-    app.text_area(key="documents_pasted").set_value("Some words.")
+    app.text_area(key="documents_pasted_0").set_value("Some words.")
     next(b for b in app.button if b.label == "Add text").click()
     app.run()
     assert "A text needs a title" in app.error[0].value

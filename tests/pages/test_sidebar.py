@@ -109,14 +109,14 @@ def _item(position: int, status: str, chunks: int = 0, reason: str = "") -> JobI
     return JobItem(1, position, f"{position}.pdf", {}, status, reason, "", chunks)
 
 
-def test_every_file_has_its_stage() -> None:
+def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
     items = [_item(0, "added", 12), _item(1, "waiting"), _item(2, "waiting")]
     job = _job("running", 1400, "1.pdf: embedding 20 of 80")
     rows = jobs_view.file_rows(job, items)
-    assert [(row["Stage"], row["Passages"]) for row in rows] == [
-        ("done", 12),
-        ("embedding 20 of 80", None),
-        ("waiting", None),
+    assert [(row["File"], row["Stage"], row["Passages"]) for row in rows] == [
+        ("1.pdf", "embedding 20 of 80", None),
+        ("0.pdf", "done", 12),
+        ("2.pdf", "waiting", None),
     ]
 
 
