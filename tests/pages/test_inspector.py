@@ -64,6 +64,15 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     assert step(app, "threshold") == "**1** above threshold"
 
 
+def test_what_a_filter_by_tag_finds_follows_the_tags(base: KnowledgeBase) -> None:
+    base.save_recipe(base.recipe().with_fields({"search.tags": ["trips"]}))
+    app = visit("inspector.py", q=LEAVE)
+    assert step(app, "filter") == "**0** pass the filter"
+    base.library.tag("travel.md", ["trips"])
+    assert step(app.run(), "filter") == "**1** pass the filter"
+    assert {label.partition(" · ")[2] for label in cards(app)} == {r"travel\.md]"}
+
+
 def test_a_number_of_the_funnel_filters_the_cards(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE)
     app.button(key="inspector_step_threshold").click().run()

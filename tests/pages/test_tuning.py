@@ -62,6 +62,20 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     assert "similarity ≥ 1.00: answers 0%, rightly refuses 100%" in _said(app, "similarity ≥")
 
 
+def test_figures_of_a_filter_by_tag_follow_the_tags(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.save_recipe(base.recipe().with_fields({"search.tags": ["policy"]}))
+    app = open_page("tuning.py")
+    assert _cards(app)["Recall@10"] == "0.000"
+    for tagged in (["leave.md"], ["leave.md", "pump.txt"]):
+        base.library.tag(tagged[-1], ["policy"])
+        app.run()
+        assert _cards(app) == _evaluated(labelled, base.recipe())
+        assert _cards(app)["Recall@10"] == f"{len(tagged) / 3:.3f}"
+
+
 def test_the_url_says_what_is_shown(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py", curve="Weight", w="0.3", measured="Tuning half")
     recipe = labelled.base("notes").recipe().with_fields({"search.dense_weight": 0.3})
