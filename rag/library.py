@@ -32,7 +32,11 @@ _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document as a table shows it; ``passages`` counts those of the build asked for."""
+    """A document as a table shows it; ``passages`` counts those of the build asked for.
+
+    ``date`` is the day that it states itself, as ``2024-01-31``, "" for none: filters by date then
+    use the day it was added.
+    """
 
     id: str
     name: str
@@ -43,6 +47,7 @@ class DocumentInfo:
     passages: int
     added: datetime
     tags: tuple[str, ...] = ()
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ class Library:
                 counts.get(row.id, 0),
                 row.added,
                 row.tags,
+                row.date,
             )
             for row in rows
         ]

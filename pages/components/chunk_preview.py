@@ -58,6 +58,8 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
 def _about(base: KnowledgeBase, info: DocumentInfo) -> None:
     pages = [counted(info.pages, "page")] if info.pages else []
     facts = [kind(info.media_type), *pages, f"{info.characters:,} characters"]
+    if info.date:
+        facts.append(f"dated {plain(info.date)}")
     with st.container(horizontal=True, vertical_alignment="center"):
         source = f" · {plain(info.source)}" if info.source else ""
         st.caption(" · ".join(facts) + source, width="stretch")

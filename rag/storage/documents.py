@@ -18,7 +18,7 @@ _PART = 1 << 20  # characters of a document in one row
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """What a table of documents shows; the text stays in the database."""
+    """What a table of documents shows; the text stays in the database. ``date`` is its own."""
 
     id: str
     name: str
@@ -28,6 +28,7 @@ class DocumentRow:
     pages: int
     added: datetime
     tags: tuple[str, ...]
+    date: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ def every(connection: Connection, base_id: int) -> list[DocumentRow]:
             func.json_array_length(columns.pages).label("pages"),
             columns.added,
             columns.tags,
+            func.coalesce(columns.metadata["date"].as_string(), "").label("date"),
         )
         .where(columns.base_id == base_id)
         .order_by(columns.name)

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.passages import segments, windows
 from rag import Chunk, Workspace
+from tests.pages.conftest import RECIPE, fill
 
 OpenPage = Callable[..., AppTest]
 
@@ -46,6 +47,18 @@ def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> 
     assert ":gray-background[" in drawn
     passages = len(base.library.chunks(info.id, base.recipe().index))
     assert f"**{passages} passages**" in _first(app, "markdown", "mean")
+
+
+def test_a_document_that_states_a_date_shows_it(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    page = '<html><head><meta name="date" content="2024-01-31"></head><body>Lunch</body></html>'
+    filled.jobs.run(fill(base, {"canteen.html": page}))
+    dates = {info.name: (info.id, info.date) for info in base.library.documents(RECIPE.index)}
+    (dated, date), (other, none) = dates["canteen.html"], dates["leave.md"]
+    assert (date, none) == ("2024-01-31", "")
+    shown = _first(open_page("upload.py", doc=dated[:12]), "caption", " characters")
+    assert shown == r"Web page · 5 characters · dated 2024\-01\-31"
+    assert "dated" not in _first(open_page("upload.py", doc=other[:12]), "caption", " characters")
 
 
 def test_another_size_redraws_the_preview_and_stores_nothing(
