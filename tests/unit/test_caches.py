@@ -107,7 +107,8 @@ def test_only_new_questions_are_embedded_and_none_twice() -> None:
     assert embedder.asked == [["a", "bb"], ["ccc"]]
     rows[:] = 0  # what was handed out is the caller's own
     assert known.vectors(embedder, ["a"])[0].tolist() == [[1.0, 0.0]]
-    assert known.vectors(embedder, [])[0].shape == (0, 2)
+    none, before = known.vectors(embedder, [])
+    assert (none.shape, before) == ((0, 2), 0)
 
 
 def test_two_embedders_do_not_share_vectors() -> None:

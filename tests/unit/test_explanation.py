@@ -19,6 +19,7 @@ from rag.explanation import (
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, gathered
 from rag.explanation.flips import Flip, at_depth, by_candidates, by_threshold, by_top_k, by_weight
 from rag.explanation.stating import number, shorter, stated
+from rag.explanation.trials import Trials, by_trial
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.types import Chunk, Vectors, chunk_key
@@ -284,3 +285,18 @@ def test_overlap_of_rankings() -> None:
     assert rank_biased_overlap("", "a") == rank_biased_overlap("ab", "xy") == 0.0
     with pytest.raises(ValueError, match="between 0 and 1"):
         rank_biased_overlap("a", "a", 1.0)
+
+
+@pytest.mark.parametrize("turn", [2, 3, 4, 7, 24, 150, 999])
+def test_whole_numbers_are_found_by_trial_to_the_last_one(turn: int) -> None:
+    trials = Trials(lambda value: value >= turn, was_in=False)
+    assert by_trial("top_k", 1, trials) == (turn, None if turn == 2 else turn - 1)
+
+
+def test_a_weight_is_found_by_trial_within_half_a_percent_of_the_change() -> None:
+    found = by_trial("dense_weight", 0.6, Trials(lambda value: value < 0.371, was_in=False))
+    assert found is not None
+    value, outside = found
+    assert outside is not None
+    assert value < 0.371 <= outside
+    assert outside - value <= 0.005 * (0.6 - value) + 1e-4
