@@ -15,7 +15,7 @@ from pages.components.metric_charts import against_k, first_ranks
 from pages.components.question_editor import edit_button
 from pages.components.question_proposals import make_button, proposals
 from pages.components.recipe_panel import recipe_panel
-from pages.components.runs_actions import downloads
+from pages.components.runs_actions import documents_changed, downloads
 from pages.components.session import base as chosen_base
 from pages.components.tag_table import tag_table
 from pages.components.text import plain
@@ -185,7 +185,7 @@ def _stale(base: KnowledgeBase, chosen: QuestionSet, run: Run, recipe: Recipe) -
     reasons = []
     if not _same_search(run.recipe, recipe):
         reasons.append("the recipe")
-    if run.base_version != base.version():
+    if documents_changed(base, run):
         reasons.append("the documents")
     elif run.let_through != base.let_through(run.recipe):
         reasons.append("the tags that the recipe filters by")

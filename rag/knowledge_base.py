@@ -15,6 +15,7 @@ from rag.comparing import Compared, compared
 from rag.conversations import Conversations
 from rag.corpora import Surroundings, corpus, let_through
 from rag.errors import InvalidInput, NotFound
+from rag.evaluations import documents_hash
 from rag.explaining import Explainer
 from rag.indexing import lookup
 from rag.jobs import Jobs
@@ -26,7 +27,7 @@ from rag.recipe import Recipe
 from rag.retrieval import Corpus, Part, Share, merged, retrieve, shares
 from rag.scope import Beside, parts_beside
 from rag.services import Services
-from rag.storage import bases
+from rag.storage import bases, documents
 from rag.storage.bases import Base
 from rag.tools import tool_parts
 from rag.types import Hit, Message, Trace
@@ -69,6 +70,11 @@ class KnowledgeBase:
         """How often the documents changed; whoever caches something compares this."""
         with self._database.read() as connection:
             return bases.version(connection, self.id)
+
+    def documents_hash(self) -> str:
+        """Names the documents that are held: a run's ``documents_hash`` until they change."""
+        with self._database.read() as connection:
+            return documents_hash(documents.ids_by_name(connection, self.id).values())
 
     def let_through(self, recipe: Recipe) -> str:
         """Names the documents that a recipe's filters by tag and date let through; "" without any.

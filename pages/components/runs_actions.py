@@ -156,8 +156,8 @@ def _trec_buttons(base: KnowledgeBase, run: Run) -> None:
 
 def _bundle_button(base: KnowledgeBase, run: Run) -> None:
     versions = {item.name: item.version for item in base.lab.question_sets()}
-    now = (versions.get(run.question_set), base.version(), base.let_through(run.recipe))
-    changed = now != (run.set_version, run.base_version, run.let_through)
+    now = (versions.get(run.question_set), base.let_through(run.recipe))
+    changed = documents_changed(base, run) or now != (run.set_version, run.let_through)
     st.download_button(
         "Experiment (ZIP)",
         data=partial(_bundle, run.id),
@@ -174,6 +174,11 @@ def _bundle_button(base: KnowledgeBase, run: Run) -> None:
         on_click="ignore",
         width="stretch",
     )
+
+
+def documents_changed(base: KnowledgeBase, run: Run) -> bool:
+    """Whether other documents are held than when a run was made; a new index changes none."""
+    return run.base_version != base.version() and run.documents_hash != base.documents_hash()
 
 
 def _bundle(run_id: str) -> bytes:

@@ -235,6 +235,23 @@ def test_a_run_that_cannot_be_repeated_has_no_bundle(
     assert not changed["Report (HTML)"].disabled
 
 
+def test_another_index_makes_no_run_old(
+    labelled: Workspace, base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    job = base.library.build(base.recipe().with_fields({"index.chunker": "whole"}).index)
+    assert job is not None
+    labelled.jobs.run(job)
+    assert base.version() > base.lab.run(pair[1]).base_version
+    (bundle,) = [
+        button
+        for button in open_page("runs.py", runs=pair[1]).get("download_button")
+        if button.label == "Experiment (ZIP)"
+    ]
+    assert not bundle.disabled
+    warned = [each.value for each in open_page("metrics.py").warning]
+    assert not any("documents" in each for each in warned)
+
+
 @pytest.fixture
 def found(base: KnowledgeBase, pair: tuple[str, str]) -> RunComparison:
     return base.lab.compare([pair[1]], pair[0])[0]
