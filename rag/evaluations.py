@@ -125,7 +125,9 @@ class Evaluator:
         if not any(item.grade > 0 and not item.lost for item in labels):
             raise InvalidInput(
                 f"No question of {set_name!r} has a label in these documents.",
-                "Label passages first, or import the documents that the labels point to.",
+                "Add questions that they answer: how well others are refused says little alone."
+                if judged and not any(question.answerable for question in judged)
+                else "Label passages first, or import the documents that the labels point to.",
             )
         return found, judged
 

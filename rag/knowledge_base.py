@@ -226,6 +226,14 @@ class KnowledgeBase:
             prefix=search.prefix,
         )
 
+    def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
+        """Index terms of a text, each as the word that it was first made of there."""
+        lexical = self._services.indexes.current(self.id, recipe.index).lexical
+        words: dict[str, str] = {}
+        for term, start, end in lexical.analyzer.spans(text):
+            words.setdefault(term, text[start:end])
+        return words
+
     def shares(self, trace: Trace, recipe: Recipe) -> Mapping[int, Share]:
         """What dense and lexical retrieval contributed to each score, by passage key."""
         return shares(trace, recipe.search)

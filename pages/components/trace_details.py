@@ -102,13 +102,17 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
         st.caption("Select a passage to see which words of the question it has.")
         return
     found = base.explain_words(selected.chunk.key, trace, recipe)
+    asked = base.spelled(trace.words or trace.question, recipe)
+    there = base.spelled(selected.chunk.text, recipe)
+    stems = any(word.casefold() != term for term, word in asked.items())
     st.markdown(
         f"{plain(selected.document)}, {placed(selected)}: BM25 **{found.score:.2f}**"
         + ("" if recipe.search.mode != "dense" else " :gray[· not used: the mode is dense]")
     )
     st.dataframe(
-        _term_rows(found),
+        _term_rows(found, asked, there),
         hide_index=True,
+        placeholder="–",
         column_config={
             "contribution": st.column_config.ProgressColumn(
                 "adds to the score",
@@ -124,14 +128,18 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
     words = f"{found.length} words of {found.average_length:.0f} on average"
     st.caption(
         f"{words}: lengths count {found.length_factor:.2f}-fold (k1 {found.k1}, b {found.b})."
+        + (" Words count by their stems, so other endings match too." if stems else "")
     )
 
 
-def _term_rows(found: Explanation) -> list[dict[str, object]]:
+def _term_rows(
+    found: Explanation, asked: Mapping[str, str], there: Mapping[str, str]
+) -> list[dict[str, object]]:
+    """A row for each word; ``asked`` and ``there`` have terms as they are written."""
     matched = [
         {
-            "word": match.term,
-            "in the passage": match.matched,
+            "word": asked.get(match.term, match.term),
+            "in the passage": there.get(match.matched, match.matched),
             "match": match.kind,
             "times": match.tf,
             "passages with it": match.passages,
@@ -142,8 +150,8 @@ def _term_rows(found: Explanation) -> list[dict[str, object]]:
     ]
     missing = [
         {
-            "word": word,
-            "in the passage": "–",
+            "word": asked.get(word, word),
+            "in the passage": None,
             "match": "missing",
             "times": 0,
             "passages with it": None,

@@ -154,6 +154,18 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     assert list(filtered["Question"]) == ["Why does the pump make a grinding noise?"]
 
 
+def test_a_set_of_refusals_alone_says_what_it_lacks(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    line = '{"id": "u", "text": "Who won in 1954?", "answerable": false}'
+    labelled.base("notes").lab.import_questions("refusals", "refusals.jsonl", line)
+    app = open_page("metrics.py", set="refusals")
+    assert "1 question, 1 of them without an answer" in "".join(each.value for each in app.caption)
+    app.button(key="metrics_evaluate").click().run()
+    (error,) = app.error
+    assert "Add questions that they answer" in error.value
+
+
 def test_tags_are_shown_as_they_are_written(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     question = base.lab.labelled_questions("checks")[0]
