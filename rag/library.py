@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from rag import readers
 from rag.chunking import chunks
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation import beir
+from rag.file_names import named
 from rag.jobs import Jobs
 from rag.network.requests import refuse_credentials
 from rag.question_sets import checked_name
@@ -158,7 +158,7 @@ class Library:
         InvalidInput for a file that cannot be opened, BlockedAddress as ``add_urls``.
         """
         pages = _pages(urls)
-        files = _distinct(self._stored_path(file, name) for file, name in _named(paths))
+        files = _distinct(self._stored_path(file, name) for file, name in named(paths))
         return self._ingest([*files, *pages])
 
     def _stored_path(self, path: Path, name: str) -> _Item:
@@ -318,37 +318,3 @@ def _distinct(items: Iterable[_Item]) -> list[_Item]:
             number += 1
         found[free] = (free, payload)
     return list(found.values())
-
-
-def _named(paths: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Every file once, with its path below the folder given; equal ones with that folder's name.
-
-    Neither depends on the order of ``paths``, so that the same files are the same documents.
-    """
-    roots: dict[Path, tuple[Path, Path]] = {}
-    for path in sorted(paths):
-        root = path if path.is_dir() else path.parent
-        for file in _files(path):
-            roots.setdefault(file.resolve(), (file, root))
-    names = [_readable(file.relative_to(root)) for file, root in roots.values()]
-    count = Counter(names)
-    return [
-        (file, f"{_readable(Path(root.resolve().name))}/{name}" if count[name] > 1 else name)
-        for (file, root), name in zip(roots.values(), names, strict=True)
-    ]
-
-
-def _readable(path: Path) -> str:
-    """A path as text; bytes in it that are no UTF-8 are replaced, as no database has them."""
-    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _files(path: Path) -> list[Path]:
-    """The file itself, or every file below a folder, hidden ones aside."""
-    if not path.is_dir():
-        return [path]
-    return sorted(
-        file
-        for file in path.rglob("*")
-        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    )
