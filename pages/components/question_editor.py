@@ -11,21 +11,23 @@ from pages.components.guard import guard
 from pages.components.wording import counted
 from rag import KnowledgeBase, QuestionRow, TouchstoneError
 
-_TABLE = "questions_table"
+_TABLE, _LOADED = "questions_table", "questions_loaded"
 
 
 def edit_button(base: KnowledgeBase, set_name: str) -> None:
     """A button that opens the table."""
     if st.button("Edit questions", key="questions_edit", icon=":material/edit:"):
+        # As it was when it was opened: edits count rows, and others may change the set meanwhile.
+        st.session_state[_LOADED] = [
+            QuestionRow(item.id, item.text, item.answerable, item.tags)
+            for item in base.lab.labelled_questions(set_name)
+        ]
         _edit(base, set_name)
 
 
 @st.dialog("Edit questions", icon=":material/edit:", width="large")
 def _edit(base: KnowledgeBase, set_name: str) -> None:
-    before = [
-        QuestionRow(item.id, item.text, item.answerable, item.tags)
-        for item in base.lab.labelled_questions(set_name)
-    ]
+    before: list[QuestionRow] = st.session_state[_LOADED]
     st.caption(
         "Change a text, add a row at the end, or tick rows to delete them. Labels stay with their "
         "question; what is saved is a new version of the set."

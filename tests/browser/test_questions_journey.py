@@ -44,7 +44,7 @@ def test_edit_a_question_then_import_a_file(
         with page.expect_websocket() as opened:
             page.goto(f"{address}/metrics?kb=handbook&set=checks")
         page.get_by_role("button", name="Edit questions").click()
-        _replace_first(page, opened.value, ASKED)
+        _replace(page, opened.value, 0, ASKED)
         shoot(page, "question-editor")
         page.get_by_role("button", name="Save", exact=True).click()
         page.get_by_role("dialog").wait_for(state="detached")
@@ -67,8 +67,26 @@ def test_edit_a_question_then_import_a_file(
     assert [label.quote for label in imported[0].labels] == ["second class"]
 
 
-def _replace_first(page: Page, server: WebSocket, text: str) -> None:
-    """Types over the first question: the table is a canvas, its cells have no elements.
+def test_an_edit_stays_with_its_question_when_others_change_the_set(
+    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
+) -> None:
+    page.set_default_timeout(30_000)
+    with serve(warm_home) as address:
+        with page.expect_websocket() as opened:
+            page.goto(f"{address}/metrics?kb=handbook&set=checks")
+        page.get_by_role("button", name="Edit questions").click()
+        _replace(page, opened.value, 1, ASKED)
+        workspace = workspace_at(warm_home)
+        workspace.base("handbook").lab.edits.delete_questions("checks", ["leave.md"])
+        workspace.close()
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_role("dialog").wait_for(state="detached")
+    stored = [(each.id, each.text) for each in _stored(warm_home, "checks")]
+    assert stored == [("travel.md", ASKED), ("pump.md", "Why does the pump make a noise?")]
+
+
+def _replace(page: Page, server: WebSocket, row: int, text: str) -> None:
+    """Types over a question: the table is a canvas, its cells have no elements.
 
     An edit leaves for the server a moment after it was made; nobody clicks before, but a test does.
     """
@@ -76,7 +94,7 @@ def _replace_first(page: Page, server: WebSocket, text: str) -> None:
     table.locator("canvas").first.wait_for()
     box = table.bounding_box()
     assert box is not None
-    page.mouse.dblclick(box["x"] + 150, box["y"] + 52)
+    page.mouse.dblclick(box["x"] + 150, box["y"] + 52 + 35 * row)
     field = page.locator(".gdg-clip-region textarea, .gdg-clip-region input").first
     field.wait_for()
     field.fill(text)
