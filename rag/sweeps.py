@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +12,15 @@ import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Field, Grid, Pair, Prepared
+from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Grid
 from rag.evaluations import Evaluator, Tell, deepened
 from rag.limits import fitted, limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.services import Services
 from rag.stepwise import stepwise
 from rag.sweep_candidates import Source, alike
-from rag.types import Keys, Question
+from rag.sweep_figures import Seconds, Swept
+from rag.types import Question
 
 Floats = npt.NDArray[np.float64]
 Changes = Mapping[str, Any]
@@ -179,9 +178,9 @@ class Sweeper:
 
     def _figures(
         self, grid: Grid, names: Sequence[str], as_shown: bool, with_context: bool, tell: Tell
-    ) -> tuple[Floats, _Seconds]:
+    ) -> tuple[Floats, Seconds]:
         """Shape (recipes, names)."""
-        seconds, results = _Seconds(), []
+        seconds, results = Seconds(), []
         for build in grid.builds:
             recipe = grid.base.with_fields(build)
             with seconds.fetch():
@@ -194,7 +193,7 @@ class Sweeper:
             for search in searches:
                 cuts(search)  # a probability without a calibration is refused here
             parts: dict[int, Floats] = {}
-            swept = _Swept(source, searches, plain, arithmetic, cuts, with_context, seconds)
+            swept = Swept(source, searches, plain, arithmetic, cuts, with_context, seconds)
             for pairs in alike(searches, source.exact):
                 parts |= swept.figures(pairs, tell)
             for number, search in enumerate(searches):
@@ -229,88 +228,6 @@ class Sweeper:
                 found.model if (found := fitted(self._services, self._base_id, recipe)) else None,
             )
         return self._sources[recipe.hash]
-
-
-@dataclass
-class _Seconds:
-    fetching: float = 0.0
-    arithmetic: float = 0.0
-    processor: float = 0.0
-
-    @contextmanager
-    def fetch(self) -> Iterator[None]:
-        """Adds what passes inside to ``fetching``."""
-        started = time.perf_counter()
-        yield
-        self.fetching += time.perf_counter() - started
-
-    @contextmanager
-    def work(self) -> Iterator[None]:
-        """Adds what passes inside to ``arithmetic`` and ``processor``."""
-        started, worked = time.perf_counter(), time.process_time()
-        yield
-        self.arithmetic += time.perf_counter() - started
-        self.processor += time.process_time() - worked
-
-
-@dataclass(frozen=True)
-class _Swept:
-    """Recipes of a build whose figures are arithmetic; ``seconds`` notes what it took.
-
-    ``plain`` are the ``searches``, no deeper than they are where something is shown.
-    """
-
-    source: Source
-    searches: Sequence[SearchRecipe]
-    plain: Sequence[SearchRecipe]
-    arithmetic: Arithmetic
-    cuts: _Cuts
-    with_context: bool
-    seconds: _Seconds
-
-    def figures(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> dict[int, Floats]:
-        """Figures by number. Postings are fetched; what k1 and b make of them is arithmetic."""
-        found = dict[int, Floats]()
-        with self.seconds.fetch():
-            field = self._field(pairs, tell)
-        for pair, numbers in pairs.items():
-            chosen = [self.searches[number] for number in numbers]
-            if field is None:
-                with self.seconds.fetch():
-                    prepared = self._prepared(chosen, tell)
-            with self.seconds.work():
-                if field is not None:
-                    prepared = field.prepared(pair)
-                tokens = self._tokens(prepared.deep.keys)
-                shown = [self.plain[number] for number in numbers]
-                figures = self.arithmetic.figures(prepared, chosen, self.cuts, tokens, shown)
-            found.update(zip(numbers, figures, strict=True))
-        return found
-
-    def _field(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> Field | None:
-        """The candidates of all pairs in one table; None for one pair, or where it is too large."""
-        if len(pairs) == 1:
-            return None
-        searches = [self.searches[number] for numbers in pairs.values() for number in numbers]
-        field = self.source.field(max(searches, key=_depth), pairs, tell)
-        if field is not None:
-            self._tokens(field.every.keys)
-            _ = field.by_cosine
-        return field
-
-    def _prepared(self, searches: Sequence[SearchRecipe], tell: Tell) -> Prepared:
-        prepared = self.source.prepared(max(searches, key=_depth), tell)
-        for by in {search.relevance for search in searches}:
-            prepared.layout(by)
-        self._tokens(prepared.deep.keys)
-        return prepared
-
-    def _tokens(self, keys: Keys) -> npt.NDArray[np.int64] | None:
-        return self.source.tokens(keys) if self.with_context else None
-
-
-def _depth(search: SearchRecipe) -> int:
-    return search.candidates
 
 
 class _Cuts:

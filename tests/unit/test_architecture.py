@@ -20,7 +20,7 @@ COMPOSING = """
     judging_queue build_table passage_labels proposals conversations calibrations limits evaluations
     corpora stepwise sweep_candidates sweeps gates library run_figures run_history rankings
     reporting bundles source_pages projections maps base_maps explaining comparing tuning lab scope
-    tools knowledge_base workspace jobs file_names
+    tools knowledge_base workspace jobs file_names sweep_figures
 """
 
 # Module (with everything below it) to layer; the longest name that fits counts.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.sweeping.context import Context, Cut
 from rag.evaluation.sweeping.counting import Counter
+from rag.evaluation.sweeping.deep import Integers
 from rag.evaluation.sweeping.layout import Layout
 from rag.evaluation.sweeping.means import Means
 from rag.evaluation.sweeping.places import Labelled, Units
@@ -47,6 +48,9 @@ class Arithmetic:
     ideals: Sequence[Sequence[int]]
     metrics: Sequence[str]
     as_shown: bool = False
+    _known: dict[int, tuple[Integers, Means]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def names(self) -> list[str]:
@@ -59,6 +63,16 @@ class Arithmetic:
     def depth(self) -> int:
         """How far down the rankings the metrics look."""
         return max(parse_metric(name).k for name in self.metrics)
+
+    def means(self, layout: Layout) -> Means:
+        """What all tables that share their units have in common; kept for the next of them."""
+        units = layout.unit_rows
+        if id(units) not in self._known:
+            labelled = Labelled.of(self.ideals)
+            found = Units(labelled.number[units], layout.unit_slots, layout.unit_grades)
+            self._known.clear()
+            self._known[id(units)] = units, Means(self.metrics, self.depth, found, labelled)
+        return self._known[id(units)][1]
 
     def figures(
         self,
@@ -107,9 +121,7 @@ class _Means:
         self._of = of
         self._layout = layout
         self._result = result
-        labelled = Labelled.of(of.ideals)
-        units = Units(labelled.number[layout.unit_rows], layout.unit_slots, layout.unit_grades)
-        self._means = Means(of.metrics, of.depth, units, labelled)
+        self._means = of.means(layout)
         self._waiting: list[tuple[list[int], list[int], Ranks]] = []
 
     def add(
