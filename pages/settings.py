@@ -33,12 +33,13 @@ def _storage(settings: Settings) -> None:
 def _caches() -> None:
     """How often a question or a search was known already, since the server started."""
     st.subheader("Remembered", divider="gray")
+    st.caption("What is asked again is answered from memory, until the documents change.")
     with st.grid(2, min_column_width=320):
         for found in workspace().caches():
             asked = found.hits + found.misses
             with st.container(border=True, gap="xsmall", height="stretch"):
                 st.caption(found.name)
-                rate = f"{found.rate:.0%} of {asked:,} were known" if asked else "nobody asked yet"
+                rate = f"{found.rate:.0%} of {asked:,} from memory" if asked else "nobody asked yet"
                 st.markdown(f"**{rate}**")
                 st.caption(f"{found.held:,} held, each for an hour at most")
 

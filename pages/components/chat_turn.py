@@ -41,7 +41,7 @@ def answer_text(text: str, known: Set[int] | None = None) -> str:
         for found in _CITED.finditer(text)
         if known is None or not known.isdisjoint(_numbers(found.group()))
     ]
-    return marked(text, spans, "primary")
+    return marked(text, spans, "blue")
 
 
 def _numbers(bracket: str) -> set[int]:

@@ -18,7 +18,7 @@ _PATHS = {
     "results": ("Results", "data.results", "Where the list of results is; empty: the answer."),
     "text": ("Text", "text", "The words of one result."),
     "title": ("Title", "title", ""),
-    "link": ("Address", "url", ""),
+    "link": ("Link", "url", ""),
     "score": ("Score", "score", "Shown as it is; the service's order counts."),
 }
 

@@ -43,6 +43,8 @@ def _path(text: str) -> str:
 
 Path = Annotated[str, AfterValidator(_path)]
 
+_SAID = {"string_pattern_mismatch": "use up to 40 letters, digits, hyphens and underscores"}
+
 
 class HttpTool(BaseModel):
     """A named HTTP service. Holds names of variables, never their values.
@@ -76,7 +78,7 @@ class HttpTool(BaseModel):
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"]) or "as a whole"
-            said = first["msg"].removeprefix("Value error, ")
+            said = _SAID.get(first["type"], first["msg"].removeprefix("Value error, "))
             raise InvalidInput(f"The tool, {where}: {said}.", "Correct it and try again.") from None
 
     @property

@@ -53,8 +53,8 @@ def resolve(host: str, port: int, *, allow_private: bool) -> list[str]:
     if not allow_private and not all(map(is_public, addresses)):
         raise BlockedAddress(
             f"“{host}” is an address inside this computer or its network, and is not fetched.",
-            "Download the page yourself and add the file, or allow private addresses in the "
-            "settings if this installation is only used by people you trust.",
+            "Set TOUCHSTONE_ALLOW_PRIVATE_URLS=1 if only people you trust use this "
+            "installation. A page can also be saved and added as a file.",
         )
     return addresses
 

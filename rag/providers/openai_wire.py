@@ -62,15 +62,18 @@ class OpenAIWire:
             yield from self._deltas(chunks)
 
     def _deltas(self, chunks: openai.Stream[Any]) -> Iterator[Delta]:
-        finished = False
+        heard = finished = False
         with self._translated(streaming=True):
             for chunk in chunks:
+                heard = True
                 for choice in chunk.choices or ():
                     finished = finished or choice.finish_reason is not None
                     if choice.delta is not None and choice.delta.content:
                         yield Delta(choice.delta.content)
                 if chunk.usage:
                     yield Delta(usage=_usage(chunk.usage))
+        if not heard:
+            raise self._endpoint.misbehaved("with no chat reply at all")
         if not finished:
             raise self._endpoint.broke_off()
 

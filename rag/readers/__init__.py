@@ -160,7 +160,7 @@ def _check_kind(path: Path, name: str, form: Format) -> None:
             reason="damaged",
         )
     raise UnreadableDocument(
-        f"“{name}” is named like {form.media_type} but seems to be {DESCRIPTIONS[kind]}.",
+        f"“{name}” is named like .{form.extensions[0]} but seems to be {DESCRIPTIONS[kind]}.",
         "Give the file its right extension, or export it again, and add that.",
         reason="wrong_extension",
     )

@@ -166,7 +166,7 @@ def test_a_real_server_that_does_not_rerank_leaves_the_order(model: str, open_ba
         (openai_stream("", usage=None), "replied with|named no passage"),
         (openai_stream("!!! ???"), "replied with|named no passage"),
         (openai_stream("half", finish=False), "broke off"),
-        (Reply(body="<html>busy</html>"), "broke off|wire format"),
+        (Reply(body="<html>busy</html>"), "no chat reply|wire format"),
         (Reply(500, "{}"), "answered 500"),
         (Reply(401, '{"error": {"message": "wrong key"}}'), "wrong key"),
         (openai_stream("late", delay=1.5), "did not answer within 0.5 s"),

@@ -103,7 +103,7 @@ def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
 
 def test_a_bracket_that_names_no_passage_is_no_citation() -> None:
     shown = chat_turn.answer_text("So it is [1], see [9] and [9, 1].", {1})
-    assert shown.replace("\\", "") == "So it is :primary[[1]], see [9] and :primary[[9, 1]]."
+    assert shown.replace("\\", "") == "So it is :blue[[1]], see [9] and :blue[[9, 1]]."
 
 
 def test_a_citation_opens_in_its_document_beside_the_answer(base: KnowledgeBase) -> None:

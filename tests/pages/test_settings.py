@@ -84,7 +84,7 @@ def test_it_says_how_often_a_search_was_known(filled: Workspace, open_page: Open
     for _ in range(4):
         base.search("What may a hotel cost?", base.recipe())
     words = _words(app.run())
-    assert "**75% of 4 were known**" in words
+    assert "**75% of 4 from memory**" in words
     assert "1 held, each for an hour at most" in words
 
 

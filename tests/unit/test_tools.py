@@ -51,6 +51,13 @@ def note(trace: Trace, stage: str) -> str:
     return found.note
 
 
+def test_a_name_that_cannot_be_says_what_can() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        HttpTool.parse({"name": "<b>my wiki</b>", "url": "https://x.example/?q={question}"})
+    said = "The tool, name: use up to 40 letters, digits, hyphens and underscores."
+    assert refused.value.message == said
+
+
 def test_results_stand_among_the_passages(workspace: Workspace, server: Script) -> None:
     define(workspace, server.url)
     trace = workspace.base("notes").search(QUESTION, ASKING)

@@ -1,0 +1,63 @@
+"""A model that says nothing is stopped, and a knowledge base is deleted: only a browser shows it.
+
+A stopped run draws no more, and a dialog runs without the page around it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.servers import Reply, scripted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    import pytest
+    from playwright.sync_api import Page
+
+    Serve = Callable[..., AbstractContextManager[str]]
+    Shoot = Callable[[Page, str], None]
+
+LONG = 60_000  # milliseconds; a busy machine is slow
+SILENT = 300  # seconds, longer than any test waits
+
+
+def test_a_silent_model_is_stopped_and_the_question_can_be_asked_again(
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.set_default_timeout(LONG)
+    with scripted(Reply(delay=SILENT)) as server:
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
+        with serve(warm_home) as address:
+            page.goto(f"{address}/chat?kb=handbook&provider=compatible")
+            page.get_by_test_id("stChatInputTextArea").fill("What may a hotel cost?")
+            page.get_by_test_id("stChatInputTextArea").press("Enter")
+            page.get_by_text(re.compile(r"Waiting for the model, \d+ s")).wait_for()
+            shoot(page, "chat-waiting")
+            page.locator("[data-testid=stChatInput] button").last.click()
+            page.get_by_text("Stopped before it was complete.").wait_for(timeout=LONG)
+            page.get_by_role("button", name="Try again").wait_for()
+            shoot(page, "chat-stopped")
+
+
+def test_a_knowledge_base_is_deleted(
+    serve: Serve, warm_home: Path, page: Page, shoot: Shoot
+) -> None:
+    page.set_default_timeout(LONG)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/settings?kb=handbook")
+        page.locator(".st-key-settings_delete button").click()
+        typed = page.get_by_label("Type handbook to confirm")
+        typed.fill("handbook")
+        typed.press("Enter")
+        really = page.get_by_role("button", name="Delete for good")
+        page.wait_for_function("e => !e.disabled", arg=really.element_handle())
+        shoot(page, "settings-delete")
+        really.click()
+        page.get_by_role("dialog").wait_for(state="detached")
+        page.get_by_text("There is no knowledge base yet.").first.wait_for()
+        assert page.get_by_text("encountered an error").count() == 0
