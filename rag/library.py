@@ -22,7 +22,7 @@ from rag.readers import PageImage
 from rag.recipe import IndexRecipe
 from rag.services import Services
 from rag.source_pages import Span, page_image
-from rag.storage import bases, builds, documents, labels, passages, vectors
+from rag.storage import bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
 from rag.types import Chunk, Document
 
@@ -201,7 +201,11 @@ class Library:
         if not items:
             raise InvalidInput("There is nothing to add.", "Give a file or an address.")
         title = f"Reading {items[0][0]}" if len(items) == 1 else f"Reading {len(items)} files"
-        return self._jobs.submit(self._base_id, "ingest", title, payload, items)
+        job = self._jobs.submit(self._base_id, "ingest", title, payload, items)
+        with self._database.write() as connection:
+            abandoned = jobs.supersede(connection, job)
+        self._services.discard_files(abandoned)
+        return job
 
     def delete_documents(self, document_ids: Sequence[str]) -> None:
         """Deletes documents; from the next question on they do not answer."""

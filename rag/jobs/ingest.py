@@ -84,6 +84,9 @@ class _ItemReader:
 
     def handle(self, item: JobItem) -> None:
         """Reads one item; whatever is wrong with it is noted, and the next one goes on."""
+        with self._services.database.read() as connection:
+            if not rows.waits(connection, self._job.id, item.position):
+                return  # a later job has another version of it
         try:
             self._store(item)
         except (Cancelled, StorageError):

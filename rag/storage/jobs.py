@@ -218,6 +218,36 @@ def set_item(
     )
 
 
+def waits(connection: Connection, job_id: int, position: int) -> bool:
+    """Whether an item has still to be done."""
+    this = (job_item.c.job_id == job_id) & (job_item.c.position == position)
+    return connection.execute(select(job_item.c.status).where(this)).scalar() == "waiting"
+
+
+def supersede(connection: Connection, job_id: int) -> list[str]:
+    """Lets no earlier job store an older version under a name that this job has an item for.
+
+    A job that was left behind would do so when it is taken up. Returns the files, by SHA-256, that
+    those items waited for.
+    """
+    fresh = {item.name: item.payload.get("file") for item in items(connection, job_id)}
+    base_id = select(job.c.base_id).where(job.c.id == job_id).scalar_subquery()
+    rows = connection.execute(
+        select(job_item)
+        .join(job, job.c.id == job_item.c.job_id)
+        .where(job.c.base_id == base_id, job.c.id < job_id, job.c.kind == "ingest")
+        .where(job.c.status.in_(("queued", "running")), job_item.c.status == "waiting")
+    )
+    files = []
+    for old in [JobItem(**row._mapping) for row in rows]:
+        file = old.payload.get("file")
+        if old.name in fresh and fresh[old.name] != file:
+            reason = "another version of it was added later"
+            set_item(connection, old.job_id, old.position, "unchanged", reason)
+            files += [file] if file else []
+    return files
+
+
 def reopen(connection: Connection, job_id: int, sha256: str) -> None:
     """Lets items wait again that were done because a file was stored, which now is not."""
     mine = (job_item.c.job_id == job_id) & job_item.c.status.in_(("unchanged", "replaced"))

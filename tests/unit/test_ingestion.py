@@ -78,6 +78,27 @@ def test_a_version_that_is_kept_under_another_name_survives_the_next(
     assert {"two" in text for text in found(base, "carried over months")} == {True, False}
 
 
+def test_a_job_that_was_left_behind_brings_no_older_version_back(
+    workspace: Workspace, home: Path
+) -> None:
+    base = workspace.create("handbook", QUICK)
+    files = {"leave.md": LEAVE, "travel.md": TRAVEL}
+    left = base.library.add_files(
+        [Upload(name, io.BytesIO(text.encode())) for name, text in files.items()]
+    )
+    new = LEAVE.replace("three", "two")
+    assert add(workspace, base, {"leave.md": new}) == ["added"]
+    assert workspace.jobs.run(left).status == "done"
+    items = [(item.name, item.status, item.reason) for item in workspace.jobs.items(left)]
+    assert items == [
+        ("leave.md", "unchanged", "another version of it was added later"),
+        ("travel.md", "added", ""),
+    ]
+    assert _texts(base) == {"leave.md": new.strip(), "travel.md": TRAVEL.strip()}
+    stored = {path.name for path in (home / "files").rglob("*") if path.is_file()}
+    assert stored == {hashlib.sha256(text.encode()).hexdigest() for text in (new, TRAVEL)}
+
+
 def test_files_that_swap_their_contents_are_both_there(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"a.md": LEAVE, "b.md": TRAVEL})
