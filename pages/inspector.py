@@ -112,6 +112,10 @@ def _evidence(
 ) -> None:
     base = origins.own.base
     found = candidates(trace)
+    if not found and retrieval.is_empty(base):
+        with top:
+            _welcome(base)
+        return
     selected = _selected(base, trace, recipe, found)
     with top:
         step = funnel(trace)

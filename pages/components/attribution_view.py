@@ -64,7 +64,6 @@ def _table(parts: Sequence[TextPart], key: str) -> None:
     if not parts:
         st.caption("Nothing to leave out.")
         return
-    low = min(0.0, *(part.change for part in parts))
     high = max(0.001, *(part.change for part in parts))
     st.dataframe(
         [
@@ -76,7 +75,7 @@ def _table(parts: Sequence[TextPart], key: str) -> None:
         column_config={
             "part": st.column_config.TextColumn("left out", width="medium"),
             "loss": st.column_config.ProgressColumn(
-                "cosine lost", format="%.3f", min_value=low, max_value=high
+                "cosine lost", format="%.3f", min_value=0.0, max_value=high
             ),
         },
         alt="Cosine lost without each part, the largest loss first.",

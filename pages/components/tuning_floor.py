@@ -46,7 +46,7 @@ def _promise(bench: Bench) -> None:
     else:
         now = floors.at(bench.threshold).sentence
         st.markdown(f"**Now, {bench.threshold:.2f}:** {plain(now)}.")
-    st.caption("Precision here is of every candidate that reaches the threshold, before top-k.")
+    st.caption(f"{_measured(bench)} Precision is of all that reaches the threshold, before top-k.")
     wanted = st.slider(
         "Wanted precision",
         0.05,
@@ -68,6 +68,14 @@ def _promise(bench: Bench) -> None:
         on_click=recipe_state.change,
         args=(bench.base, {"search.threshold": value}),
     )
+
+
+def _measured(bench: Bench) -> str:
+    """Which questions the promise rests on."""
+    if bench.recipe.search.relevance == "cosine":
+        return "Measured on all questions."
+    held_out = counted(bench.tuner.counted("held-out"), "held-out question")
+    return f"Measured on {held_out}, which the probabilities were not learned from."
 
 
 def _value(found: Recommendation) -> float | None:

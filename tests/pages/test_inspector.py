@@ -126,6 +126,8 @@ def test_without_documents_it_says_what_to_do(home: Path) -> None:
     workspace, base = make(home)
     base.library.delete_documents([each.id for each in base.library.documents(base.recipe().index)])
     workspace.close()
-    app = visit("inspector.py")
-    assert "There is nothing to search yet." in texts(app)
+    for address in ({}, {"q": LEAVE}):
+        app = visit("inspector.py", **address)
+        assert "There is nothing to search yet." in texts(app)
+        assert not app.info
     st.cache_resource.clear()

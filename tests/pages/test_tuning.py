@@ -137,6 +137,12 @@ def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) 
         assert shown in _said(open_page("tuning.py"), "held out")
 
 
+def test_the_promise_says_which_questions_it_rests_on(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    assert "Measured on all questions." in _said(open_page("tuning.py"), "before top-k")
+
+
 def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
