@@ -17,6 +17,7 @@ from pages.components.question_proposals import make_button, proposals
 from pages.components.recipe_panel import recipe_panel
 from pages.components.runs_actions import documents_changed, downloads
 from pages.components.session import base as chosen_base
+from pages.components.set_actions import manage_button
 from pages.components.tag_table import tag_table
 from pages.components.text import plain
 from pages.components.wording import ago, counted, duration
@@ -78,6 +79,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
             question_sets.import_dialog(base)
         edit_button(base, name)
         make_button(base, name, recipe)
+        manage_button(base, chosen)
     question_sets.lost_labels(base, name)
     proposals(base, name)
     action.button(

@@ -57,7 +57,7 @@ def compare(
     base: KnowledgeBase, question: str, before: Recipe, after: Recipe, set_name: str | None
 ) -> Compared:
     """Two recipes on one question. Raises TouchstoneError."""
-    versions = {item.name: item.version for item in base.lab.question_sets()}
+    versions = {item.name: str(item.changed) for item in base.lab.question_sets()}
     labels = (set_name, versions.get(set_name or ""))
     states = (_state(base, before), _state(base, after))
     return _compare(base, before, after, question, labels, states, (before.hash, after.hash))
@@ -136,7 +136,7 @@ def _compare(
     _before: Recipe,
     _after: Recipe,
     question: str,
-    labels: tuple[str | None, int | None],
+    labels: tuple[str | None, str | None],
     states: tuple[_State, _State],
     recipes: tuple[str, str],
 ) -> Compared:

@@ -176,7 +176,7 @@ def _confirm_unanswerable(grading: Grading) -> None:
 def _labels(
     base: KnowledgeBase, sets: Sequence[QuestionSet], name: str, question: str, recipe: Recipe
 ) -> QuestionLabels:
-    versions = {item.name: (item.id, item.version) for item in sets}
+    versions = {item.name: str(item.changed) for item in sets}
     if name not in versions:
         return QuestionLabels()
     home, held = str(workspace().settings.home), (base.id, base.version())
@@ -190,7 +190,7 @@ def _read(
     home: str,
     held: tuple[int, int],
     name: str,
-    version: tuple[int, int],
+    version: str,
     question: str,
     index_hash: str,
 ) -> QuestionLabels:

@@ -106,15 +106,15 @@ def is_empty(base: KnowledgeBase) -> bool:
 
 def suggestions(base: KnowledgeBase) -> list[str]:
     """A few questions worth asking: those tagged so, else the first of any set."""
-    sets = tuple((found.name, found.version) for found in base.lab.question_sets())
+    sets = tuple((found.name, str(found.changed)) for found in base.lab.question_sets())
     return _suggestions(base, str(workspace().settings.home), base.id, sets)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _suggestions(
-    _base: KnowledgeBase, home: str, base_id: int, sets: tuple[tuple[str, int], ...]
+    _base: KnowledgeBase, home: str, base_id: int, sets: tuple[tuple[str, str], ...]
 ) -> list[str]:
-    questions = [item for name, _version in sets for item in _base.lab.questions(name)]
+    questions = [item for name, _changed in sets for item in _base.lab.questions(name)]
     return [item.text for item in _chosen(questions)]
 
 

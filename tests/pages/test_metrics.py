@@ -265,6 +265,41 @@ def test_questions_are_edited_as_a_table(labelled: Workspace, open_page: OpenPag
     assert table["Tags"][1] == "pump.txt"
 
 
+def _press_both(app: AppTest, opener: str, inside: str) -> None:
+    """A button in a dialog: a rerun of the whole page, as here, closes one that is not opened."""
+    app.button(key=opener).click().run()
+    app.button(key=opener).click()
+    app.button(key=inside).click().run()
+
+
+def test_a_set_gets_another_name_and_keeps_its_run(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    figures = _evaluated(labelled)
+    app = open_page("metrics.py")
+    app.button(key="set_manage").click().run()
+    assert app.button(key="set_rename").disabled
+    app.text_input(key="set_name").set_value(" spot checks ")
+    _press_both(app, "set_manage", "set_rename")
+    assert not app.exception
+    assert [item.name for item in labelled.base("notes").lab.question_sets()] == ["spot checks"]
+    assert app.selectbox(key="set").value == "spot checks"
+    assert _cards(app)["MRR@10"] == f"{figures['mrr@10']:.3f}"
+
+
+def test_a_set_is_deleted_only_after_a_second_look(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("metrics.py")
+    app.button(key="set_manage").click().run()
+    assert app.button(key="set_delete").disabled
+    app.checkbox(key="set_sure").check()
+    _press_both(app, "set_manage", "set_delete")
+    assert not app.exception
+    assert labelled.base("notes").lab.question_sets() == []
+    assert "Try the sample" in "\n".join(each.value for each in app.markdown)
+
+
 def test_rows_of_the_table_become_questions() -> None:
     rows = [
         {"id": "q1", "Question": "Changed?", "Answerable": True, "Tags": "a; b;"},
