@@ -158,7 +158,7 @@ def _sentence(result: Comparison) -> str:
     low, high = result.interval
     figures = (
         f"{metric} {result.mean:.3f} instead of {result.baseline:.3f}, "
-        f"{result.difference:+.3f} [{low:.3f}, {high:.3f}], {_p(result)}"
+        f"{result.difference:+.3f} (95 % interval {low:+.3f} to {high:+.3f}), {_p(result)}"
     )
     if result.verdict == "undecided":
         shown = f"no difference that {questions} can show: {figures}"
