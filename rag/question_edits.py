@@ -46,10 +46,13 @@ class QuestionEdits:
             rows.create(connection, self._base_id, checked_name(set_name))
 
     def rename_set(self, set_name: str, new_name: str) -> None:
-        """Renames a set, also in its runs. Raises InvalidInput, NotFound, AlreadyExists."""
+        """Renames a set, also in its runs; no version is counted, as no figure depends on it.
+
+        Raises InvalidInput, NotFound, AlreadyExists.
+        """
         new_name = checked_name(new_name)
-        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            rows.rename(connection, set_id, new_name)
+        with self._database.write() as connection:
+            rows.rename(connection, rows.named(connection, self._base_id, set_name).id, new_name)
             runs.rename_set(connection, self._base_id, set_name, new_name)
 
     def delete_set(self, set_name: str) -> None:

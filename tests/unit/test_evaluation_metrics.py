@@ -86,3 +86,8 @@ def test_names() -> None:
     for name in ("ndcg", "ndcg@0", "ndcg@-1", "ndcg@x", "ndcg@1.5", "rouge@5", "", "ndcg@10 "):
         with pytest.raises(InvalidInput, match="is not a metric"):
             parse_metric(name)
+
+
+def test_infinite_scores_are_scores() -> None:
+    run = {"q": {"a": float("inf"), "b": float("-inf"), "c": 0.0}}
+    assert evaluate_run({"q": {"c": 1}}, run, ["mrr@10"])["mrr@10"].tolist() == [0.5]

@@ -281,6 +281,7 @@ def test_overlap_of_rankings() -> None:
     assert rank_biased_overlap([1, 2, 3], [3, 2, 1], 0.5) == pytest.approx(0.375)
     # Uneven, p = 0.5: overlaps 1, 2 and then 2 + 2/2 of three; tail ((2-2)/3 + 2/2) / 8.
     assert rank_biased_overlap("ab", "abc", 0.5) == pytest.approx(1.0)
+    assert rank_biased_overlap("ab", "acb", 0.9) == pytest.approx(0.82)  # equation 32 by hand
     assert rank_biased_overlap("", "") == 1.0
     assert rank_biased_overlap("", "a") == rank_biased_overlap("ab", "xy") == 0.0
     with pytest.raises(ValueError, match="between 0 and 1"):

@@ -161,6 +161,7 @@ def test_a_renamed_set_keeps_its_runs_and_baseline(base: KnowledgeBase) -> None:
     base.lab.pin_baseline(run)
     base.lab.edits.rename_set(SET, "renamed")
     assert [each.id for each in base.lab.runs("renamed")] == [run]
+    assert base.lab.question_set("renamed").version == base.lab.run(run).set_version
     pinned = base.lab.baseline("renamed")
     assert pinned is not None
     assert pinned.id == run
