@@ -211,6 +211,8 @@ class Library:
         """Deletes documents; from the next question on they do not answer."""
         with self._database.write() as connection:
             for document_id in document_ids:
+                name = documents.exists(connection, self._base_id, document_id)
+                jobs.withdraw(connection, self._base_id, name or "", document_id)
                 removed = documents.remove(connection, self._base_id, document_id)
                 vectors.forget(connection, removed)
             bases.touch(connection, self._base_id)

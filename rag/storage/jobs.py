@@ -248,6 +248,19 @@ def supersede(connection: Connection, job_id: int) -> list[str]:
     return files
 
 
+def withdraw(connection: Connection, base_id: int, name: str, sha256: str) -> None:
+    """Lets no job bring back a document that was deleted: this file under this very name."""
+    active = select(job.c.id).where(
+        job.c.base_id == base_id, job.c.kind == "ingest", job.c.status.in_(("queued", "running"))
+    )
+    same = (job_item.c.name == name) & (job_item.c.payload["file"].as_string() == sha256)
+    connection.execute(
+        update(job_item)
+        .where(same, job_item.c.status == "waiting", job_item.c.job_id.in_(active))
+        .values(status="failed", reason="The document was deleted.", hint="Add it again.")
+    )
+
+
 def reopen(connection: Connection, job_id: int, sha256: str) -> None:
     """Lets items wait again that were done because a file was stored, which now is not."""
     mine = (job_item.c.job_id == job_id) & job_item.c.status.in_(("unchanged", "replaced"))

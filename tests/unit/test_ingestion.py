@@ -99,6 +99,21 @@ def test_a_job_that_was_left_behind_brings_no_older_version_back(
     assert stored == {hashlib.sha256(text.encode()).hexdigest() for text in (new, TRAVEL)}
 
 
+def test_a_job_that_was_left_behind_brings_no_deleted_document_back(
+    workspace: Workspace, home: Path
+) -> None:
+    base = workspace.create("handbook", QUICK)
+    left = base.library.add_files([Upload("leave.md", io.BytesIO(LEAVE.encode()))])
+    assert add(workspace, base, {"leave.md": LEAVE}) == ["added"]
+    [info] = base.library.documents(QUICK.index)
+    base.library.delete_documents([info.id])
+    assert workspace.jobs.run(left).status == "done"
+    assert [item.reason for item in workspace.jobs.items(left)] == ["The document was deleted."]
+    assert _texts(base) == {}
+    assert not [path for path in (home / "files").rglob("*") if path.is_file()]
+    assert add(workspace, base, {"leave.md": LEAVE}) == ["added"]
+
+
 def test_files_that_swap_their_contents_are_both_there(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"a.md": LEAVE, "b.md": TRAVEL})
