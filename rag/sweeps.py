@@ -34,8 +34,10 @@ class Sweep:
     """The figures of every recipe of a grid. ``figures``: shape (recipes, names).
 
     ``base`` has those of the recipe that the grid was laid around. ``fetch_seconds`` went into
-    finding candidates and sorting them by relevance, ``seconds`` into the arithmetic after that;
-    of the processor that took ``processor_seconds``, which other programs do not lengthen.
+    embedding questions, searching vectors, reading postings and sorting by cosine, once for all
+    k1 and b of a grid; ``seconds`` into what comes after: BM25 with each k1 and b, all recipes,
+    and the searches of recipes with steps that arithmetic cannot follow. Of the processor that
+    took ``processor_seconds``, which other programs lengthen less.
     """
 
     set_name: str

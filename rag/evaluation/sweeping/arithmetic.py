@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,8 @@ Cuts = Callable[[SearchRecipe], Sequence[Cut]]
 
 MANY = 400
 """From so many rankings on it takes less time to leave out what cannot matter, first."""
+
+_LAYING_OUT = 40  # rankings of one family are done while another family is laid out
 
 _BATCH = 64  # recipes whose metrics are computed together: what fits the processor's cache
 
@@ -93,7 +94,8 @@ class Arithmetic:
         result = np.empty((len(rankings), len(deepest), width))
         kinds = dict.fromkeys(search.relevance for search in rankings)
         groups = {by: _grouped(rankings, by) for by in kinds}
-        many = sum(map(len, chain(*(each.values() for each in groups.values())))) >= MANY
+        weights = [len(found) for families in groups.values() for found in families.values()]
+        many = sum(weights) + _LAYING_OUT * len(weights) >= MANY
         limit = max(deepest) if self.as_shown else self.depth
         matter = prepared.leading(limit, by_unit=not self.as_shown) if many else None
         seen = (
