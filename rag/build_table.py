@@ -35,10 +35,10 @@ class BuildFigures:
 class BuildTable:
     """Evaluates recipes whose index differs; their builds must be there."""
 
-    def __init__(self, services: Services, base_id: int) -> None:
+    def __init__(self, services: Services, base_id: int, *, by_tokens: bool = False) -> None:
         self._services = services
         self._base_id = base_id
-        self._evaluator = Evaluator(services, base_id)
+        self._evaluator = Evaluator(services, base_id, by_tokens=by_tokens)
 
     def rows(
         self,

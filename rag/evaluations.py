@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib import metadata
 from types import MappingProxyType
 
@@ -23,12 +24,13 @@ from rag.evaluation.metrics import MEASURES, Ranked
 from rag.evaluation.metrics import evaluate as measure
 from rag.evaluation.relevance import is_measurable
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
+from rag.evaluation.span_metrics import by_tokens
 from rag.indexing import Index
 from rag.limits import limit
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Corpus, Nearness, Timeline, gather, select
 from rag.services import Services
-from rag.storage import passages, runs
+from rag.storage import documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.storage.runs import QuestionResult, Run
@@ -54,11 +56,16 @@ class Evaluation:
 
 
 class Evaluator:
-    """Evaluates recipes on one knowledge base with the search that answers questions."""
+    """Evaluates recipes on one knowledge base with the search that answers questions.
 
-    def __init__(self, services: Services, base_id: int) -> None:
+    With ``by_tokens``, spans are measured in tokens too: those of the default embedder, so that
+    recipes with different embedders stay comparable.
+    """
+
+    def __init__(self, services: Services, base_id: int, *, by_tokens: bool = False) -> None:
         self._services = services
         self._base_id = base_id
+        self._by_tokens = by_tokens
 
     def evaluate(
         self,
@@ -172,7 +179,11 @@ class Evaluator:
     ) -> dict[str, dict[str, float]]:
         with self._services.database.read() as connection:
             places = passages.places(connection, index.cut_id, ranked_keys(ranked))
-        return span_figures(ranked, places, cutoffs)
+            if not self._by_tokens:
+                return span_figures(ranked, places, cutoffs)
+            tokenizer = self._services.models.embedder(IndexRecipe().embedder).tokenizer
+            tokens = by_tokens(partial(documents.text, connection, self._base_id), tokenizer)
+            return span_figures(ranked, places, cutoffs, tokens)
 
     def judge(self, questions: Sequence[Question], index: Index) -> Judge:
         """What grades rankings of a build by the labels of these questions.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.errors import InvalidInput
+from rag.evaluation.retrieved_text import in_tokens
 from rag.evaluations import DEFAULT_CUTOFFS, Evaluation, Evaluator, Tell
 from rag.recipe import Recipe
 from rag.run_history import QuestionDifference, RunHistory
@@ -46,7 +47,8 @@ class Gate:
     """Evaluates a recipe and holds it against what is demanded."""
 
     def __init__(self, services: Services, base_id: int) -> None:
-        self._evaluator = Evaluator(services, base_id)
+        self._services = services
+        self._base_id = base_id
         self._history = RunHistory(services.database, base_id)
 
     def check(
@@ -67,7 +69,9 @@ class Gate:
         baseline = None if baseline_id is None else self._history.get(baseline_id)
         _check(set_name, least, baseline, tolerance)
         metrics = tuple(least) or (LEADING,)
-        evaluation = self._evaluator.evaluate(set_name, recipe, _cutoffs(metrics, baseline), tell)
+        named = [*metrics, *(baseline.metrics if baseline else ())]
+        evaluator = Evaluator(self._services, self._base_id, by_tokens=in_tokens(named))
+        evaluation = evaluator.evaluate(set_name, recipe, _cutoffs(named), tell)
         found = evaluation.run.metrics
         failures = [
             Failure(name, found[name], value, baseline=False)
@@ -118,9 +122,8 @@ def _check(
         raise InvalidInput(f"{wrong[0]} is not between 0 and 1, as metrics are.")
 
 
-def _cutoffs(metrics: Sequence[str], baseline: Run | None) -> list[int]:
+def _cutoffs(named: Sequence[str]) -> list[int]:
     """As deep as the baseline looked, so that both measure the same."""
-    named = [*metrics, *(baseline.metrics if baseline else ())]
     cutoffs = {int(found[1]) for name in named if (found := _CUTOFF.search(name))}
     return sorted(cutoffs or DEFAULT_CUTOFFS)
 

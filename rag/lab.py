@@ -139,9 +139,11 @@ class Lab:
         recipe: Recipe,
         cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
         tell: Tell = lambda _done, _total: None,
+        by_tokens: bool = False,
     ) -> Evaluation:
-        """Measures a recipe on a question set and keeps the run."""
-        return Evaluator(self._services, self._base_id).evaluate(set_name, recipe, cutoffs, tell)
+        """Measures a recipe on a question set and keeps the run; spans ``by_tokens`` too."""
+        evaluator = Evaluator(self._services, self._base_id, by_tokens=by_tokens)
+        return evaluator.evaluate(set_name, recipe, cutoffs, tell)
 
     def sweeper(self, set_name: str) -> Sweeper:
         """For many sweeps of a question set: what one fetched serves the next.
@@ -171,13 +173,16 @@ class Lab:
         grid: Grid,
         cutoffs: Sequence[int] = SWEEP_CUTOFFS,
         tell: Tell = lambda _done, _total: None,
+        by_tokens: bool = False,
     ) -> list[BuildFigures]:
         """Compares chunkers, sizes and embedders: every recipe of a grid by ordinary evaluation.
 
-        Has the metrics of retrieved text too, and the length of passages; keeps no run.
+        Has the metrics of retrieved text too (``by_tokens``: in tokens besides), and the length of
+        passages; keeps no run.
         ``Library.build_several`` makes the builds before. Raises NotFound, InvalidInput.
         """
-        return BuildTable(self._services, self._base_id).rows(set_name, grid, cutoffs, tell)
+        table = BuildTable(self._services, self._base_id, by_tokens=by_tokens)
+        return table.rows(set_name, grid, cutoffs, tell)
 
     def fit_calibration(self, set_name: str, recipe: Recipe) -> tuple[FittedCalibration, Floors]:
         """Learns P(relevant) from the tuning questions of a set, for the recipe's build; kept.

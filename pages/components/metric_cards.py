@@ -52,6 +52,9 @@ MEASURES: Mapping[str, str] = {
     "span_recall": "Span recall",
     "span_precision": "Span precision",
     "span_iou": "Span IoU",
+    "token_recall": "Span recall, tokens",
+    "token_precision": "Span precision, tokens",
+    "token_iou": "Span IoU, tokens",
 }
 
 

@@ -14,6 +14,7 @@ from rag.bundles.opening import Bundle
 from rag.bundles.reproduction import Reproduction, compared
 from rag.errors import InvalidInput
 from rag.evaluation import beir
+from rag.evaluation.retrieved_text import in_tokens
 from rag.ingestion import Ingestion
 from rag.knowledge_base import KnowledgeBase
 from rag.recipe import Recipe
@@ -57,6 +58,7 @@ class Restorer:
             bundle.recipe,
             bundle.results.cutoffs,
             lambda done, total: self._tell(done, total, "measuring"),
+            by_tokens=in_tokens(bundle.results.metrics),
         )
         lab.set_note(evaluation.run.id, f"Repeats run {bundle.results.run} of a bundle.")
         return compared(

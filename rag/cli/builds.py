@@ -8,7 +8,8 @@ from typing import Any
 
 from rag import BuildFigures, Grid
 
-_MEASURES = ("span_recall", "span_precision", "span_iou")
+_MEASURES = ("recall", "precision", "iou")
+_SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEASURES]
 
 
 def results(rows: Sequence[BuildFigures]) -> list[dict[str, Any]]:
@@ -28,7 +29,7 @@ def lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[str]:
     """A line a recipe: the fields that differ, the passages, and how well they do."""
     k = 5 if 5 in cutoffs else cutoffs[0]
     deep = 10 if 10 in cutoffs else cutoffs[-1]
-    names = [name for name in (f"{each}@{k}" for each in _MEASURES) if name in rows[0].metrics]
+    names = [name for name in (f"{each}@{k}" for each in _SPANS) if name in rows[0].metrics]
     names.append(f"ndcg@{deep}")
     fields = [
         name

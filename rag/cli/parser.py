@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     each.add_argument("kb")
     each.add_argument("set_name", metavar="SET")
     each.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
+    _by_tokens(each)
     _tuning(verb, recipe)
     verb("runs", "list kept runs").add_argument("kb")
     each = verb("export-run", "write the rankings of a run as a TREC run file")
@@ -156,6 +157,12 @@ def _tools(verb: Callable[..., argparse.ArgumentParser]) -> None:
     verb("remove-tool", "delete an HTTP tool").add_argument("name")
 
 
+def _by_tokens(each: argparse.ArgumentParser) -> None:
+    each.add_argument(
+        "--by-tokens", action="store_true", help="measure labelled spans in tokens too"
+    )
+
+
 def _tuning(verb: Callable[..., argparse.ArgumentParser], recipe: argparse.ArgumentParser) -> None:
     """Verbs that measure many recipes, or hold one against what is demanded."""
     each = verb("sweep", "measure every recipe of a grid; candidates are fetched once", recipe)
@@ -179,6 +186,7 @@ def _tuning(verb: Callable[..., argparse.ArgumentParser], recipe: argparse.Argum
     each.add_argument(
         "--context", action="store_true", help="also count the tokens of the passages shown"
     )
+    _by_tokens(each)
     each = verb("calibrate", "learn P(relevant) from labels, and recommend a threshold", recipe)
     each.add_argument("kb")
     each.add_argument("set_name", metavar="SET")

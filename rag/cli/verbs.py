@@ -153,7 +153,7 @@ def remove_build(args: argparse.Namespace) -> Output:
 def evaluate(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = _ready(args)
-    found = base.lab.evaluate(args.set_name, recipe, cutoffs, printing.progress)
+    found = base.lab.evaluate(args.set_name, recipe, cutoffs, printing.progress, args.by_tokens)
     lab, run, leading = base.lab, found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     tags = lab.by_tag(run, [leading, "correct_refusal"])
     return printing.evaluation(found, lab.intervals(run), lab.unjudged(run), tags)
@@ -163,6 +163,12 @@ def sweep(args: argparse.Namespace) -> Output:
     cutoffs, workspace = inputs.cutoffs(args.k), _workspace(args)
     base = workspace.base(args.kb)
     grid = Grid.parse(inputs.json_in(args.grid), _recipe(args, base.recipe()))
+    compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
+    if args.by_tokens and not compared:
+        raise InvalidInput(
+            "--by-tokens measures ways to cut, and this sweep compares none.",
+            f"Give a grid with index fields, of up to {MOST_ROWS} recipes, without --as-shown.",
+        )
     needed = [each.index for each in (*grid.indexes(), grid.base)]
     job = base.library.build_several(needed)
     if job is not None:
@@ -174,8 +180,11 @@ def sweep(args: argparse.Namespace) -> Output:
     )
     if by not in found.names:
         raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(found.names))
-    compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
-    rows = base.lab.build_table(args.set_name, grid, cutoffs) if compared else []
+    rows = (
+        base.lab.build_table(args.set_name, grid, cutoffs, by_tokens=args.by_tokens)
+        if compared
+        else []
+    )
     if args.verify < 1:
         return tuning.sweep(found, (), None, by, rows)
     mismatches = sweeper.verify(found, args.verify, tell=printing.progress)

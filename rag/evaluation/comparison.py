@@ -79,8 +79,10 @@ class Comparison:
         """About how many questions would decide it, if the difference stayed what it is."""
         if self.verdict != "undecided":
             return None
-        # What Holm's correction leaves of the level for this comparison.
-        level = self.alpha * self.raw_p / self.p
+        # What Holm's correction leaves of the level for this comparison; a p-value that was capped
+        # no longer tells, so the strictest step counts.
+        capped = self.p >= 1.0
+        level = self.alpha / self.compared if capped else self.alpha * self.raw_p / self.p
         needed = questions_needed(_array(self.differences), alpha=level)
         return None if needed is None else max(needed, len(self.differences) + 1)
 

@@ -1,18 +1,31 @@
-"""Span metrics of graded rankings: how much of the labelled text came back, and how little else."""
+"""Span metrics of graded rankings: how much of the labelled text came back, and how little else.
+
+In characters they are named ``span_recall@5`` and the like, in tokens ``token_recall@5``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from rag.evaluation.judging import Judged
-from rag.evaluation.span_metrics import MEASURES, Span, measured_by_span, span_scores
+from rag.evaluation.span_metrics import (
+    MEASURES,
+    Ruler,
+    Span,
+    by_characters,
+    measured_by_span,
+    span_scores,
+)
+
+_CHARACTERS, _TOKENS = "span_", "token_"
+_GONE: Span = ("", 0, 0)
 
 
-def span_names(cutoffs: Sequence[int]) -> list[str]:
-    """``span_recall@5`` and the like, for every cutoff."""
-    return [f"{name}@{k}" for name in MEASURES for k in cutoffs]
+def in_tokens(metrics: Iterable[str]) -> bool:
+    """Whether any of these metrics counts the tokens of spans."""
+    return any(name.startswith(_TOKENS) for name in metrics)
 
 
 def ranked_keys(ranked: Sequence[Judged]) -> list[int]:
@@ -21,20 +34,35 @@ def ranked_keys(ranked: Sequence[Judged]) -> list[int]:
 
 
 def span_figures(
-    ranked: Sequence[Judged], places: Mapping[int, Span], cutoffs: Sequence[int]
+    ranked: Sequence[Judged],
+    places: Mapping[int, Span],
+    cutoffs: Sequence[int],
+    tokens: Ruler | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Span metrics by question id, in characters, of the questions whose labels are spans.
+    """Span metrics by question id, of the questions whose labels are spans.
 
-    ``places`` has the spans of ``ranked_keys``; a passage that is gone counts as no text.
+    ``places`` has the spans of ``ranked_keys``; a passage that is gone counts as no text. In
+    characters, and with a ruler for ``tokens`` in these too.
     """
-    names = span_names(cutoffs)
+    rulers = {_CHARACTERS: by_characters} | ({_TOKENS: tokens} if tokens else {})
     figures: dict[str, dict[str, float]] = {}
     for item in filter(_by_span, ranked):
         keys = (int(name, 16) for name in item.ids)
-        spans = [places.get(key, ("", 0, 0)) for key in keys]
-        scores = span_scores(item.question.evidence, spans)
-        figures[item.question.id] = {name: float(scores.at(name)) for name in names}
+        spans = [places.get(key, _GONE) for key in keys]
+        figures[item.question.id] = {
+            f"{prefix}{name.removeprefix(_CHARACTERS)}": value
+            for prefix, ruler in rulers.items()
+            for name, value in _at_cutoffs(item, spans, cutoffs, ruler).items()
+        }
     return figures
+
+
+def _at_cutoffs(
+    item: Judged, spans: Sequence[Span], cutoffs: Sequence[int], ruler: Ruler
+) -> dict[str, float]:
+    scores = span_scores(item.question.evidence, spans, ruler)
+    names = [f"{name}@{k}" for name in MEASURES for k in cutoffs]
+    return {name: float(scores.at(name)) for name in names}
 
 
 def means(figures: Mapping[str, Mapping[str, float]]) -> dict[str, float]:

@@ -9,7 +9,7 @@ character once. Passages of other documents count in t_r.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +35,8 @@ def by_characters(document_id: str, offsets: Ints) -> Ints:
     return offsets
 
 
-def by_tokens(texts: Mapping[str, str], tokenizer: Tokenizer) -> Ruler:
-    """A ruler that counts the tokens of documents, by id; a token belongs where it starts.
+def by_tokens(text_of: Callable[[str], str], tokenizer: Tokenizer) -> Ruler:
+    """A ruler that counts the tokens of documents by id; a token belongs where it starts.
 
     Each document is cut into tokens once, when it is first asked for.
     """
@@ -44,7 +44,7 @@ def by_tokens(texts: Mapping[str, str], tokenizer: Tokenizer) -> Ruler:
 
     def count(document_id: str, offsets: Ints) -> Ints:
         if document_id not in starts:
-            starts[document_id] = tokenizer.offsets(texts[document_id])[:, 0]
+            starts[document_id] = tokenizer.offsets(text_of(document_id))[:, 0]
         return np.searchsorted(starts[document_id], offsets, side="left").astype(np.int64)
 
     return count

@@ -81,14 +81,15 @@ def get(connection: Connection, base_id: int, document_id: str) -> Document:
         name=row.name,
         source=row.source,
         media_type=row.media_type,
-        text=_text(connection, base_id, document_id),
+        text=text(connection, base_id, document_id),
         pages=tuple(Page(*page) for page in row.pages),
         headings=tuple(Heading(**heading) for heading in row.headings),
         metadata=row.metadata,
     )
 
 
-def _text(connection: Connection, base_id: int, document_id: str) -> str:
+def text(connection: Connection, base_id: int, document_id: str) -> str:
+    """The text of a document, "" where there is none of this id."""
     parts = connection.execute(
         select(document_part.c.text)
         .where(document_part.c.base_id == base_id, document_part.c.document_id == document_id)

@@ -5,6 +5,7 @@ import pytest
 
 from rag.evaluation.comparison import Comparison, compare, compare_table
 from rag.evaluation.intervals import Interval
+from rag.evaluation.significance import questions_needed
 
 
 def _figures(values: np.ndarray) -> dict[str, float]:
@@ -155,6 +156,13 @@ def test_between_the_usual_level_and_the_crowning_one_the_sentence_says_why() ->
 def test_an_interval_that_holds_zero_decides_nothing() -> None:
     assert _borderline(p=0.01, interval=Interval(0.0, 0.1)).verdict == "undecided"
     assert _borderline(p=0.01).verdict == "better"
+
+
+def test_a_capped_p_value_asks_for_as_many_questions_as_the_strictest_step() -> None:
+    result = _borderline(raw_p=0.6, p=1.0, compared=8)
+    differences = np.array(list(result.differences.values()))
+    assert result.needed == questions_needed(differences, alpha=result.alpha / 8)
+    assert result.needed > questions_needed(differences, alpha=result.alpha * 0.6)
 
 
 def test_one_question_decides_nothing() -> None:

@@ -77,7 +77,7 @@ def test_which_questions_can_be_measured() -> None:
 
 def test_in_tokens_a_long_word_counts_as_much_as_a_short_one() -> None:
     texts = {"a": "one incomprehensibilities two three", "b": "four five"}
-    ruler = by_tokens(texts, Words())
+    ruler = by_tokens(texts.__getitem__, Words())
     # labelled: incomprehensibilities two; retrieved: one incomprehensibilities | four five
     scores = span_scores(_spans(("a", 4, 29)), [("a", 0, 25), ("b", 0, 9)], ruler)
     np.testing.assert_allclose(scores.recall, [1 / 2, 1 / 2])
@@ -145,7 +145,7 @@ TEXTS = {
 def test_bounds_and_recall_that_never_falls(
     labels: list[Span], ranked: list[Span], tokens: bool
 ) -> None:
-    options = {"ruler": by_tokens(TEXTS, Words())} if tokens else {}
+    options = {"ruler": by_tokens(TEXTS.__getitem__, Words())} if tokens else {}
     scores = span_scores(_spans(*labels), ranked, **options)
     for figures in (scores.recall, scores.precision, scores.iou):
         assert ((figures >= 0) & (figures <= 1)).all()

@@ -12,6 +12,8 @@ from rag.evaluation.retrieved_text import means, ranked_keys, span_figures
 from rag.types import Evidence, Question
 from tests.runs import DOCUMENTS, SET, WORDS, handbook
 
+MINILM = {"index.embedder": "minilm"}
+
 
 def _judged(question: Question, *keys: int, ideal: tuple[int, ...] = (1,)) -> Judged:
     ids = tuple(f"{key:016x}" for key in keys)
@@ -73,6 +75,20 @@ def test_an_evaluation_has_them_for_its_span_questions_only(home: Path) -> None:
     for name in ("span_recall@1", "span_precision@5", "span_iou@5"):
         assert found.run.metrics[name] == by_id["s"][name]
     assert base.lab.run(found.run.id).metrics == found.run.metrics
+    workspace.close()
+
+
+def test_in_tokens_too_where_it_is_asked_for(home: Path) -> None:
+    workspace, base = handbook(home)
+    found = base.lab.evaluate(SET, WORDS, [1], by_tokens=True)
+    plain = base.lab.evaluate(SET, WORDS, [1])
+    added = {"token_recall@1", "token_precision@1", "token_iou@1"}
+    assert found.run.metrics.keys() - plain.run.metrics.keys() == added
+    counted = base.count_tokens("when its bearing is dry", WORDS.with_fields(MINILM))
+    whole = base.count_tokens(DOCUMENTS["pump.txt"], WORDS.with_fields(MINILM))
+    figures = next(each.metrics for each in found.results if each.question_id == "q2")
+    assert figures["token_recall@1"] == 1.0
+    assert figures["token_precision@1"] == figures["token_iou@1"] == counted / whole
     workspace.close()
 
 

@@ -104,6 +104,30 @@ def test_builds_of_a_grid_are_made(
     assert first["mean_tokens"] == pytest.approx(tokens)
 
 
+def test_ways_to_cut_are_measured_in_tokens_too(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = tmp_path / "sizes.json"
+    grid.write_text('{"index.chunk_size": [16, 24]}')
+    code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(grid), "--by-tokens")
+    assert code == 0
+    code, run = _run(
+        *(capsys, "evaluate", "handbook", SET, "--by-tokens"),
+        *("--k", "1,3,5,10,20", "--set", "index.chunk_size=16"),
+    )
+    assert (code, run["metrics"]) == (0, told["results"][0]["metrics"])
+    assert run["metrics"]["token_iou@5"] != run["metrics"]["span_iou@5"]
+
+
+def test_a_sweep_of_one_index_has_nothing_to_measure_by_tokens(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = tmp_path / "depths.json"
+    grid.write_text('{"search.top_k": [1, 2]}')
+    assert main(["sweep", "handbook", SET, "--grid", str(grid), "--by-tokens"]) == 2
+    assert "Give a grid with index fields" in capsys.readouterr().err
+
+
 def test_indexes_are_compared_in_one_table_and_what_does_not_fit_is_said(
     base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,9 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "span_recall": "Span recall",
         "span_precision": "Span precision",
         "span_iou": "Span IoU",
+        "token_recall": "Span recall in tokens",
+        "token_precision": "Span precision in tokens",
+        "token_iou": "Span IoU in tokens",
         "correct_refusal": "Correct refusals",
         "false_refusal": "False refusals",
     }
@@ -43,6 +46,9 @@ DEFINITIONS: Mapping[str, str] = MappingProxyType(
         "span_precision": "The share of the characters of the first k that are evidence.",
         "span_iou": "Characters of evidence among the first k, divided by all characters of "
         "either.",
+        "token_recall": "The share of the tokens of the evidence that the first k cover.",
+        "token_precision": "The share of the tokens of the first k that are evidence.",
+        "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
         "correct_refusal": "The share of questions that the documents do not answer for which "
         "nothing came back.",
         "false_refusal": "The share of questions that the documents do answer for which nothing "
