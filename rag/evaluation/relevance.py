@@ -7,8 +7,7 @@ passage satisfies is given to the one that shares most with it, so that no label
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,6 @@ from rag.types import Evidence, Question
 Passage = tuple[int, str, int, int]
 """Key, document id, start, end."""
 _Offsets = npt.NDArray[np.int64]
-_NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 def judged_by_document(question: Question) -> bool:
@@ -43,24 +41,19 @@ def best_grades(question: Question) -> dict[str, int]:
     return grades
 
 
-def relevant_chunks(
-    evidence: Sequence[Evidence],
-    chunks: Sequence[Passage],
-    texts: Mapping[str, str] = _NO_TEXTS,
-) -> dict[int, int]:
+def relevant_chunks(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> dict[int, int]:
     """Grades of the relevant passages by key: the highest grade of the spans they answer.
 
-    Lengths are in characters, without white space where ``texts`` has the document (by id). Labels
-    of whole documents and grades of 0 or less make nothing relevant. Of passages that share equally
-    much with a span that none satisfies, the one that starts first is taken, then the lowest key.
+    Lengths are in characters. Labels of whole documents and grades of 0 or less make nothing
+    relevant. Of passages that share equally much with a span that none satisfies, the one that
+    starts first is taken, then the lowest key.
     """
     grades: dict[int, int] = {}
     by_document = _by_document(evidence, chunks)
     for item in evidence:
         if item.end is None or item.grade <= 0 or item.document_id not in by_document:
             continue
-        rows = by_document[item.document_id]
-        for key in _answering(item.start, item.end, rows, texts.get(item.document_id)):
+        for key in _answering(item.start, item.end, by_document[item.document_id]):
             grades[key] = max(item.grade, grades.get(key, 0))
     return grades
 
@@ -74,26 +67,14 @@ def _by_document(evidence: Sequence[Evidence], chunks: Sequence[Passage]) -> dic
     return {name: np.array(sorted(held), np.int64).reshape(-1, 3) for name, held in rows.items()}
 
 
-def _answering(start: int, end: int, rows: _Offsets, text: str | None) -> list[int]:
+def _answering(start: int, end: int, rows: _Offsets) -> list[int]:
     """Keys of the passages that answer the span ``[start, end)`` of one document."""
     touching = rows[(rows[:, 0] < end) & (rows[:, 1] > start)]
     lows, highs = np.maximum(touching[:, 0], start), np.minimum(touching[:, 1], end)
-    shared = _lengths(lows, highs, text)
-    shorter = np.minimum(
-        _lengths(touching[:, 0], touching[:, 1], text),
-        _lengths(np.array([start]), np.array([end]), text),
-    )
+    shared = highs - lows
+    shorter = np.minimum(touching[:, 1] - touching[:, 0], end - start)
     enough = (2 * shared >= shorter) & (shared > 0)
     if not enough.any() and shared.any():
         enough[shared.argmax()] = True
     keys: list[int] = touching[enough, 2].tolist()
     return keys
-
-
-def _lengths(starts: _Offsets, ends: _Offsets, text: str | None) -> _Offsets:
-    """Characters of every span, without white space where the text is known."""
-    if text is None:
-        lengths: _Offsets = np.maximum(ends - starts, 0)
-        return lengths
-    spans = zip(starts.tolist(), ends.tolist(), strict=True)
-    return np.array([sum(map(len, text[a:b].split())) for a, b in spans], np.int64)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rag.explanation.depths import Depths
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import NOT_FOUND, Calibrated, Candidates, Ranks
+from rag.retrieval.candidates import Calibrated, Candidates
 from rag.retrieval.fusion import fused_scores, min_max, reciprocal
 from rag.types import Scores
 
@@ -240,19 +240,3 @@ def _last(depths: Depths, depth: int, step: int, was_in: bool) -> int:
         if len(back):
             return int(back[0]) - step
     return end
-
-
-def at_depth(deep: Candidates, depth: int) -> Candidates:
-    """What a search would have fetched that takes ``depth`` passages from each retriever."""
-    kept = (deep.dense_rank < depth) | (deep.lexical_rank < depth)
-    return Candidates(
-        deep.keys[kept],
-        deep.cosine[kept],
-        deep.bm25[kept],
-        _cut(deep.dense_rank[kept], depth),
-        _cut(deep.lexical_rank[kept], depth),
-    )
-
-
-def _cut(ranks: Ranks, depth: int) -> Ranks:
-    return np.where(ranks < depth, ranks, NOT_FOUND).astype(np.int32)

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.explanation import Case, Counterfactual, counterfactuals, rank_biased_overlap
-from rag.explanation.flips import MOST_CANDIDATES, WHOLE, at_depth, by_weight
+from rag.explanation.flips import MOST_CANDIDATES, WHOLE, by_weight
 from rag.explanation.stating import number, shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
+from tests.depths import at_depth
 
 figures = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 0.75]), st.floats(-0.2, 1.0))
 words = st.one_of(st.sampled_from([0.0, 0.0, 1.0, 2.0]), st.floats(0.0, 30.0))

@@ -46,7 +46,7 @@ RECIPES = st.builds(
 def _relevant(document: Document, label: Evidence, recipe: IndexRecipe) -> list[Chunk]:
     cut = list(chunks(document, recipe, Words()))
     rows = [(each.key, "d", each.start, each.end) for each in cut]
-    grades = relevant_chunks([label], rows, {"d": document.text})
+    grades = relevant_chunks([label], rows)
     return [each for each in cut if each.key in grades]
 
 

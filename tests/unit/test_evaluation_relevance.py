@@ -40,15 +40,6 @@ def test_a_span_that_no_passage_satisfies_goes_to_the_one_that_shares_most() -> 
     assert relevant_chunks([_span(14, 26)], apart) == {}
 
 
-def test_white_space_does_not_count_where_the_text_is_known() -> None:
-    text = "abcd" + " " * 6 + "efghijklmn"
-    chunks = [(1, "d", 0, 10), (2, "d", 10, 20)]
-    span = [_span(2, 12)]  # "cd", six spaces, "ef"
-    assert relevant_chunks(span, chunks) == {1: 1}
-    assert relevant_chunks(span, chunks, {"d": text}) == {1: 1, 2: 1}
-    assert relevant_chunks([_span(4, 10)], chunks, {"d": text}) == {}
-
-
 def test_the_highest_grade_counts() -> None:
     evidence = [_span(10, 20), _span(15, 25, 3), _span(10, 13, 2), _span(40, 50, 0)]
     assert relevant_chunks(evidence, TENS) == {1: 3, 2: 3}

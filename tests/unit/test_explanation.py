@@ -17,12 +17,13 @@ from rag.explanation import (
     unavailable,
 )
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, gathered
-from rag.explanation.flips import Flip, at_depth, by_candidates, by_threshold, by_top_k, by_weight
+from rag.explanation.flips import Flip, by_candidates, by_threshold, by_top_k, by_weight
 from rag.explanation.stating import number, shorter, stated
 from rag.explanation.trials import Trials, by_trial
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.types import Chunk, Vectors, chunk_key
+from tests.depths import at_depth
 
 KEYS = np.array([10, 20, 30, 40], np.int64)
 # Stretched, the cosines are 1, 0.8, 0.4, 0 and the BM25 scores 0, 0.25, 1, 0.5.

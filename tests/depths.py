@@ -1,0 +1,23 @@
+"""Candidates of a shallower search, cut from those of a deep one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rag.retrieval.candidates import NOT_FOUND, Candidates, Ranks
+
+
+def at_depth(deep: Candidates, depth: int) -> Candidates:
+    """What a search would have fetched that takes ``depth`` passages from each retriever."""
+    kept = (deep.dense_rank < depth) | (deep.lexical_rank < depth)
+    return Candidates(
+        deep.keys[kept],
+        deep.cosine[kept],
+        deep.bm25[kept],
+        _cut(deep.dense_rank[kept], depth),
+        _cut(deep.lexical_rank[kept], depth),
+    )
+
+
+def _cut(ranks: Ranks, depth: int) -> Ranks:
+    return np.where(ranks < depth, ranks, NOT_FOUND).astype(np.int32)
