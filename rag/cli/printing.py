@@ -52,6 +52,17 @@ def follow(jobs: Jobs, job_id: int) -> None:
         raise TouchstoneError(f"{job.title}: {job.message or job.status}")
 
 
+def unread(jobs: Jobs, base: KnowledgeBase) -> None:
+    """Says on standard error that a base is still to read documents, which cannot answer yet."""
+    for job in jobs.recent(base.id):
+        if job.active and job.kind in ("ingest", "import-beir"):
+            print(
+                f"Note: {job.title!r} in {base.name!r} is not finished, and what it has not read "
+                "yet cannot be found. An open dashboard goes on with it.",
+                file=sys.stderr,
+            )
+
+
 def _show(message: str, started: float) -> None:
     if sys.stderr.isatty():
         seconds = time.monotonic() - started

@@ -326,6 +326,7 @@ def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[Besi
 
 def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
     """Builds a recipe's index for the documents that it lacks."""
+    printing.unread(workspace.jobs, base)
     if base.library.missing(recipe.index):
         printing.follow(workspace.jobs, base.library.build(recipe.index))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rag import Settings, Workspace
+from rag import Settings, Upload, Workspace
 from rag.__main__ import main
 from rag.errors import InvalidFile
 from rag.services import Models
@@ -253,3 +254,20 @@ def test_a_step_that_fails_is_told_by_search_and_ask(
     for verb in ("search", "ask"):
         assert main([verb, *question]) == 0
         assert "No imagined answer was searched: there is no language" in capsys.readouterr().out
+
+
+def test_documents_that_are_still_to_be_read_are_mentioned(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = workspace.create("notes", QUICK)
+    add(workspace, base, {"pump.txt": "Grease the bearing."})
+    arguments = ("search", "notes", "grease", *FAKE)
+    code, found, said = _run(capsys, *arguments)
+    assert (code, said) == (0, "")
+    base.library.add_files([Upload("leave.txt", io.BytesIO(b"Leave lapses in June."))])
+    code, again, said = _run(capsys, *arguments)
+    assert (code, [hit["document"] for hit in again["hits"]]) == (
+        0,
+        [hit["document"] for hit in found["hits"]],
+    )
+    assert said.startswith("Note: 'Reading leave.txt' in 'notes' is not finished")
