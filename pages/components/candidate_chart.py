@@ -94,14 +94,10 @@ def figure(
         height=HEIGHT,
         clickmode="event+select",
         dragmode=False,
-        xaxis={"title": _title("rank"), "rangemode": "tozero", "zeroline": False},
-        yaxis={"title": _title(f"relevance ({trace.relevance})"), "zeroline": False},
+        xaxis={"title": "rank", "rangemode": "tozero", "zeroline": False},
+        yaxis={"title": f"relevance ({trace.relevance})", "zeroline": False},
     )
     return chart
-
-
-def _title(text: str) -> dict[str, object]:
-    return {"text": text, "font": {"size": 13}, "standoff": 6}
 
 
 def _points(

@@ -89,7 +89,7 @@ def template(colours: Palette) -> go.layout.Template:
         "linecolor": colours.grid,
         "zerolinecolor": colours.grid,
         "tickfont": {"color": colours.muted},
-        "title": {"font": {"color": colours.muted}},
+        "title": {"font": {"color": colours.muted, "size": 13}, "standoff": 6},
         "automargin": True,
     }
     return go.layout.Template(

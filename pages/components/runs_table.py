@@ -150,7 +150,7 @@ def _columns(metric: str) -> dict[str, object]:
         ),
         "Note": st.column_config.TextColumn(width="medium"),
         "Tags": st.column_config.ListColumn(width="small"),
-        "When": st.column_config.DatetimeColumn(format="distance", width=115),
+        "When": st.column_config.DatetimeColumn(format="distance", width=140),
         "Recipe": st.column_config.TextColumn(width="small", help="Beginning of its hash."),
     }
 
