@@ -90,14 +90,15 @@ def _floors(_bench: Bench, key: Key) -> Floors:
 
 def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
     """Learns probabilities, or says why there is not enough to learn from."""
-    st.button(
+    if st.button(
         "Fit again" if fitted else "Fit on the labels",
         key="tuning_fit",
         icon=":material/model_training:",
         help="Learns how likely a passage is relevant, from the tuning questions.",
-        on_click=_fit,
-        args=(bench,),
-    )
+    ):
+        with st.spinner("Learning from the labels …"):
+            _fit(bench)
+        st.rerun()
     few = st.session_state.get(_REFUSED, {}).get(bench.key)
     if few:
         st.info(plain(few), icon=":material/label:")
