@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
 
+DATABASE = "touchstone.db"
 QUICK = Recipe().with_fields(
     {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": None}
 )
@@ -15,7 +18,19 @@ QUICK = Recipe().with_fields(
 
 def workspace_at(home: Path) -> Workspace:
     """A workspace whose worker is not started: jobs run when a test runs them."""
+    database = home / DATABASE
+    if not database.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        database.write_bytes(_empty_database())
     return Workspace(Settings.from_env({}, home=home))
+
+
+@cache
+def _empty_database() -> bytes:
+    """The file of a new workspace: made once, as most tests begin with one."""
+    with tempfile.TemporaryDirectory() as folder:
+        Workspace(Settings.from_env({}, home=Path(folder))).close()
+        return (Path(folder) / DATABASE).read_bytes()
 
 
 def add(workspace: Workspace, base: KnowledgeBase, files: Mapping[str, str | bytes]) -> list[str]:

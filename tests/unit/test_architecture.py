@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+_parsed = cache(ast.parse)
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_MODULE = 350
 LONGEST_FUNCTION = 80
@@ -110,7 +112,7 @@ def import_breaches(module: str, source: str) -> list[str]:
     """Every import in the source of a module that the rules forbid, one sentence each."""
     sentences = [
         f"{module}:{each.line} {problem}"
-        for each in _imports(module, ast.parse(source))
+        for each in _imports(module, _parsed(source))
         for problem in (_layer_breach(each), _confined_breach(each))
         if problem
     ]
@@ -126,7 +128,7 @@ def environment_breaches(module: str, source: str) -> list[str]:
     names = {"environ", "environb", "getenv", "putenv"}
     return [
         f"{module}:{node.lineno} reads the environment: only rag.settings may"
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(_parsed(source))
         if (isinstance(node, ast.Attribute) and node.attr in names and _is_os(node.value))
         or (
             isinstance(node, ast.ImportFrom)
@@ -142,7 +144,7 @@ def length_breaches(name: str, source: str) -> list[str]:
     lines = len(source.splitlines())
     if lines > LONGEST_MODULE:
         problems.append(f"{name} has {lines} lines")
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(_parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > LONGEST_FUNCTION:
@@ -264,7 +266,7 @@ def test_the_package_is_known_to_one_adapter(package: str) -> None:
     importers = {
         ".".join(_module(path).split(".")[:3])
         for path in PRODUCT
-        for each in _imports(_module(path), ast.parse(path.read_text()))
+        for each in _imports(_module(path), _parsed(path.read_text()))
         if each.module.split(".")[0] == package
     }
     assert len(importers) <= 1, importers

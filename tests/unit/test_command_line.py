@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rag import Settings, Upload, Workspace
+from rag import Upload, Workspace
 from rag.__main__ import main
 from rag.errors import InvalidFile
 from rag.services import Models
@@ -189,33 +189,6 @@ def test_an_empty_reply_is_no_answer(
     code, told, said = _run(capsys, "ask", "handbook", "When does leave lapse?")
     assert (code, told["status"], told["answer"]) == (2, "failed", " ")
     assert said.startswith("Error: The model sent an empty reply.\nHint: ")
-
-
-def test_a_build_that_cannot_follow_is_told_without_a_traceback(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace.create("handbook", QUICK)
-    away = QUICK.with_fields({"index.embedder": "compatible:m"}).index
-    place = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": "http://127.0.0.1:9"}
-    Workspace(Settings.from_env(place, home=workspace.settings.home)).base(
-        "handbook"
-    ).library.prepare_build(away)
-    workspace.close()
-    (tmp_path / "leave.md").write_text("Leave lapses in March.")
-    home = str(workspace.settings.home)
-    given = [sys.executable, "-m", "rag", "ingest", "handbook", str(tmp_path / "leave.md")]
-    done = subprocess.run(
-        [*given, "--home", home, "--json"],
-        cwd=ROOT,
-        env={**os.environ, **place},
-        capture_output=True,
-        check=False,
-    )
-    (row,) = json.loads(done.stdout)["documents"]
-    assert (done.returncode, row["status"]) == (0, "added")
-    assert row["reason"].startswith("not in the build with compatible:m: ")
-    assert b"Traceback" not in done.stderr
-    assert b"lacks new documents" in done.stderr
 
 
 def test_a_recipe_that_is_nested_too_deep_is_bad_input(

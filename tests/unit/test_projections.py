@@ -94,13 +94,3 @@ def test_umap_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
     assert "requirements-umap.txt" in caught.value.hint
     with pytest.raises(InvalidInput, match="10 passages"):
         drawn(flat(9), "umap")
-
-
-@pytest.mark.slow
-def test_umap_keeps_two_groups_apart() -> None:
-    near = flat(30) + np.eye(8, dtype=np.float32)[0] * 40
-    far = flat(30, seed=2) - np.eye(8, dtype=np.float32)[1] * 40
-    points = drawn(np.concatenate([near, far]), "umap").points
-    assert points.shape == (60, 2)
-    within = np.linalg.norm(points[:30] - points[:30].mean(axis=0), axis=1).mean()
-    assert np.linalg.norm(points[:30].mean(axis=0) - points[30:].mean(axis=0)) > 2 * within

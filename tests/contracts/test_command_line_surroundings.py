@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag import Jobs, KnowledgeBase, Recipe, Workspace
+from rag import Jobs, KnowledgeBase, Recipe, Settings, Workspace
 from rag.__main__ import main
 from rag.cli import printing
 from tests.workspaces import QUICK, add, workspace_at
@@ -146,3 +146,30 @@ def test_a_new_knowledge_base_that_another_process_fills_stays(
     (tmp_path / "void.md").write_text("")
     assert _run(capsys, "ingest", "notes", str(tmp_path / "void.md"), *FAKE)[0] == 2
     assert [info.name for info in workspace.bases()] == ["notes"]
+
+
+def test_a_build_that_cannot_follow_is_told_without_a_traceback(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.create("handbook", QUICK)
+    away = QUICK.with_fields({"index.embedder": "compatible:m"}).index
+    place = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": "http://127.0.0.1:9"}
+    Workspace(Settings.from_env(place, home=workspace.settings.home)).base(
+        "handbook"
+    ).library.prepare_build(away)
+    workspace.close()
+    (tmp_path / "leave.md").write_text("Leave lapses in March.")
+    home = str(workspace.settings.home)
+    given = [sys.executable, "-m", "rag", "ingest", "handbook", str(tmp_path / "leave.md")]
+    done = subprocess.run(
+        [*given, "--home", home, "--json"],
+        cwd=ROOT,
+        env={**os.environ, **place},
+        capture_output=True,
+        check=False,
+    )
+    (row,) = json.loads(done.stdout)["documents"]
+    assert (done.returncode, row["status"]) == (0, "added")
+    assert row["reason"].startswith("not in the build with compatible:m: ")
+    assert b"Traceback" not in done.stderr
+    assert b"lacks new documents" in done.stderr
