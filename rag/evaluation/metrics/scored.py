@@ -91,9 +91,8 @@ def _rank(score: float, name: str, ascending: Sequence[float], hits: Mapping[str
 
 def _same(one: float, other: float) -> bool:
     """Whether two scores are equal in single precision."""
-    if (
-        abs(one - other) > _APART * (abs(one) + abs(other)) + _TINY
-    ):  # the usual case, without the cost
+    # The usual case, without the cost of the exact answer.
+    if abs(one - other) > _APART * (abs(one) + abs(other)) + _TINY:
         return False
     return array("f", (one,)) == array("f", (other,))
 
