@@ -18,16 +18,16 @@ async def lifespan(_: st.App) -> AsyncIterator[None]:
     """Warms up beside the first visitor, and hands unfinished jobs back at the end."""
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
     yield
-    from pages.components import warmth
+    from pages.components.shell import warm_up
 
-    warmth.stop()
+    warm_up.stop()
 
 
 def _warm_up() -> None:
     # Imported here, or the server would answer only after everything is imported.
-    from pages.components import warmth
+    from pages.components.shell import warm_up
 
-    warmth.warm_up()
+    warm_up.warm_up()
 
 
 app = st.App(Path(__file__).resolve().parent / "pages" / "frame.py", lifespan=lifespan)

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components import chat_turn, follow_up, retrieval
-from pages.components.guard import guard
-from pages.components.jobs_view import POLL_SECONDS, loading_note, reading
-from pages.components.recipe_panel import recipe_panel
-from pages.components.scope_picker import scope_picker
-from pages.components.session import base as chosen_base
-from pages.components.streaming import unhurried
-from pages.components.talks import CONVERSATION, earlier_talks, found, remember, start_anew
-from pages.components.text import plain
-from rag import Also, Answer, KnowledgeBase, Message, Recipe, TouchstoneError, Trace
+from pages.components.chat import follow_up, turn_view
+from pages.components.chat.conversations import (
+    CONVERSATION,
+    earlier_talks,
+    found,
+    remember,
+    start_anew,
+)
+from pages.components.chat.streaming import unhurried
+from pages.components.inspector import retrieval
+from pages.components.recipe.federation import scope_picker
+from pages.components.recipe.panel import recipe_panel
+from pages.components.shell.guard import guard
+from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.text import plain
+from rag import Answer, FurtherBase, KnowledgeBase, Message, Recipe, TouchstoneError, Trace
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.mutable_status_container import StatusContainer
@@ -42,7 +49,7 @@ def main() -> None:
     turns = base.conversations.turns(talk) if talk is not None else []
     for turn in turns:
         with st.container():
-            chat_turn.stored_turn(base, turn)
+            turn_view.stored_turn(base, turn)
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
     welcome = st.empty()
     asked = st.chat_input("Ask your documents", key="chat_question", submit_mode="stop")
@@ -80,7 +87,7 @@ def _conversation(base: KnowledgeBase) -> int | None:
         )
     st.session_state[_BASE] = base.id
     if talk is None:
-        for name in (CONVERSATION, chat_turn.OPEN):
+        for name in (CONVERSATION, turn_view.OPEN):
             st.query_params.pop(name, None)
     else:
         st.query_params[CONVERSATION] = str(talk)
@@ -113,7 +120,11 @@ def _ask_suggested() -> None:
 
 
 def _answer(
-    base: KnowledgeBase, talk: int | None, question: str, recipe: Recipe, also: Sequence[Also]
+    base: KnowledgeBase,
+    talk: int | None,
+    question: str,
+    recipe: Recipe,
+    also: Sequence[FurtherBase],
 ) -> None:
     """Stores the question, answers it, stores the answer as far as it came; draws it from there."""
     said = follow_up.history(base, talk)
@@ -123,7 +134,7 @@ def _answer(
     st.session_state.pop(follow_up.RETRY, None)
     column, _beside = st.columns([3, 2], gap="medium")
     with column:
-        chat_turn.question(question)
+        turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             _until_stored(base, talk, turn)
             _generate(base, turn, question, recipe, also, said)
@@ -142,7 +153,7 @@ def _generate(
     turn: int,
     question: str,
     recipe: Recipe,
-    also: Sequence[Also],
+    also: Sequence[FurtherBase],
     said: Sequence[Message],
 ) -> None:
     """Streams the answer; whatever ends it, what was said is stored."""
@@ -171,7 +182,7 @@ def _show(stream: Iterator[str], status: StatusContainer, *, shown: bool) -> Non
         waited = time.monotonic() - began
         status.update(label=f":shimmer[{_progress(waited, begun=bool(text))}]")
         if shown and text:
-            place.markdown(chat_turn.answer_text(text))
+            place.markdown(turn_view.answer_text(text))
 
 
 def _progress(waited: float, *, begun: bool) -> str:

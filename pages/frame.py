@@ -4,11 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components import recipe_state
-from pages.components.guard import guard
-from pages.components.notices import notices
-from pages.components.session import start_work
-from pages.components.sidebar import sidebar
+from pages.components.recipe import working_recipe
+from pages.components.recipe.chip import recipe_chip
+from pages.components.shell import job_progress
+from pages.components.shell.base_picker import base_picker, gone_note
+from pages.components.shell.guard import guard
+from pages.components.shell.notices import notices
+from pages.components.shell.session import base, start_work, workspace
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -70,6 +72,17 @@ def open_chat() -> None:
     st.switch_page(CHAT, query_params=[(name, names.get_all(name)) for name in names])
 
 
+def sidebar(page: str) -> None:
+    """Draws the sidebar below the navigation, and over the page that a base is gone."""
+    with st.sidebar, guard():
+        bases = workspace().bases()
+        base_picker(bases, page)
+        job_progress.running_jobs()
+        if bases:
+            recipe_chip(base())
+    gone_note(page)
+
+
 HOME = st.Page(open_chat, title="Touchstone", default=True, visibility="hidden")
 
 st.set_page_config(
@@ -90,7 +103,7 @@ current = st.navigation(
     }
 )
 if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
-    recipe_state.enter(current.url_path)
+    working_recipe.enter(current.url_path)
     sidebar(current.url_path)
 with guard():
     notices()

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components import retrieval
-from pages.components.candidate_chart import candidate_chart, clicked
-from pages.components.candidates import Candidate, at_step, candidates
-from pages.components.evidence_dialog import evidence_button
-from pages.components.funnel import choose, funnel
-from pages.components.grading import Grading, grading_bar
-from pages.components.guard import guard
-from pages.components.hit_cards import Evidence, hit_cards, origin_badge
-from pages.components.origins import Origins, result_view
-from pages.components.recipe_panel import recipe_panel, what_it_means
-from pages.components.scope_picker import scope_picker
-from pages.components.search_notes import search_notes
-from pages.components.session import base as chosen_base
-from pages.components.source_view import Place, forget_walk, source_view
-from pages.components.text import plain
-from pages.components.trace_details import trace_details
-from rag import Also, Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
+from pages.components.inspector import retrieval
+from pages.components.inspector.candidate_chart import candidate_chart, clicked
+from pages.components.inspector.candidates import Candidate, at_step, candidates
+from pages.components.inspector.funnel import choose, funnel
+from pages.components.inspector.hit_cards import Evidence, hit_cards, origin_badge
+from pages.components.inspector.hit_sources import Origins, result_view
+from pages.components.inspector.trace_details import trace_details
+from pages.components.labels.evidence_dialog import evidence_button
+from pages.components.labels.grading import Grading, grading_bar
+from pages.components.recipe.federation import scope_picker
+from pages.components.recipe.panel import recipe_panel, what_it_means
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.text import plain
+from pages.components.source.search_notes import search_notes
+from pages.components.source.view import Place, forget_walk, source_view
+from rag import FurtherBase, Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
 QUESTION = "q"
 PASSAGE = "passage"  # the URL's parameter: the passage that is open
@@ -56,7 +56,9 @@ def main() -> None:
         _evidence(Origins(base, recipe, trace, also), trace, recipe, left)
 
 
-def _meaning(base: KnowledgeBase, question: str, recipe: Recipe, also: Sequence[Also]) -> str:
+def _meaning(
+    base: KnowledgeBase, question: str, recipe: Recipe, also: Sequence[FurtherBase]
+) -> str:
     """The threshold in terms of this question; a search that fails says so further down."""
     try:
         if not question.strip():

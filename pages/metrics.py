@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components import question_sets
-from pages.components.documents_add import sample_button
-from pages.components.failures_table import failures_table
-from pages.components.guard import guard
-from pages.components.jobs_view import active, loading_note
-from pages.components.judging import judge_button
-from pages.components.metric_cards import cards, comparison, figures_table
-from pages.components.metric_charts import against_k, first_ranks
-from pages.components.question_editor import edit_button
-from pages.components.question_proposals import make_button, proposals
-from pages.components.recipe_panel import recipe_panel
-from pages.components.runs_actions import documents_changed, downloads
-from pages.components.session import base as chosen_base
-from pages.components.set_actions import manage_button
-from pages.components.tag_table import tag_table
-from pages.components.text import plain
-from pages.components.wording import ago, counted, duration
+from pages.components.documents.add import sample_button
+from pages.components.labels import question_sets
+from pages.components.labels.judging import judge_button
+from pages.components.labels.question_editor import edit_button
+from pages.components.labels.question_proposals import make_button, proposals
+from pages.components.labels.set_actions import manage_button
+from pages.components.metrics.cards import cards, comparison, figures_table
+from pages.components.metrics.charts import against_k, first_ranks
+from pages.components.metrics.failures import failures_table
+from pages.components.metrics.tags import tag_table
+from pages.components.recipe.panel import recipe_panel
+from pages.components.runs.actions import documents_changed, downloads
+from pages.components.shell.guard import guard
+from pages.components.shell.job_progress import active, loading_note
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.text import plain
+from pages.components.shell.wording import ago, counted, duration
 from rag import KnowledgeBase, QuestionSet, Recipe, Run
 
 _WANTED = "metrics_wanted"  # an evaluation was asked for and is not stored yet
@@ -30,7 +30,7 @@ def main() -> None:
     """The page."""
     base = chosen_base()
     loading_note(base.id)
-    sets = base.lab.question_sets()
+    sets = base.questions.every()
     question_sets.settle_set([item.name for item in sets])
     if not sets:
         _no_questions(base)
@@ -115,7 +115,7 @@ def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
         bar.progress(done / total, f"{done:,} of {total:,} questions")
 
     try:
-        base.lab.evaluate(name, recipe, tell=tell)
+        base.evaluator.evaluate(name, recipe, tell=tell)
     except Exception:
         del st.session_state[_WANTED]
         bar.empty()
@@ -126,7 +126,7 @@ def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
 
 
 def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
-    runs = [run for run in base.lab.runs() if run.question_set == chosen.name]
+    runs = [run for run in base.runs.every() if run.question_set == chosen.name]
     if not runs:
         st.info(
             "This set was not evaluated yet. Evaluate asks every question with the recipe of the "
@@ -136,14 +136,14 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         return
     place = next((i for i, run in enumerate(runs) if _same_search(run.recipe, recipe)), 0)
     run, former = runs[place], runs[place + 1] if place + 1 < len(runs) else None
-    pinned = base.lab.baseline(chosen.name)
+    pinned = base.runs.baseline(chosen.name)
     is_pinned = pinned is not None and pinned.id != run.id
     before = pinned if is_pinned else former
     _stale(base, chosen, run, recipe)
-    cards(run, before, base.lab.intervals(run.id))
+    cards(run, before, base.run_figures.intervals(run.id))
     st.caption(f"{_about(run)} {comparison(run, before, pinned=is_pinned)}")
     _open_judgements(base, run)
-    results = base.lab.run_results(run.id)
+    results = base.runs.results(run.id)
     left, right = st.columns(2, gap="large")
     with left:
         against_k(run)
@@ -167,7 +167,7 @@ def _about(run: Run) -> str:
 
 def _open_judgements(base: KnowledgeBase, run: Run) -> None:
     """How many of the first ten nobody judged, and how far that could move the figures."""
-    found = base.lab.unjudged(run.id)
+    found = base.run_figures.unjudged(run.id)
     if found is not None and found.unjudged:
         low, high = found.ndcg
         st.caption(

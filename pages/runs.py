@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components import question_sets
-from pages.components.guard import guard
-from pages.components.runs_actions import actions, delete_button
-from pages.components.runs_comparison import comparison
-from pages.components.runs_table import metric_names, rows, table
-from pages.components.session import base as chosen_base
+from pages.components.labels import question_sets
+from pages.components.runs.actions import actions, delete_button
+from pages.components.runs.comparison import comparison
+from pages.components.runs.table import metric_names, rows, table
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base as chosen_base
 from rag import KnowledgeBase, LeaderboardRow, Run
 
 
 def main() -> None:
     """The page."""
     base = chosen_base()
-    runs = base.lab.runs()
+    runs = base.runs.every()
     names = list(dict.fromkeys(run.question_set for run in runs))
     question_sets.settle_set(names)
     if not runs:
@@ -38,7 +38,7 @@ def _no_runs(base: KnowledgeBase) -> None:
         "Every evaluation of a recipe is kept here as a run: with its figures, what it retrieved "
         "for each question, and the recipe to use again. Two runs are enough to compare."
     )
-    known = bool(base.lab.question_sets())
+    known = bool(base.questions.every())
     st.page_link(
         "metrics.py",
         label="Evaluate a recipe" if known else "Get questions, then evaluate",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.guard import guard
-from pages.components.places import shown_database, size
-from pages.components.providers_view import providers_view
-from pages.components.session import base as chosen_base
-from pages.components.session import oldest, workspace
-from pages.components.sidebar import choose
-from pages.components.text import plain
-from pages.components.tools_view import tools_view
-from pages.components.wording import counted
+from pages.components.settings.data_locations import shown_database, size
+from pages.components.settings.providers import providers_view
+from pages.components.settings.tools import tools_view
+from pages.components.shell.base_picker import choose
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import oldest, workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted
 from rag import KnowledgeBase, Settings
 
 
@@ -70,10 +70,10 @@ def _knowledge_base(base: KnowledgeBase) -> None:
 
 def _held(base: KnowledgeBase) -> str:
     held = (
-        counted(len(base.library.documents(base.recipe().index)), "document"),
-        counted(len(base.library.builds()), "build"),
-        counted(len(base.lab.question_sets()), "question set"),
-        counted(len(base.lab.runs()), "run"),
+        counted(len(base.documents.documents(base.recipe().index)), "document"),
+        counted(len(base.documents.builds()), "build"),
+        counted(len(base.questions.every()), "question set"),
+        counted(len(base.runs.every()), "run"),
     )
     return ":gray[" + " · ".join(held) + "]"
 

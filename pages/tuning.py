@@ -5,18 +5,19 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.components import question_sets, recipe_state
-from pages.components.guard import guard
-from pages.components.jobs_view import loading_note
-from pages.components.recipe_panel import recipe_panel
-from pages.components.session import base as chosen_base
-from pages.components.tuning_bench import bench, meaning, tuner
-from pages.components.tuning_cards import cards
-from pages.components.tuning_curves import curves
-from pages.components.tuning_floor import floor
-from pages.components.tuning_indexes import indexes
-from pages.components.tuning_search import search_all
-from pages.components.wording import counted
+from pages.components.labels import question_sets
+from pages.components.recipe import working_recipe
+from pages.components.recipe.panel import recipe_panel
+from pages.components.shell.guard import guard
+from pages.components.shell.job_progress import loading_note
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.wording import counted
+from pages.components.tuning.bench import bench, meaning, tuner
+from pages.components.tuning.cards import cards
+from pages.components.tuning.curves import curves
+from pages.components.tuning.indexes import indexes
+from pages.components.tuning.search import search_all
+from pages.components.tuning.threshold import floor
 from rag import KnowledgeBase, Part, QuestionSet, Recipe, TouchstoneError
 
 EVERYTHING, TUNING = "All questions", "Tuning half"
@@ -26,7 +27,7 @@ def main() -> None:
     """The page."""
     base = chosen_base()
     loading_note(base.id)
-    sets = base.lab.question_sets()
+    sets = base.questions.every()
     question_sets.settle_set([item.name for item in sets])
     if not sets:
         st.markdown("Tuning needs questions whose relevant passages are known.")
@@ -70,7 +71,7 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
             "Question set", list(by_name), key=question_sets.SET, bind="query-params", width=320
         )
         chosen = by_name[name]
-        measuring = tuner(base, chosen, recipe_state.working(base))
+        measuring = tuner(base, chosen, working_recipe.working(base))
         if measuring.split is None:
             st.caption(f"{counted(measuring.questions, 'question')}, too few to be split.")
             return chosen, "all"

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from pages.components.builds_view import builds_view
-from pages.components.chunk_preview import chunk_preview
-from pages.components.documents_add import add_area, sample_button, upload_status
-from pages.components.documents_table import documents_table
-from pages.components.guard import guard
-from pages.components.jobs_view import reading
-from pages.components.session import base
-from pages.components.wording import counted
+from pages.components.documents.add import add_area, sample_button, upload_status
+from pages.components.documents.builds import builds_view
+from pages.components.documents.chunk_preview import chunk_preview
+from pages.components.documents.table import documents_table
+from pages.components.shell.guard import guard
+from pages.components.shell.job_progress import reading
+from pages.components.shell.session import base
+from pages.components.shell.wording import counted
 from rag import KnowledgeBase
 
 
@@ -34,7 +34,7 @@ def _documents(held: KnowledgeBase) -> None:
 st.title("Documents")
 with guard():
     chosen = base()
-    number = len(chosen.library.documents(chosen.recipe().index))
+    number = len(chosen.documents.documents(chosen.recipe().index))
     if number:
         st.caption("What is in here, and how was it cut?")
     elif reading(chosen.id):

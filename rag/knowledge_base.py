@@ -3,48 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
 from rag import answering
 from rag.answering import AnswerStream
-from rag.base_maps import BaseMaps
-from rag.caches import Searched
-from rag.comparing import Compared, compared
-from rag.conversations import Conversations
-from rag.corpora import Surroundings, corpus, let_through
-from rag.errors import InvalidInput, NotFound
-from rag.evaluations import documents_hash
-from rag.explaining import Explainer
-from rag.indexing import lookup
+from rag.conversations.conversations import Conversations
+from rag.documents.library import Library
+from rag.errors import InvalidInput, NotFound, TouchstoneError
+from rag.explanation.explainer import Explainer
+from rag.explanation.recipe_comparison import Compared, compared
+from rag.indexing.indexes import lookup
 from rag.jobs import Jobs
-from rag.lab import Lab
 from rag.lexical import Explanation
-from rag.library import Library
-from rag.limits import Limit, limit
+from rag.maps.base_maps import BaseMaps
+from rag.maps.maps import Maps
+from rag.questions.edits import QuestionEdits
+from rag.questions.exchange import Exchange
+from rag.questions.judging_queue import JudgingQueue
+from rag.questions.label_edits import LabelEdits
+from rag.questions.passage_labels import PassageLabels
+from rag.questions.proposals import Proposals
+from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
 from rag.retrieval import Corpus, Part, Share, merged, retrieve, shares
-from rag.scope import Beside, parts_beside
+from rag.retrieval.caches import Searched
+from rag.runs.evaluator import Evaluator, documents_hash
+from rag.runs.figures import RunFigures
+from rag.runs.gate import Gate
+from rag.runs.history import RunHistory
+from rag.runs.rankings import Rankings
+from rag.runs.reporting import Reports
+from rag.search.corpus import Surroundings, corpus, let_through
+from rag.search.threshold import Limit, limit
+from rag.search.tools import tool_parts
 from rag.services import Services
 from rag.storage import bases, documents
 from rag.storage.bases import Base
-from rag.tools import tool_parts
+from rag.tuning.tuning import Tuning
 from rag.types import Hit, Message, Trace
 
 
 class KnowledgeBase:
     """One knowledge base. Cheap to make: everything is read when it is asked for."""
 
-    def __init__(self, services: Services, jobs: Jobs, base: Base) -> None:
+    def __init__(self, services: Services, jobs: Jobs, maps: Maps, base: Base) -> None:
         self._services = services
         self._database = services.database
         self.id = base.id
         self.name = base.name
-        self.library = Library(services, jobs, base.id)
-        self.lab = Lab(services, jobs, base.id)
+        self.documents = Library(services, jobs, base.id)
+        self.questions = QuestionSets(services.database, base.id)
+        self.question_edits = QuestionEdits(services.database, base.id)
+        self.proposals = Proposals(services, jobs, base.id)
+        self.exchange = Exchange(services.database, base.id)
+        self.labels = LabelEdits(services.database, base.id)
+        self.passage_labels = PassageLabels(services.database, base.id)
+        self.judging_queue = JudgingQueue(services.database, base.id)
+        self.evaluator = Evaluator(services, base.id)
+        self.runs = RunHistory(services.database, base.id)
+        self.run_figures = RunFigures(services.database, base.id)
+        self.rankings = Rankings(services.database, base.id)
+        self.reports = Reports(services, base.id)
+        self.gate = Gate(services, base.id)
+        self.tuning = Tuning(services, base.id)
+        self.maps = BaseMaps(maps, jobs, base.id)
         self.conversations = Conversations(services.database, base.id)
-        self.maps = BaseMaps(services.maps, jobs, base.id)
 
     def recipe(self) -> Recipe:
         """The saved recipe."""
@@ -89,7 +115,7 @@ class KnowledgeBase:
         self,
         question: str,
         recipe: Recipe,
-        beside: Sequence[Beside] = (),
+        beside: Sequence[FederatedBase] = (),
         history: Sequence[Message] = (),
     ) -> Trace:
         """Finds passages; in other knowledge bases and the recipe's tools too (see ``merged``).
@@ -102,7 +128,7 @@ class KnowledgeBase:
         trace = first.trace
         if beside or recipe.search.tools:
             asked = tool_parts(self._services, trace.question, recipe, trace)
-            others, failures = parts_beside(trace.question, beside)
+            others, failures = federated_parts(trace.question, beside)
             top_k = recipe.search.top_k
             trace = merged([first, *asked, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
@@ -152,7 +178,7 @@ class KnowledgeBase:
         if trace is None or recipe.search.tools:
             trace = self.search(question, alone)
         searched, asked = self._asked(alone)
-        return Explainer(trace, alone, searched, asked.threshold, self.library)
+        return Explainer(trace, alone, searched, asked.threshold, self.documents)
 
     def compare(
         self, question: str, before: Recipe, after: Recipe, set_name: str | None = None
@@ -163,13 +189,15 @@ class KnowledgeBase:
         """
         recipes = before, after = _without_tools(before), _without_tools(after)
         labels = (
-            self.lab.passages.of(set_name or "", question, before.index),
-            self.lab.passages.of(set_name or "", question, after.index),
+            self.passage_labels.of(set_name or "", question, before.index),
+            self.passage_labels.of(set_name or "", question, after.index),
         )
         traces = (self.search(question, before), self.search(question, after))
-        return compared(traces, recipes, labels, self.library)
+        return compared(traces, recipes, labels, self.documents)
 
-    def ask(self, question: str, recipe: Recipe, beside: Sequence[Beside] = ()) -> AnswerStream:
+    def ask(
+        self, question: str, recipe: Recipe, beside: Sequence[FederatedBase] = ()
+    ) -> AnswerStream:
         """Searches, then answers from what was found; the stream yields pieces of text."""
         return self.answer(self.search(question, recipe, beside), recipe)
 
@@ -253,3 +281,23 @@ class KnowledgeBase:
 def _without_tools(recipe: Recipe) -> Recipe:
     """Only passages can be explained and compared: what a service finds, it does not explain."""
     return recipe.with_fields({"search.tools": ()}) if recipe.search.tools else recipe
+
+
+@dataclass(frozen=True, slots=True)
+class FederatedBase:
+    """A knowledge base that is searched beside another one, with the recipe it is searched by."""
+
+    base: KnowledgeBase
+    recipe: Recipe
+    weight: float = 1.0
+
+
+def federated_parts(question: str, others: Sequence[FederatedBase]) -> tuple[list[Part], list[str]]:
+    """What each of the others found, and why some gave nothing: the rest still answers."""
+    parts, failures = [], []
+    for each in others:
+        try:
+            parts.append(each.base.part(question, each.recipe, each.weight))
+        except TouchstoneError as error:
+            failures.append(f"{each.base.name} gave nothing: {error.message}")
+    return parts, failures

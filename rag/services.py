@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rag import providers
-from rag.caches import KnownResults, KnownVectors
 from rag.errors import InvalidInput
-from rag.files import Files
-from rag.indexing import Indexes
+from rag.indexing.indexes import Indexes
 from rag.lexical import analyzer
-from rag.maps import MapFiles, Maps
 from rag.protocols import ChatModel, Embedder, Reranker
 from rag.providers import STEP_PATIENCE
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
+from rag.retrieval.caches import KnownResults, KnownVectors
 from rag.settings import Settings
 from rag.storage import Database, documents, jobs
+from rag.storage.files import Files
+
+Forget = Callable[[int, str | None], None]
+"""Deletes what was derived from a build, or from all builds of a base where there is no hash."""
 
 _MOST_RERANKERS = 4  # each may hold a model in memory
 
@@ -98,9 +100,9 @@ class Services:
     files: Files
     models: Models
     indexes: Indexes
-    maps: Maps
     queries: KnownVectors = field(default_factory=KnownVectors)
     results: KnownResults = field(default_factory=KnownResults)
+    on_forgotten: list[Forget] = field(default_factory=list)
 
     @classmethod
     def start(cls, settings: Settings) -> Services:
@@ -112,20 +114,19 @@ class Services:
         database = Database(settings.database_url)
         models = Models(settings)
         indexes = Indexes(database, settings.home / "indexes", models.embedder)
-        maps = MapFiles(settings.home / "maps")
         return cls(
             settings=settings,
             database=database,
             files=Files(settings.home / "files"),
             models=models,
             indexes=indexes,
-            maps=Maps(database, maps, indexes, models.embedder),
         )
 
     def forget_build(self, base_id: int, build_hash: str | None = None) -> None:
         """Drops what was derived from a deleted build, or from a whole deleted base."""
         self.indexes.forget(base_id, build_hash)
-        self.maps.files.forget(base_id, build_hash)
+        for forget in self.on_forgotten:
+            forget(base_id, build_hash)
 
     def discard_files(self, sha256s: Iterable[str]) -> None:
         """Deletes stored files that no document of any base has, and no job has still to read."""

@@ -7,22 +7,30 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from rag import providers
 from rag.bundles import Packer, Reproduction, Restorer, opened
-from rag.caches import CacheFigures
+from rag.documents.build_job import build, build_several
+from rag.documents.import_job import import_beir
+from rag.documents.ingest_job import ingest
+from rag.documents.library import Upload
 from rag.errors import AlreadyExists, InvalidInput, NotFound
-from rag.indexing import import_vectors
-from rag.jobs import Jobs, handlers
-from rag.knowledge_base import KnowledgeBase
-from rag.library import Upload
+from rag.indexing.indexes import import_vectors
+from rag.jobs import Handler, Jobs
+from rag.knowledge_base import FederatedBase, KnowledgeBase
+from rag.maps.draw_job import draw_map
+from rag.maps.maps import Maps
+from rag.questions.generate_job import generate
 from rag.recipe import Recipe
-from rag.scope import Also, Beside
+from rag.retrieval.caches import CacheFigures
+from rag.search.federation import FurtherBase
+from rag.search.tools import Tools
 from rag.services import Services
 from rag.settings import PROJECT, Settings
 from rag.storage import bases, builds, documents, runs
-from rag.tools import Tools
+from rag.storage.bases import Base
 
 SAMPLE = "sample"
 SAMPLE_FOLDER = PROJECT / "data" / "sample"
@@ -46,13 +54,27 @@ class Workspace:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._services = Services.start(settings)
-        self.jobs = Jobs(self._services.database, handlers(self._services))
+        self._maps = Maps(self._services)
+        self._services.on_forgotten.append(self._maps.files.forget)
+        self.jobs = Jobs(self._services.database, self._handlers())
         self.tools = Tools(self._services)
 
     @classmethod
     def from_env(cls) -> Workspace:
         """The workspace that the environment names. Raises InvalidInput or StorageError."""
         return cls(Settings.from_env())
+
+    def _handlers(self) -> dict[str, Handler]:
+        """What does each kind of job."""
+        services = self._services
+        return {
+            "ingest": partial(ingest, services),
+            "build": partial(build, services),
+            "build-several": partial(build_several, services),
+            "import-beir": partial(import_beir, services),
+            "generate": partial(generate, services),
+            "map": partial(draw_map, services, self._maps.files),
+        }
 
     def bases(self) -> list[BaseInfo]:
         """All knowledge bases by name, with the size of their saved recipe's build."""
@@ -74,15 +96,15 @@ class Workspace:
     def base(self, name: str) -> KnowledgeBase:
         """A knowledge base by name. Raises NotFound."""
         with self._services.database.read() as connection:
-            return KnowledgeBase(self._services, self.jobs, bases.named(connection, name))
+            return self._knowledge_base(bases.named(connection, name))
 
     def base_of_run(self, run_id: str) -> KnowledgeBase:
         """The knowledge base that a run belongs to. Raises NotFound."""
         with self._services.database.read() as connection:
             base = bases.by_id(connection, runs.owner(connection, run_id))
-        return KnowledgeBase(self._services, self.jobs, base)
+        return self._knowledge_base(base)
 
-    def beside(self, name: str, also: Sequence[Also]) -> list[Beside]:
+    def beside(self, name: str, also: Sequence[FurtherBase]) -> list[FederatedBase]:
         """Other bases to search together with the one called ``name``, each once.
 
         Raises NotFound, InvalidInput for that base itself, InvalidRecipe for a bad value.
@@ -90,7 +112,12 @@ class Workspace:
         if any(each.name == name for each in also):
             raise InvalidInput(f"{name!r} is searched already.", "Name other knowledge bases.")
         found = ((self.base(each.name), each) for each in {a.name: a for a in also}.values())
-        return [Beside(base, each.recipe(base.recipe()), each.weight) for base, each in found]
+        return [
+            FederatedBase(base, each.recipe(base.recipe()), each.weight) for base, each in found
+        ]
+
+    def _knowledge_base(self, base: Base) -> KnowledgeBase:
+        return KnowledgeBase(self._services, self.jobs, self._maps, base)
 
     def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """A new knowledge base. Raises InvalidInput, AlreadyExists, or ProviderRejected without the
@@ -101,7 +128,7 @@ class Workspace:
         with self._services.database.write() as connection:
             base = bases.create(connection, name, recipe)
             builds.ensure(connection, base.id, recipe.index)
-        return KnowledgeBase(self._services, self.jobs, base)
+        return self._knowledge_base(base)
 
     def open_or_create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """The knowledge base of that name, made if there is none."""
@@ -125,8 +152,8 @@ class Workspace:
     def delete(self, name: str) -> None:
         """Deletes a knowledge base with documents, labels, runs and conversations."""
         base = self.base(name)
-        held = base.library.documents(base.recipe().index)
-        base.library.delete_documents([info.id for info in held])
+        held = base.documents.documents(base.recipe().index)
+        base.documents.delete_documents([info.id for info in held])
         with self._services.database.write() as connection:
             bases.remove(connection, base.id)
         self._services.discard_files([info.id for info in held])  # its own jobs wait no more
@@ -158,7 +185,9 @@ class Workspace:
             wanted = _checked(name or bundle.results.knowledge_base)
             base = self.create(self._name_until_done(wanted), bundle.recipe)
             try:
-                found = Restorer(self._services, base, tell).restore(bundle, documents)
+                found = Restorer(self._services, base.id, base.name, tell).restore(
+                    bundle, documents
+                )
                 self.rename(base.name, wanted)
             except BaseException:
                 self.delete(base.name)
@@ -194,7 +223,7 @@ class Workspace:
                 if path.is_file() and path.name != SAMPLE_QUESTIONS
             ]
             questions = stack.enter_context((SAMPLE_FOLDER / SAMPLE_QUESTIONS).open("rb"))
-            return base, base.library.add_files(uploads, (SAMPLE, SAMPLE_QUESTIONS, questions))
+            return base, base.documents.add_files(uploads, (SAMPLE, SAMPLE_QUESTIONS, questions))
 
     def welcome(self) -> None:
         """Queues the sample at the first start, so that there is something to ask at once."""

@@ -16,13 +16,13 @@ Parts = dict[str, bytes]
 def evaluated(home: Path) -> Workspace:
     """A workspace with one run to bundle."""
     workspace, base = handbook(home)
-    base.lab.evaluate(SET, QUICK, (1, 3, 10))
+    base.evaluator.evaluate(SET, QUICK, (1, 3, 10))
     return workspace
 
 
 def bundle(workspace: Workspace, target: Path, *, with_documents: bool = True) -> str:
     """Bundles the only run; returns its id."""
-    run = workspace.base("handbook").lab.runs()[0]
+    run = workspace.base("handbook").runs.every()[0]
     workspace.bundle(run.id, target, with_documents=with_documents)
     return run.id
 

@@ -34,7 +34,7 @@ def make(home: Path) -> tuple[Workspace, KnowledgeBase]:
     base = workspace.create("handbook", RECIPE)
     assert set(add(workspace, base, DOCUMENTS)) == {"added"}
     lines = "\n".join(json.dumps({**each, "evidence": []}) for each in QUESTIONS)
-    base.lab.import_questions("questions", "questions.jsonl", lines)
+    base.exchange.import_file("questions", "questions.jsonl", lines)
     return workspace, base
 
 

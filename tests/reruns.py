@@ -83,5 +83,5 @@ def invented(
         for _ in range(documents)
     )
     uploads = [Upload(f"{at}.txt", io.BytesIO(text.encode())) for at, text in enumerate(texts)]
-    workspace.jobs.run(base.library.add_files(uploads))
+    workspace.jobs.run(base.documents.add_files(uploads))
     return workspace, base, [" ".join(dice.choices(words, k=WORDS_ASKED)) for _ in range(questions)]

@@ -40,7 +40,7 @@ def handbook(home: Path, name: str = "handbook") -> tuple[Workspace, KnowledgeBa
     workspace = workspace_at(home)
     base = workspace.create(name, WORDS)
     add(workspace, base, DOCUMENTS)
-    base.lab.import_questions(SET, "questions.jsonl", QUESTIONS)
+    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
     return workspace, base
 
 

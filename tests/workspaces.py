@@ -39,7 +39,7 @@ def add(workspace: Workspace, base: KnowledgeBase, files: Mapping[str, str | byt
         Upload(name, io.BytesIO(content.encode() if isinstance(content, str) else content))
         for name, content in files.items()
     ]
-    job = base.library.add_files(uploads)
+    job = base.documents.add_files(uploads)
     workspace.jobs.run(job)
     return [item.status for item in workspace.jobs.items(job)]
 

@@ -24,10 +24,10 @@ from typing import Annotated, Any
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from rag.errors import InvalidFile, InvalidInput
-from rag.limits import as_fitted
+from rag.results import QuestionResult, Run
+from rag.search.threshold import as_fitted
 from rag.storage.calibrations import CalibrationRow
 from rag.storage.documents import DocumentRow
-from rag.storage.runs import QuestionResult, Run
 from rag.types import Document, Heading, Page
 
 FORMAT = 1

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from rag.bundles import contents
 from rag.bundles.contents import DocumentEntry, Documents, Environment, Learned, Text
-from rag.corpora import let_through
 from rag.errors import InvalidInput
-from rag.evaluation import questions as question_files
-from rag.evaluations import documents_hash
-from rag.limits import as_fitted
-from rag.question_sets import QuestionSets
+from rag.evaluation.formats import question_files as question_files
+from rag.questions.sets import QuestionSets
+from rag.results import Run
+from rag.runs.evaluator import documents_hash
+from rag.search.corpus import let_through
+from rag.search.threshold import as_fitted
 from rag.services import Services
 from rag.storage import bases, calibrations, documents, questions, runs
 from rag.storage.documents import DocumentRow
-from rag.storage.runs import Run
 from rag.types import Document
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same run gives the same bytes
@@ -84,7 +84,7 @@ class Packer:
         with self._services.database.read() as connection:
             base = bases.by_id(connection, self._base_id).name
             results = runs.results(connection, run.id)
-        labelled = QuestionSets(self._services.database).export(self._base_id, run.question_set)
+        labelled = QuestionSets(self._services.database, self._base_id).export(run.question_set)
         environment = Environment(format=contents.FORMAT, made_with=run.environment)
         folder = "" if with_documents else " --documents FOLDER"
         yield contents.README, _README.format(name=name, folder=folder).encode()

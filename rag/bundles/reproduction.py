@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.bundles.contents import Result, Results
-from rag.evaluations import Evaluation
+from rag.runs.evaluator import Evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from rag import readers
 from rag.bundles.contents import DocumentEntry, text_sha256
 from rag.bundles.opening import Bundle
 from rag.bundles.reproduction import Reproduction, compared
+from rag.documents.ingestion import Ingestion
 from rag.errors import InvalidInput
-from rag.evaluation import beir
+from rag.evaluation.formats import beir
 from rag.evaluation.retrieved_text import in_tokens
-from rag.ingestion import Ingestion
-from rag.knowledge_base import KnowledgeBase
+from rag.questions.exchange import Exchange
 from rag.recipe import Recipe
+from rag.runs.evaluator import Evaluator
+from rag.runs.history import RunHistory
 from rag.services import Services
 from rag.storage import Connection, builds, calibrations, documents
 from rag.storage.calibrations import CalibrationRow
@@ -35,9 +37,10 @@ Tell = Callable[[int, int, str], None]
 class Restorer:
     """Fills an empty knowledge base from a bundle."""
 
-    def __init__(self, services: Services, base: KnowledgeBase, tell: Tell) -> None:
+    def __init__(self, services: Services, base_id: int, name: str, tell: Tell) -> None:
         self._services = services
-        self._base = base
+        self._base_id = base_id
+        self._name = name
         self._tell = tell
 
     def restore(self, bundle: Bundle, folder: Path | None) -> Reproduction:
@@ -49,33 +52,32 @@ class Restorer:
         """
         found = _Sources(folder, bundle.documents) if folder else None
         missing, changed = self._add_all(bundle, found)
-        lab = self._base.lab
-        lab.import_questions(bundle.results.set, "questions.jsonl", bundle.questions)
+        exchange = Exchange(self._services.database, self._base_id)
+        exchange.import_file(bundle.results.set, "questions.jsonl", bundle.questions)
         if bundle.calibration is not None:
             self._learn(bundle.recipe, bundle.calibration)
-        evaluation = lab.evaluate(
+        evaluation = Evaluator(self._services, self._base_id).evaluate(
             bundle.results.set,
             bundle.recipe,
             bundle.results.cutoffs,
             lambda done, total: self._tell(done, total, "measuring"),
             by_tokens=in_tokens(bundle.results.metrics),
         )
-        lab.set_note(evaluation.run.id, f"Repeats run {bundle.results.run} of a bundle.")
-        return compared(
-            self._base.name, bundle.results, bundle.made_with, evaluation, missing, changed
-        )
+        history = RunHistory(self._services.database, self._base_id)
+        history.set_note(evaluation.run.id, f"Repeats run {bundle.results.run} of a bundle.")
+        return compared(self._name, bundle.results, bundle.made_with, evaluation, missing, changed)
 
     def _learn(self, recipe: Recipe, calibration: CalibrationRow) -> None:
         with self._services.database.write() as connection:
-            builds.ensure(connection, self._base.id, recipe.index)
-            calibrations.replace(connection, self._base.id, recipe.index.hash, calibration)
+            builds.ensure(connection, self._base_id, recipe.index)
+            calibrations.replace(connection, self._base_id, recipe.index.hash, calibration)
 
     def _add_all(self, bundle: Bundle, found: _Sources | None) -> tuple[list[str], list[str]]:
         """Names of the documents that are missing, and of those that were read differently."""
         missing, changed, group = list[str](), list[str](), list[Document]()
         entries = {entry.id: entry for entry in bundle.documents}
         ingestion = Ingestion(
-            self._services.database, self._base.id, self._services.models.embedder
+            self._services.database, self._base_id, self._services.models.embedder
         )
         total = len(bundle.documents)
         for place, entry in enumerate(bundle.documents):
@@ -110,9 +112,9 @@ class Restorer:
 
         def mark(connection: Connection, _stored: object) -> None:
             for entry in (entries[document.id] for document in group):
-                documents.set_tags(connection, self._base.id, entry.id, entry.tags)
+                documents.set_tags(connection, self._base_id, entry.id, entry.tags)
                 if entry.added is not None:
-                    documents.set_added(connection, self._base.id, entry.id, entry.added)
+                    documents.set_added(connection, self._base_id, entry.id, entry.added)
 
         ingestion.store(group, _silent, mark)
 

@@ -30,7 +30,7 @@ def explain(
 ) -> Output:
     """One passage, those that hold a text or a document, or the recipe against a changed one."""
     if args.against or args.against_run:
-        start = base.lab.run(args.against_run).recipe if args.against_run else recipe
+        start = base.runs.get(args.against_run).recipe if args.against_run else recipe
         return _beside(base, args.question, recipe, start.with_fields(changes))
     explainer = base.explain(args.question, recipe)
     if args.chunk:
@@ -45,7 +45,7 @@ def explain(
 
 
 def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -> Output:
-    if base.library.missing(other.index):
+    if base.documents.missing(other.index):
         raise InvalidInput(
             "The other recipe needs an index that is not built.",
             "Search once with these fields given by --set: that builds it.",
@@ -56,14 +56,14 @@ def _beside(base: KnowledgeBase, question: str, recipe: Recipe, other: Recipe) -
 def _set_with(base: KnowledgeBase, question: str) -> str | None:
     """The first question set that has the question."""
     index = base.recipe().index
-    for each in base.lab.question_sets():
-        if base.lab.passages.of(each.name, question, index).question_id is not None:
+    for each in base.questions.every():
+        if base.passage_labels.of(each.name, question, index).question_id is not None:
             return each.name
     return None
 
 
 def _document(base: KnowledgeBase, recipe: Recipe, name: str) -> str:
-    for info in base.library.documents(recipe.index):
+    for info in base.documents.documents(recipe.index):
         if name in (info.name, info.id):
             return info.id
     raise NotFound(f"No document is called {name!r}.")

@@ -10,20 +10,20 @@ from rag.cli.printing import Output
 
 def listed(base: KnowledgeBase) -> Output:
     active = base.recipe().index.hash
-    rows = [_row(base, build, active) for build in base.library.builds()]
+    rows = [_row(base, build, active) for build in base.documents.builds()]
     return Output({"knowledge_base": base.name, "builds": rows}, "\n".join(map(_line, rows)))
 
 
 def removed(base: KnowledgeBase, beginning: str) -> Output:
     build = _named(base, beginning)
-    base.library.delete_build(build.hash)
+    base.documents.delete_build(build.hash)
     said = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
     return Output({"removed": build.hash}, said)
 
 
 def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
     """The build whose hash begins so. Raises NotFound, and InvalidInput where several do."""
-    builds = base.library.builds()
+    builds = base.documents.builds()
     found = [build for build in builds if beginning and build.hash.startswith(beginning)]
     known = ", ".join(build.hash for build in found or builds)
     if not found:
@@ -42,7 +42,7 @@ def _row(base: KnowledgeBase, build: BuildRow, active: str) -> dict[str, Any]:
         "cut": build.recipe.cut,
         "recipe": build.recipe.model_dump(mode="json"),
         "documents": build.documents,
-        "missing": base.library.missing(build.recipe),
+        "missing": base.documents.missing(build.recipe),
         "passages": build.passages,
         "created": build.created.isoformat(),
     }

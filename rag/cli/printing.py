@@ -99,10 +99,10 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
 
 
 def imported(base: KnowledgeBase, found: QuestionSet) -> Output:
-    lost = base.lab.lost_labels(found.name)
+    lost = base.questions.lost_labels(found.name)
     data = {
         "knowledge_base": base.name,
-        "documents": len(base.library.documents(base.recipe().index)),
+        "documents": len(base.documents.documents(base.recipe().index)),
         "set": found.name,
         "questions": found.questions,
         "lost_labels": [

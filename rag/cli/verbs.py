@@ -9,8 +9,8 @@ from typing import Literal
 
 from rag import (
     MOST_ROWS,
-    Also,
-    Beside,
+    FederatedBase,
+    FurtherBase,
     Grid,
     InvalidInput,
     KnowledgeBase,
@@ -50,7 +50,7 @@ def ingest(args: argparse.Namespace) -> Output:
     urls = [each for each in args.source if each.lower().startswith(("http://", "https://"))]
     paths = [inputs.existing(each) for each in args.source if each not in urls]
     with _base_for_adding(workspace, args) as base:
-        job = base.library.add_paths(paths, urls)
+        job = base.documents.add_paths(paths, urls)
         printing.follow(workspace.jobs, job)
         return printing.ingested(base, workspace.jobs.items(job))
 
@@ -58,47 +58,47 @@ def ingest(args: argparse.Namespace) -> Output:
 def import_beir(args: argparse.Namespace) -> Output:
     workspace = _workspace(args)
     with _base_for_adding(workspace, args) as base:
-        printing.follow(workspace.jobs, base.library.import_beir(args.folder, args.split))
-        return printing.imported(base, base.lab.question_set(args.folder.resolve().name))
+        printing.follow(workspace.jobs, base.documents.import_beir(args.folder, args.split))
+        return printing.imported(base, base.questions.named(args.folder.resolve().name))
 
 
 def import_questions(args: argparse.Namespace) -> Output:
-    lab = (base := _workspace(args).base(args.kb)).lab
+    base = _workspace(args).base(args.kb)
     name = args.name or args.file.resolve().stem
     if args.file.is_dir():
-        lab.import_question_folder(name, args.file, args.split)
+        base.exchange.import_folder(name, args.file, args.split)
     else:
-        lab.import_questions(name, args.file.name, inputs.bytes_in(args.file), args.split)
-    return printing.imported(base, lab.question_set(name))
+        base.exchange.import_file(name, args.file.name, inputs.bytes_in(args.file), args.split)
+    return printing.imported(base, base.questions.named(name))
 
 
 def export_questions(args: argparse.Namespace) -> Output:
-    lab, path = _workspace(args).base(args.kb).lab, args.output
+    exchange, path = _workspace(args).base(args.kb).exchange, args.output
     kind = path.suffix.lower() if path else ".jsonl"
     if path and (kind in ("", ".zip") or path.is_dir()):
-        packed = lab.export_beir(args.set_name, with_documents=args.with_documents)
+        packed = exchange.export_beir(args.set_name, with_documents=args.with_documents)
         if kind == ".zip":
             inputs.write(path, packed)
         else:
             inputs.unpack(path, packed)
         return printing.exported("", path)
     forms: dict[str, Literal["csv", "qrels"]] = {".csv": "csv", ".qrels": "qrels", ".txt": "qrels"}
-    content = lab.export_questions(args.set_name, forms.get(kind, "jsonl"))
+    content = exchange.export_text(args.set_name, forms.get(kind, "jsonl"))
     if path:
         inputs.write(path, content.encode("utf-8", "replace"))
     return printing.exported(content, path)
 
 
 def export_run(args: argparse.Namespace) -> Output:
-    lab = _workspace(args).base(args.kb).lab
-    inputs.write(args.output, lab.export_run(args.run).encode("utf-8", "replace"))
+    exchange = _workspace(args).base(args.kb).exchange
+    inputs.write(args.output, exchange.export_run(args.run).encode("utf-8", "replace"))
     if args.qrels:
-        inputs.write(args.qrels, lab.export_run_qrels(args.run).encode("utf-8", "replace"))
+        inputs.write(args.qrels, exchange.export_run_qrels(args.run).encode("utf-8", "replace"))
     return sharing.written(args.output, run=args.run)
 
 
 def tag(args: argparse.Namespace) -> Output:
-    words = _workspace(args).base(args.kb).library.tag(args.document, args.tag)
+    words = _workspace(args).base(args.kb).documents.tag(args.document, args.tag)
     return printing.tagged(args.document, words)
 
 
@@ -153,10 +153,14 @@ def remove_build(args: argparse.Namespace) -> Output:
 def evaluate(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = _ready(args)
-    found = base.lab.evaluate(args.set_name, recipe, cutoffs, printing.progress, args.by_tokens)
-    lab, run, leading = base.lab, found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
-    tags = lab.by_tag(run, [leading, "correct_refusal"])
-    return printing.evaluation(found, lab.intervals(run), lab.unjudged(run), tags)
+    found = base.evaluator.evaluate(
+        args.set_name, recipe, cutoffs, printing.progress, by_tokens=args.by_tokens
+    )
+    run, leading = found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
+    tags = base.run_figures.by_tag(run, [leading, "correct_refusal"])
+    return printing.evaluation(
+        found, base.run_figures.intervals(run), base.run_figures.unjudged(run), tags
+    )
 
 
 def sweep(args: argparse.Namespace) -> Output:
@@ -170,10 +174,10 @@ def sweep(args: argparse.Namespace) -> Output:
             f"Give a grid with index fields, of up to {MOST_ROWS} recipes, without --as-shown.",
         )
     needed = [each.index for each in (*grid.indexes(), grid.base)]
-    job = base.library.build_several(needed)
+    job = base.documents.build_several(needed)
     if job is not None:
         printing.follow(workspace.jobs, job)
-    sweeper = base.lab.sweeper(args.set_name)
+    sweeper = base.tuning.sweeper(args.set_name)
     by = args.by or ("ndcg@10" if 10 in cutoffs else f"ndcg@{cutoffs[-1]}")
     found = sweeper.sweep(
         grid, cutoffs, as_shown=args.as_shown, with_context=args.context, tell=printing.progress
@@ -181,7 +185,7 @@ def sweep(args: argparse.Namespace) -> Output:
     if by not in found.names:
         raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(found.names))
     rows = (
-        base.lab.build_table(args.set_name, grid, cutoffs, by_tokens=args.by_tokens)
+        base.tuning.build_table.rows(args.set_name, grid, cutoffs, by_tokens=args.by_tokens)
         if compared
         else []
     )
@@ -195,9 +199,9 @@ def calibrate(args: argparse.Namespace) -> Output:
     if not 0 < args.precision <= 1:
         raise InvalidInput(f"--precision {args.precision:g} is not a share.", "Write it like 0.9.")
     base, recipe = _ready(args)
-    found, floors = base.lab.fit_calibration(args.set_name, recipe)
+    found, floors = base.tuning.calibrator.fit(args.set_name, recipe)
     learned = recipe.with_fields({"search.relevance": "probability"})
-    held_out = base.lab.floors(args.set_name, learned)
+    held_out = base.tuning.calibrator.floors(args.set_name, learned)
     return calibrating.calibration(found, floors.recommend(args.precision), held_out)
 
 
@@ -205,26 +209,26 @@ def gate(args: argparse.Namespace) -> Output:
     least = dict(inputs.least(each) for each in args.min)
     base, recipe = _ready(args)
     return tuning.gate(
-        base.lab.gate(
+        base.gate.check(
             args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
         )
     )
 
 
 def runs(args: argparse.Namespace) -> Output:
-    return printing.runs(_workspace(args).base(args.kb).lab.runs())
+    return printing.runs(_workspace(args).base(args.kb).runs.every())
 
 
 def report(args: argparse.Namespace) -> Output:
     base = _base_of_run(_workspace(args), args)
-    page = base.lab.report(args.run, args.baseline)
+    page = base.reports.html(args.run, args.baseline)
     inputs.write(args.output, page.encode("utf-8", "replace"))
     return sharing.written(args.output, run=args.run)
 
 
 def bundle(args: argparse.Namespace) -> Output:
     workspace = _workspace(args)
-    _base_of_run(workspace, args).lab.run(args.run)
+    _base_of_run(workspace, args).runs.get(args.run)
     workspace.bundle(args.run, args.output, with_documents=args.with_documents)
     return sharing.written(args.output, run=args.run)
 
@@ -285,7 +289,7 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
     recipe = _recipe(args, workspace.base(args.kb).recipe() if args.kb in known else Recipe())
     base = workspace.open_or_create(args.kb, recipe)
     if args.kb in known:
-        base.library.prepare_build(recipe.index)
+        base.documents.prepare_build(recipe.index)
         yield base
         return
     interrupted = False
@@ -296,7 +300,7 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
         raise
     finally:
         others = any(job.active for job in workspace.jobs.recent(base.id))
-        if not interrupted and not others and not base.library.documents(recipe.index):
+        if not interrupted and not others and not base.documents.documents(recipe.index):
             workspace.delete(base.name)
 
 
@@ -309,14 +313,16 @@ def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
     return base, recipe
 
 
-def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[Beside]]:
+def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
     """As ``_ready``, with the other bases that are searched too, built as well."""
     workspace = _workspace(args)
     base = workspace.base(args.kb)
     recipe = _recipe(args, base.recipe())
-    named = [Also.parse(text) for text in args.also]
+    named = [FurtherBase.parse(text) for text in args.also]
     known = {base.name, *(each.name for each in named)}
-    rest = [Also(info.name) for info in workspace.bases() if args.all and info.name not in known]
+    rest = [
+        FurtherBase(info.name) for info in workspace.bases() if args.all and info.name not in known
+    ]
     beside = workspace.beside(base.name, [*named, *rest])
     _build(workspace, base, recipe)
     for each in beside:
@@ -327,8 +333,8 @@ def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[Besi
 def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
     """Builds a recipe's index for the documents that it lacks."""
     printing.unread(workspace.jobs, base)
-    if base.library.missing(recipe.index):
-        printing.follow(workspace.jobs, base.library.build(recipe.index))
+    if base.documents.missing(recipe.index):
+        printing.follow(workspace.jobs, base.documents.build(recipe.index))
 
 
 def _recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.evaluation.floors import Floors
 from rag.evaluation.reliability import Quality, ReliabilityBin, quality, reliability
+from rag.evaluation.threshold_curve import Floors
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

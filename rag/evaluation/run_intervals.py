@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +13,8 @@ from rag.evaluation.judging import Spans
 from rag.evaluation.metrics import Ranked
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages, unjudged_bounds
+from rag.results import QuestionResult
 from rag.types import Question
-
-if TYPE_CHECKING:
-    from rag.storage.runs import QuestionResult
 
 _REFUSALS = {"correct_refusal": False, "false_refusal": True}
 

@@ -1,6 +1,8 @@
 """Why a passage stands where it stands, and what would change that."""
 
+from rag.evaluation.rank_overlap import PERSISTENCE, rank_biased_overlap
 from rag.explanation.attribution import Attribution, TextPart, attribution
+from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, Field
 from rag.explanation.counterfactuals import (
     Counterfactual,
     asks_a_model,
@@ -8,10 +10,8 @@ from rag.explanation.counterfactuals import (
     unavailable,
 )
 from rag.explanation.deep import Deep, place
-from rag.explanation.flips import MOST_CANDIDATES, WHOLE, Case, Field
 from rag.explanation.gaps import Gap, gap
 from rag.explanation.locating import Located, Match, located
-from rag.explanation.overlap import PERSISTENCE, rank_biased_overlap
 from rag.explanation.standing import Figures, Passing, Standing, figures, standing
 
 __all__ = [

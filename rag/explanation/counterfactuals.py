@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rag.explanation import flips, phrases
-from rag.explanation.flips import WHOLE, Case, Field, Flip
+from rag.explanation import breakpoints, phrases
+from rag.explanation.breakpoints import WHOLE, Case, Field, Flip
 from rag.explanation.stating import shorter, stated
 from rag.explanation.trials import Trials, by_trial
 from rag.recipe import SearchRecipe
@@ -25,10 +25,10 @@ UNSEEN: Mapping[Field, tuple[str, ...]] = {
 """Steps that candidate arrays do not tell about; changes are then found by trying."""
 
 _EXACT: Mapping[Field, Callable[[Case], Flip | None]] = {
-    "dense_weight": flips.by_weight,
-    "threshold": flips.by_threshold,
-    "top_k": flips.by_top_k,
-    "candidates": flips.by_candidates,
+    "dense_weight": breakpoints.by_weight,
+    "threshold": breakpoints.by_threshold,
+    "top_k": breakpoints.by_top_k,
+    "candidates": breakpoints.by_candidates,
 }
 
 
@@ -95,7 +95,7 @@ def _computed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual
     flip = _EXACT[field](case) if case.is_in == is_in else None
     if flip is None:
         return Counterfactual(field, not is_in, now, phrases.none(field, case, is_in))
-    start = flips.LEAST_THRESHOLD if now is None else now
+    start = breakpoints.LEAST_THRESHOLD if now is None else now
     value = flip.near if field in WHOLE else stated(start, flip)
     least = _shorter(field, start, value, flip)
     checks = [run(field, value) != is_in]
@@ -126,7 +126,7 @@ def _shorter(field: Field, now: float, value: float, flip: Flip) -> float | None
 
 def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     now = _now(field, case.search, case.threshold)
-    start = flips.LEAST_THRESHOLD if now is None else now
+    start = breakpoints.LEAST_THRESHOLD if now is None else now
     trials = Trials(lambda value: run(field, value), is_in)
     found = by_trial(field, start, trials)
     if found is None:

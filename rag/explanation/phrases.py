@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from rag.explanation.flips import ENDS, WHOLE, Case, Field, Flip, position
+from rag.explanation.breakpoints import ENDS, WHOLE, Case, Field, Flip, position
 from rag.explanation.stating import number
 from rag.recipe import SearchRecipe
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rag.explanation.flips import Flip
+from rag.explanation.breakpoints import Flip
 
 OVERSHOOT = 0.008
 """A stated change is longer than the least one by less than this share, so that one that is 1 %

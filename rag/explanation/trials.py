@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.explanation.flips import ENDS, WHOLE, Field
+from rag.explanation.breakpoints import ENDS, WHOLE, Field
 
 _DECIMALS = 4
 STEPS = 10  # values on each side of the present one

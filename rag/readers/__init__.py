@@ -18,7 +18,7 @@ from rag.readers.formats import SUPPORTED, Format, format_of
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
 from rag.readers.markdown import headings, looks_like_markdown
-from rag.readers.page_image import Mark, PageImage
+from rag.readers.pdf.page_image import Mark, PageImage
 from rag.readers.sniff import DESCRIPTIONS, kind_of
 from rag.types import Document
 

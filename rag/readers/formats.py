@@ -36,28 +36,28 @@ _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 
 FORMATS: tuple[Format, ...] = (
-    Format(("pdf",), "application/pdf", f"{_HERE}.pdf:read_pdf", ("pdf",), True),
+    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True),
     Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
     Format(("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False),
     Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True),
     Format(
         ("docx",),
         f"{_OFFICE}.wordprocessingml.document",
-        f"{_HERE}.word:read_docx",
+        f"{_HERE}.office.word:read_docx",
         ("docx",),
         True,
     ),
     Format(
         ("pptx",),
         f"{_OFFICE}.presentationml.presentation",
-        f"{_HERE}.slides:read_pptx",
+        f"{_HERE}.office.slides:read_pptx",
         ("pptx",),
         True,
     ),
     Format(
         ("xlsx", "xlsm"),
         f"{_OFFICE}.spreadsheetml.sheet",
-        f"{_HERE}.sheets:read_xlsx",
+        f"{_HERE}.office.sheets:read_xlsx",
         ("xlsx",),
         True,
     ),

@@ -17,7 +17,7 @@ from rag.readers import wire
 from rag.readers.content import Content, Source
 from rag.readers.formats import Format
 from rag.readers.limits import Limits
-from rag.readers.page_image import Mark, PageImage
+from rag.readers.pdf.page_image import Mark, PageImage
 
 _POLL_SECONDS = 0.05
 _PROCESSES = 2

@@ -16,7 +16,7 @@ from typing import Any
 from rag.errors import UnreadableDocument
 from rag.readers.content import Content, Source
 from rag.readers.limits import Limits
-from rag.readers.page_image import Mark, PageImage
+from rag.readers.pdf.page_image import Mark, PageImage
 from rag.types import Heading, Page
 
 Message = dict[str, Any]

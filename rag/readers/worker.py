@@ -14,7 +14,7 @@ from rag.errors import UnreadableDocument
 from rag.readers import wire
 from rag.readers.content import Source
 from rag.readers.formats import format_of
-from rag.readers.page_image import draw_page
+from rag.readers.pdf.page_image import draw_page
 
 
 def main() -> None:

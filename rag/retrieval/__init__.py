@@ -1,16 +1,16 @@
 """From a question to a trace: candidates, fusion, threshold, top-k."""
 
+from rag.retrieval.caches import Remembered
+from rag.retrieval.candidate_generation import embed_question, gather
 from rag.retrieval.candidates import Asked, Calibrated, Candidates
 from rag.retrieval.corpus import Corpus, Lookup
 from rag.retrieval.diversity import Nearness
-from rag.retrieval.gathering import embed_question, gather
 from rag.retrieval.listwise import Listwise
 from rag.retrieval.merging import Part, merged
 from rag.retrieval.pipeline import retrieve
-from rag.retrieval.remembered import Remembered
+from rag.retrieval.score_contributions import Share, shares
 from rag.retrieval.selection import Selection, select
-from rag.retrieval.shares import Share, shares
-from rag.retrieval.timeline import Timeline
+from rag.retrieval.stages import Timeline
 
 __all__ = [
     "Asked",

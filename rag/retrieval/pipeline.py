@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag.recipe import Recipe
+from rag.retrieval.candidate_generation import gather
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
-from rag.retrieval.fates import pass_cuts
-from rag.retrieval.gathering import gather
 from rag.retrieval.hits import Hits
 from rag.retrieval.selection import select
-from rag.retrieval.timeline import Timeline
+from rag.retrieval.stages import Timeline, pass_cuts
 from rag.types import Message, Trace
 
 

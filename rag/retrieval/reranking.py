@@ -11,8 +11,8 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Candidates
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
-from rag.retrieval.timeline import Timeline
-from rag.retrieval.transforms import NO_MODEL
+from rag.retrieval.query_transforms import NO_MODEL
+from rag.retrieval.stages import Timeline
 from rag.types import Scores
 
 

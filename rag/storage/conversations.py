@@ -41,7 +41,7 @@ class StoredCitation:
 class Turn:
     """A question with its answer; ``status`` is "asked" until the answer ended somehow.
 
-    ``also`` names the knowledge bases that were searched too, as ``str(Also)`` writes them.
+    ``also`` names the knowledge bases that were searched too, as ``str(FurtherBase)`` writes them.
     ``rewritten`` is the complete question that a follow-up was answered as, "" where it was
     answered as it stands.
     """

@@ -43,7 +43,7 @@ def turned(base: KnowledgeBase, pairs: int) -> dict[str, float]:
     first search refused. Both should be 0.
     """
     dice, found = random.Random(4), Counter[str]()
-    asked = [question.text for question in base.lab.questions(SAMPLE)]
+    asked = [question.text for question in base.questions.usable(SAMPLE)]
     passages = _passages(base, base.recipe())
     for at in range(pairs):
         question, recipe = dice.choice(asked), _recipe(base.recipe(), dice)
@@ -71,8 +71,8 @@ def _recipe(recipe: Recipe, dice: random.Random) -> Recipe:
 def _passages(base: KnowledgeBase, recipe: Recipe) -> list[int]:
     return [
         chunk.key
-        for info in base.library.documents(recipe.index)
-        for chunk in base.library.chunks(info.id, recipe.index)
+        for info in base.documents.documents(recipe.index)
+        for chunk in base.documents.chunks(info.id, recipe.index)
     ]
 
 
@@ -112,7 +112,7 @@ def added_up(base: KnowledgeBase, pairs: int) -> dict[str, float]:
     Questions have letters changed and endings cut, so that fuzzy and prefix matches come up.
     """
     dice, kinds, largest = random.Random(5), Counter[str](), 0.0
-    asked = [question.text for question in base.lab.questions(SAMPLE)]
+    asked = [question.text for question in base.questions.usable(SAMPLE)]
     index, keys = _lexical(base)
     for _ in range(pairs // AT_ONCE):
         question = _misspelt(dice.choice(asked), dice)
@@ -143,8 +143,8 @@ def _lexical(base: KnowledgeBase) -> tuple[LexicalIndex, list[int]]:
     index = base.recipe().index
     chunks = [
         chunk
-        for info in base.library.documents(index)
-        for chunk in base.library.chunks(info.id, index)
+        for info in base.documents.documents(index)
+        for chunk in base.documents.chunks(info.id, index)
     ]
     built = LexicalIndex.empty(index.analyzer).added((chunk.key, chunk.text) for chunk in chunks)
     return built, [chunk.key for chunk in chunks]

@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from pages.components.map_figure import Drawing, figure
-from pages.components.palette import LIGHT
+from pages.components.inspector.map_figure import Drawing, figure
+from pages.components.shell.palette import LIGHT
 from rag import Settings, Workspace
 from tests.reruns import at_home, checked, invented, opened, timed, told
 

@@ -45,14 +45,14 @@ def _build_twice(home: Path) -> tuple[float, float]:
     workspace = Workspace(Settings.from_env({}, home=home))
     base = workspace.create("bench", recipe)
     started = time.perf_counter()
-    _read(workspace, base.library.add_files(_uploads()))
+    _read(workspace, base.documents.add_files(_uploads()))
     first = time.perf_counter() - started
     started = time.perf_counter()
     again = recipe.with_fields({"index.analyzer": "german", "index.vector_index": "hnsw"})
-    _read(workspace, base.library.build(again.index))
+    _read(workspace, base.documents.build(again.index))
     second = time.perf_counter() - started
-    _read(workspace, base.library.build(recipe.with_fields({"index.chunker": "sentence"}).index))
-    _read(workspace, base.library.add_files(_uploads(edition="second edition")))
+    _read(workspace, base.documents.build(recipe.with_fields({"index.chunker": "sentence"}).index))
+    _read(workspace, base.documents.add_files(_uploads(edition="second edition")))
     workspace.close()
     return first, second
 

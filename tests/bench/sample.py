@@ -33,7 +33,7 @@ def measure(_folder: Path) -> dict[str, float]:
 def _by_kind(base: KnowledgeBase, mode: str) -> Mapping[str, float]:
     recipe = base.recipe().with_fields({"search.mode": mode, "search.threshold": None})
     figures: dict[str, list[float]] = defaultdict(list)
-    for result in base.lab.evaluate(SAMPLE, recipe, (10,)).results:
+    for result in base.evaluator.evaluate(SAMPLE, recipe, (10,)).results:
         for kind in ("all", *result.tags) if result.metrics else ():
             figures[kind].append(result.metrics["ndcg@10"])
     return {kind: float(np.mean(values)) for kind, values in figures.items()}

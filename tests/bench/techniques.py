@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from rag import Grid, KnowledgeBase, Recipe, Settings, Workspace
-from rag.corpora import corpus
 from rag.retrieval import Nearness, Timeline, gather, select
+from rag.search.corpus import corpus
 from rag.services import Services
 
 COLLECTIONS = ("scifact", "cranfield", "xquad_en", "anthropic_docs")
@@ -76,12 +76,12 @@ def _recipe(name: str) -> Recipe:
 
 def _imported(workspace: Workspace, folder: Path) -> KnowledgeBase:
     base = workspace.create(folder.name, RECIPE)
-    workspace.jobs.run(base.library.import_beir(folder, "test"))
+    workspace.jobs.run(base.documents.import_beir(folder, "test"))
     return base
 
 
 def _quality(base: KnowledgeBase, questions: str, column: str) -> dict[str, float]:
-    sweeper = base.lab.sweeper(questions)
+    sweeper = base.tuning.sweeper(questions)
     return {
         f"{name} | {column}": sweeper.sweep(Grid.parse({}, _recipe(name)), (10,)).base["ndcg@10"]
         for name in TECHNIQUES
@@ -91,7 +91,7 @@ def _quality(base: KnowledgeBase, questions: str, column: str) -> dict[str, floa
 def _misspell(base: KnowledgeBase, questions: str) -> None:
     """Adds the questions as ``misspelt``."""
     lines = [
-        json.loads(line) for line in base.lab.export_questions(questions, "jsonl").splitlines()
+        json.loads(line) for line in base.exchange.export_text(questions, "jsonl").splitlines()
     ]
     for line in lines:
         word = max(line["text"].split(), key=len)
@@ -99,13 +99,13 @@ def _misspell(base: KnowledgeBase, questions: str) -> None:
         swapped = word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
         line["text"] = line["text"].replace(word, swapped, 1)
     content = "\n".join(json.dumps(line) for line in lines)
-    base.lab.import_questions("misspelt", "misspelt.jsonl", content)
+    base.exchange.import_file("misspelt", "misspelt.jsonl", content)
 
 
 def _costs(settings: Settings, base: KnowledgeBase) -> dict[str, float]:
     services = Services.start(settings)
     index = services.indexes.current(base.id, RECIPE.index)
-    source = base.lab.sweeper("scifact")
+    source = base.tuning.sweeper("scifact")
     asked = source.questions[:TIMED]
     queries = source.source(RECIPE.index).queries[:TIMED]
     seconds: dict[str, list[float]] = {name: [] for name in TECHNIQUES}

@@ -52,5 +52,5 @@ def _filled(home: Path, collection: Path) -> None:
     workspace = Workspace(Settings.from_env({}, home=home))
     recipe = Recipe().with_fields({"index.embedder": "wordllama", "index.chunker": "whole"})
     base = workspace.create("scifact", recipe)
-    workspace.jobs.run(base.library.import_beir(collection, "test"))
+    workspace.jobs.run(base.documents.import_beir(collection, "test"))
     workspace.close()

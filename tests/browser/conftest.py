@@ -84,7 +84,7 @@ def filled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     workspace = workspace_at(home)
     base = workspace.create("handbook")
     assert set(add(workspace, base, DOCUMENTS)) == {"added"}
-    base.lab.import_questions("checks", "checks.jsonl", LABELLED)
+    base.exchange.import_file("checks", "checks.jsonl", LABELLED)
     workspace.close()
     return home
 

@@ -48,7 +48,7 @@ def test_label_a_passage_then_its_exact_words(
 
 def _stored(home: Path) -> list[tuple[str, int]]:
     workspace = workspace_at(home)
-    (question,) = workspace.base("handbook").lab.labelled_questions(SET)
+    (question,) = workspace.base("handbook").questions.labelled(SET)
     workspace.close()
     assert question.text == TEXT
     return [(label.quote, label.grade) for label in question.labels]

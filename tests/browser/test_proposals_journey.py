@@ -39,7 +39,7 @@ def test_make_questions_and_accept_them(
         page.get_by_role("button", name=re.compile(r"Accept [12]$")).click()
         page.get_by_text(re.compile(r"^[45] questions")).wait_for()
     workspace = workspace_at(warm_home)
-    made = [item.origin for item in workspace.base("handbook").lab.labelled_questions("checks")]
+    made = [item.origin for item in workspace.base("handbook").questions.labelled("checks")]
     workspace.close()
     assert {"cloze", "keywords"} & set(made)
 

@@ -77,7 +77,7 @@ def test_an_edit_stays_with_its_question_when_others_change_the_set(
         page.get_by_role("button", name="Edit questions").click()
         _replace(page, opened.value, 1, ASKED)
         workspace = workspace_at(warm_home)
-        workspace.base("handbook").lab.edits.delete_questions("checks", ["leave.md"])
+        workspace.base("handbook").question_edits.delete_questions("checks", ["leave.md"])
         workspace.close()
         page.get_by_role("button", name="Save", exact=True).click()
         page.get_by_role("dialog").wait_for(state="detached")
@@ -105,6 +105,6 @@ def _replace(page: Page, server: WebSocket, row: int, text: str) -> None:
 
 def _stored(home: Path, name: str) -> list[LabelledQuestion]:
     workspace = workspace_at(home)
-    found = workspace.base("handbook").lab.labelled_questions(name)
+    found = workspace.base("handbook").questions.labelled(name)
     workspace.close()
     return found

@@ -18,11 +18,15 @@ def _evaluated(home: Path) -> str:
     """Two runs, the better one pinned; returns the id of the other."""
     workspace = workspace_at(home)
     base = workspace.base("handbook")
-    good = base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": None})).run
-    bad = base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": 0.99})).run
-    base.lab.set_note(good.id, "As shipped")
-    base.lab.set_note(bad.id, "Too strict")
-    base.lab.pin_baseline(good.id)
+    good = base.evaluator.evaluate(
+        "checks", base.recipe().with_fields({"search.threshold": None})
+    ).run
+    bad = base.evaluator.evaluate(
+        "checks", base.recipe().with_fields({"search.threshold": 0.99})
+    ).run
+    base.runs.set_note(good.id, "As shipped")
+    base.runs.set_note(bad.id, "Too strict")
+    base.runs.pin(good.id)
     workspace.close()
     return bad.id
 

@@ -33,8 +33,8 @@ def test_another_machine_gets_every_figure_to_the_last_digit(
     here: Workspace, there: Workspace, tmp_path: Path, recipe: Recipe
 ) -> None:
     base = here.base("handbook")
-    run = base.lab.evaluate(SET, recipe, (1, 3, 10)).run
-    base.lab.set_note(run.id, "the one we ship")
+    run = base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run
+    base.runs.set_note(run.id, "the one we ship")
     here.bundle(run.id, tmp_path / "run.zip", with_documents=True)
     found = there.import_bundle(tmp_path / "run.zip")
     assert (found.exact, found.deviations, found.rankings_changed) == (True, (), 0)
@@ -42,29 +42,29 @@ def test_another_machine_gets_every_figure_to_the_last_digit(
     assert found.largest_score_gap == 0.0
     assert found.sentence.startswith("reproduced: all ")
     copy = there.base("handbook")
-    again = copy.lab.run(found.run)
+    again = copy.runs.get(found.run)
     assert (again.metrics, again.recipe, again.documents_hash) == (
         run.metrics,
         run.recipe,
         run.documents_hash,
     )
     assert found.figures == len(run.metrics) + sum(
-        len(item.metrics) for item in copy.lab.run_results(found.run)
+        len(item.metrics) for item in copy.runs.results(found.run)
     )
-    mine = [replace(item, tags=()) for item in base.lab.run_results(run.id)]
-    assert [replace(item, tags=()) for item in copy.lab.run_results(found.run)] == mine
+    mine = [replace(item, tags=()) for item in base.runs.results(run.id)]
+    assert [replace(item, tags=()) for item in copy.runs.results(found.run)] == mine
 
 
 def test_documents_arrive_as_they_were(here: Workspace, there: Workspace, tmp_path: Path) -> None:
     base = here.base("handbook")
-    here.jobs.run(base.library.add_text("A pasted note", "# Canteen\n\nLunch is at noon."))
-    base.lab.evaluate(SET, QUICK)
+    here.jobs.run(base.documents.add_text("A pasted note", "# Canteen\n\nLunch is at noon."))
+    base.evaluator.evaluate(SET, QUICK)
     bundle(here, tmp_path / "run.zip")
     assert there.import_bundle(tmp_path / "run.zip", name="copy").exact
     copy = there.base("copy")
-    for info in base.library.documents(QUICK.index):
-        assert copy.library.document(info.id) == base.library.document(info.id)
-        mine, other = base.library.original(info.id), copy.library.original(info.id)
+    for info in base.documents.documents(QUICK.index):
+        assert copy.documents.document(info.id) == base.documents.document(info.id)
+        mine, other = base.documents.original(info.id), copy.documents.original(info.id)
         assert mine is not None
         assert other is not None
         assert mine.read_bytes() == other.read_bytes()
@@ -82,7 +82,7 @@ def test_documents_are_found_in_a_folder_by_content_under_any_name(
     (folder / "decoy.md").write_text(DOCUMENTS["leave.md"].replace("29", "30"))
     found = there.import_bundle(tmp_path / "run.zip", documents=folder.parent)
     assert (found.exact, found.missing, found.read_differently) == (True, (), ())
-    names = [info.name for info in there.base("handbook").library.documents(QUICK.index)]
+    names = [info.name for info in there.base("handbook").documents.documents(QUICK.index)]
     assert names == sorted(DOCUMENTS)
 
 
@@ -126,21 +126,21 @@ def test_rows_of_a_collection_are_found_in_its_corpus(
     (folder / "queries.jsonl").write_text(json.dumps({"_id": "1", "text": "grinding noise"}))
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\tpump.txt\t1\n")
     base = here.create("tiny", QUICK)
-    here.jobs.run(base.library.import_beir(folder, "test"))
-    run = base.lab.evaluate("tiny", QUICK, (1, 3)).run.id
+    here.jobs.run(base.documents.import_beir(folder, "test"))
+    run = base.evaluator.evaluate("tiny", QUICK, (1, 3)).run.id
     for number, with_documents in enumerate([True, False]):
         target = tmp_path / f"{number}.zip"
         here.bundle(run, target, with_documents=with_documents)
         found = there.import_bundle(target, f"copy {number}", None if with_documents else tmp_path)
         assert (found.exact, found.missing, found.read_differently) == (True, (), ())
-    ids = [base.library.documents(QUICK.index)[0].id]
-    copy = there.base("copy 1").library
-    assert [copy.document(name) for name in ids] == [base.library.document(name) for name in ids]
+    ids = [base.documents.documents(QUICK.index)[0].id]
+    copy = there.base("copy 1").documents
+    assert [copy.document(name) for name in ids] == [base.documents.document(name) for name in ids]
 
 
 def test_the_same_run_gives_the_same_bytes(here: Workspace, tmp_path: Path) -> None:
     for name in ("one.zip", "two.zip"):
-        run = here.base("handbook").lab.runs()[0].id
+        run = here.base("handbook").runs.every()[0].id
         (tmp_path / "at").mkdir(exist_ok=True)
         here.bundle(run, tmp_path / "at" / "run.zip", with_documents=True)
         (tmp_path / "at" / "run.zip").rename(tmp_path / name)
@@ -151,11 +151,11 @@ def test_a_run_whose_questions_or_documents_changed_is_not_bundled(
     here: Workspace, tmp_path: Path
 ) -> None:
     base = here.base("handbook")
-    first = base.lab.runs()[0].id
-    base.lab.import_questions(SET, "questions.jsonl", QUESTIONS)
+    first = base.runs.every()[0].id
+    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
     with pytest.raises(InvalidInput, match="questions changed since run"):
         here.bundle(first, tmp_path / "run.zip")
-    second = base.lab.evaluate(SET, QUICK).run.id
+    second = base.evaluator.evaluate(SET, QUICK).run.id
     add(here, base, {"canteen.txt": "Lunch is at noon."})
     with pytest.raises(InvalidInput, match="documents changed since run"):
         here.bundle(second, tmp_path / "run.zip")
@@ -196,7 +196,7 @@ def test_the_parts_are_what_the_contract_says(here: Workspace, tmp_path: Path) -
     first = json.loads(parts["questions.jsonl"].splitlines()[0])
     assert first["evidence"][0]["quote"] == "carried over until 30 June"
     results = json.loads(parts["results.json"])
-    stored = here.base("handbook").lab.run(run)
+    stored = here.base("handbook").runs.get(run)
     assert (results["run"], results["metrics"]) == (run, stored.metrics)
     assert results["per_question"][0]["ranking"][0][0]
     documents = json.loads(parts["documents.json"])
@@ -213,7 +213,7 @@ def test_the_parts_are_what_the_contract_says(here: Workspace, tmp_path: Path) -
 def test_the_command_line_bundles_and_repeats(
     here: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, target = here.base("handbook").lab.runs()[0].id, str(tmp_path / "run.zip")
+    run, target = here.base("handbook").runs.every()[0].id, str(tmp_path / "run.zip")
     at = ["--home", str(tmp_path / "here"), "--json"]
     assert main(["bundle", run, "-o", target, "--with-documents", *at]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == target

@@ -33,28 +33,28 @@ def here(tmp_path: Path) -> Workspace:
     """The machine that bundles: files of several types, tagged, some added long ago."""
     workspace, base = handbook(tmp_path / "here")
     add(workspace, base, {"manual.pdf": MANUAL, "handbook.docx": word()})
-    base.library.tag("leave.md", ["policy", "2024"])
-    base.library.tag("manual.pdf", ["machine"])
-    ids = {info.name: info.id for info in base.library.documents(QUICK.index)}
+    base.documents.tag("leave.md", ["policy", "2024"])
+    base.documents.tag("manual.pdf", ["machine"])
+    ids = {info.name: info.id for info in base.documents.documents(QUICK.index)}
     with workspace._services.database.write() as connection:
         for name, year in (("leave.md", 2020), ("pump.txt", 2022)):
             moment = datetime(year, 3, 4, 23, 30, tzinfo=UTC)
             documents.set_added(connection, base.id, ids[name], moment)
-    base.lab.import_questions(SET, "questions.jsonl", QUESTIONS)
+    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)
     return workspace
 
 
 def bundled(here: Workspace, target: Path, fields: Mapping[str, object], *, whole: bool) -> str:
     recipe = QUICK.with_fields({f"search.{name}": value for name, value in fields.items()})
-    run = here.base("handbook").lab.evaluate(SET, recipe, (1, 3, 10)).run
+    run = here.base("handbook").evaluator.evaluate(SET, recipe, (1, 3, 10)).run
     here.bundle(run.id, target, with_documents=whole)
     return run.id
 
 
 def originals(base: KnowledgeBase, folder: Path) -> Path:
     folder.mkdir()
-    for info in base.library.documents(QUICK.index):
-        path = base.library.original(info.id)
+    for info in base.documents.documents(QUICK.index):
+        path = base.documents.original(info.id)
         assert path is not None
         (folder / info.id[:8]).write_bytes(path.read_bytes())
     return folder
@@ -72,11 +72,11 @@ def test_a_filtered_run_is_repeated_to_the_last_digit(
     assert (found.exact, found.deviations, found.largest_score_gap) == (True, (), 0.0)
     assert found.environment == {}
     copy = there.base("handbook")
-    again, first = copy.lab.run(found.run), base.lab.run(run)
+    again, first = copy.runs.get(found.run), base.runs.get(run)
     assert (again.metrics, again.let_through) == (first.metrics, first.let_through)
     # The filter is what decides here: without it, other passages come back.
-    plain = base.lab.evaluate(SET, QUICK, (1, 3, 10)).results
-    assert [each.ranking for each in plain] != [each.ranking for each in base.lab.run_results(run)]
+    plain = base.evaluator.evaluate(SET, QUICK, (1, 3, 10)).results
+    assert [each.ranking for each in plain] != [each.ranking for each in base.runs.results(run)]
 
 
 def test_tags_and_dates_arrive_as_they_were(here: Workspace, tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_tags_and_dates_arrive_as_they_were(here: Workspace, tmp_path: Path) -> 
     there.import_bundle(tmp_path / "run.zip")
     base, copy = here.base("handbook"), there.base("handbook")
     index = QUICK.index
-    assert [(each.name, each.tags, each.added) for each in copy.library.documents(index)] == [
-        (each.name, each.tags, each.added) for each in base.library.documents(index)
+    assert [(each.name, each.tags, each.added) for each in copy.documents.documents(index)] == [
+        (each.name, each.tags, each.added) for each in base.documents.documents(index)
     ]
-    there.bundle(copy.lab.runs()[0].id, tmp_path / "again.zip", with_documents=True)
+    there.bundle(copy.runs.every()[0].id, tmp_path / "again.zip", with_documents=True)
     first, second = (parts_of(tmp_path / name) for name in ("run.zip", "again.zip"))
     assert first["documents.json"] == second["documents.json"]
 
@@ -108,7 +108,7 @@ def test_a_document_that_is_read_otherwise_here_keeps_its_date(
     parts["documents.json"] = json.dumps(held).encode()
     folder = originals(here.base("handbook"), tmp_path / "originals")
     there.import_bundle(written(tmp_path / "old.zip", parts), documents=folder)
-    library = there.base("handbook").library
+    library = there.base("handbook").documents
     dates = {
         info.name: library.document(info.id).metadata.get("date")
         for info in library.documents(QUICK.index)
@@ -128,6 +128,6 @@ def test_a_bundle_from_before_they_travelled_is_read(here: Workspace, tmp_path: 
     before = datetime.now(UTC).date()
     found = there.import_bundle(written(tmp_path / "old.zip", parts))
     assert found.exact
-    infos = there.base("handbook").library.documents(QUICK.index)
+    infos = there.base("handbook").documents.documents(QUICK.index)
     assert {info.tags for info in infos} == {()}
     assert min(info.added.date() for info in infos) >= before

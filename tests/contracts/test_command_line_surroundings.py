@@ -139,7 +139,7 @@ def test_a_new_knowledge_base_that_another_process_fills_stays(
     follow = printing.follow
 
     def meanwhile(jobs: Jobs, job: int) -> None:
-        workspace.base("notes").library.add_text("Leave", "Leave lapses in March.")
+        workspace.base("notes").documents.add_text("Leave", "Leave lapses in March.")
         follow(jobs, job)
 
     monkeypatch.setattr(printing, "follow", meanwhile)
@@ -156,7 +156,7 @@ def test_a_build_that_cannot_follow_is_told_without_a_traceback(
     place = {"TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": "http://127.0.0.1:9"}
     Workspace(Settings.from_env(place, home=workspace.settings.home)).base(
         "handbook"
-    ).library.prepare_build(away)
+    ).documents.prepare_build(away)
     workspace.close()
     (tmp_path / "leave.md").write_text("Leave lapses in March.")
     home = str(workspace.settings.home)

@@ -52,4 +52,4 @@ def test_a_base_has_its_name_only_when_all_is_in_it(tmp_path: Path) -> None:
     with pytest.raises(AlreadyExists):
         there.import_bundle(file)
     assert [info.name for info in there.bases()] == ["handbook"]
-    assert there.base("handbook").lab.run(found.run).metrics
+    assert there.base("handbook").runs.get(found.run).metrics

@@ -44,9 +44,9 @@ def _ingest(home: Path, folder: Path) -> subprocess.Popen[bytes]:
 
 def _content(base: KnowledgeBase) -> dict[str, list[str]]:
     """Every document with its passages, as the search sees them."""
-    infos = base.library.documents(QUICK.index)
+    infos = base.documents.documents(QUICK.index)
     return {
-        info.name: [chunk.id for chunk in base.library.chunks(info.id, QUICK.index)]
+        info.name: [chunk.id for chunk in base.documents.chunks(info.id, QUICK.index)]
         for info in infos
     }
 

@@ -23,7 +23,7 @@ def thousand_pages() -> bytes:
 def _queued(home: Path, content: bytes) -> tuple[Workspace, KnowledgeBase, int]:
     workspace = workspace_at(home)
     base = workspace.create("kb", QUICK)
-    return workspace, base, base.library.add_files([Upload("manual.pdf", io.BytesIO(content))])
+    return workspace, base, base.documents.add_files([Upload("manual.pdf", io.BytesIO(content))])
 
 
 def _pages_read(message: str) -> int | None:
@@ -46,7 +46,7 @@ def test_progress_counts_pages_upwards_to_the_end(tmp_path: Path, thousand_pages
     assert pages == sorted(pages)
     assert 0 < pages[0] < PAGES
     assert [share for share, _ in told] == sorted(share for share, _ in told)
-    (document,) = base.library.documents(QUICK.index)
+    (document,) = base.documents.documents(QUICK.index)
     assert document.pages == PAGES
 
 
@@ -66,6 +66,6 @@ def test_cancelled_half_way_it_ends_there_and_leaves_nothing(
     done = workspace.jobs.run(job, stop_half_way)
     assert done.status == "cancelled"
     assert max(seen) < PAGES
-    assert base.library.documents(QUICK.index) == []
+    assert base.documents.documents(QUICK.index) == []
     assert base.search("manual", QUICK).hits == ()
     workspace.close()

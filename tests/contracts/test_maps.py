@@ -43,8 +43,8 @@ def test_a_map_has_every_passage_with_its_document(
 ) -> None:
     assert base.maps.current(QUICK.index) is None
     shown = draw(workspace, base)
-    for info in base.library.documents(QUICK.index):
-        keys = {chunk.key for chunk in base.library.chunks(info.id, QUICK.index)}
+    for info in base.documents.documents(QUICK.index):
+        keys = {chunk.key for chunk in base.documents.chunks(info.id, QUICK.index)}
         mine = shown.document == shown.names.index(info.name)
         assert set(shown.keys[mine].tolist()) == keys
     assert (shown.changed, shown.outdated) == (0.0, False)
@@ -75,8 +75,8 @@ def test_a_map_follows_the_documents(workspace: Workspace, base: KnowledgeBase) 
     assert 0 < more.changed < 0.1
     kept = np.isin(more.keys, before.keys)
     assert more.points[kept].tolist() == before.points.tolist()
-    [valve] = [info for info in base.library.documents(QUICK.index) if info.name == "valve.txt"]
-    base.library.delete_documents([valve.id])
+    [valve] = [info for info in base.documents.documents(QUICK.index) if info.name == "valve.txt"]
+    base.documents.delete_documents([valve.id])
     fewer = base.maps.current(QUICK.index)
     assert fewer is not None
     assert "valve.txt" not in fewer.names
@@ -123,11 +123,11 @@ def test_an_empty_base_cannot_be_drawn(workspace: Workspace) -> None:
 def test_maps_go_with_their_build_and_base(workspace: Workspace, base: KnowledgeBase) -> None:
     draw(workspace, base)
     other = QUICK.with_fields({"index.chunk_size": 12}).index
-    workspace.jobs.run(base.library.build(other))
+    workspace.jobs.run(base.documents.build(other))
     workspace.jobs.run(base.maps.draw(other))
     folder = workspace.settings.home / "maps"
     assert len(list(folder.rglob("*.npz"))) == 2
-    base.library.delete_build(other.hash)
+    base.documents.delete_build(other.hash)
     assert [path.name for path in folder.rglob("*.npz")] == [f"{QUICK.index.hash}-pca.npz"]
     workspace.delete("kb")
     assert list(folder.rglob("*.npz")) == []

@@ -89,7 +89,7 @@ def figures(trace: Trace) -> list[tuple[int, float, float]]:
 @pytest.fixture
 def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tiny model on a busy machine: short replies, and all the time that they need."""
-    monkeypatch.setattr("rag.retrieval.wordings.MOST_TOKENS", 60)
+    monkeypatch.setattr("rag.retrieval.query_rewriting.MOST_TOKENS", 60)
     monkeypatch.setattr("rag.retrieval.replies.LONGEST_SECONDS", 300.0)
     monkeypatch.setattr("rag.services.STEP_PATIENCE", Patience(timeout=120, tries=1))
 
@@ -117,7 +117,7 @@ def test_a_real_model_completes_rewords_imagines_and_ranks(model: str, open_base
 
 @pytest.mark.usefixtures("no_hurry")
 def test_a_real_model_writes_wordings_of_the_question(model: str) -> None:
-    from rag.retrieval.wordings import imagined, reworded
+    from rag.retrieval.query_rewriting import imagined, reworded
 
     chat = providers.chat_model("compatible", None, Settings.from_env(chat_at(model)))
     assert chat is not None

@@ -14,7 +14,7 @@ from reportlab.pdfgen.canvas import Canvas
 from rag import readers
 from rag.errors import UnreadableDocument
 from rag.readers import Limits, Mark, PageImage
-from rag.readers.page_image import MOST_PIXELS, scale
+from rag.readers.pdf.page_image import MOST_PIXELS, scale
 from rag.workspace import SAMPLE_FOLDER
 from tests.highlights import all_pages, coverages, sample_pages, text_inside
 from tests.sample_files import pdf

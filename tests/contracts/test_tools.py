@@ -145,11 +145,11 @@ def test_private_addresses_are_a_note_by_default(
 def test_measuring_with_tools_is_refused(workspace: Workspace) -> None:
     base = workspace.base("notes")
     row = {"id": "q", "text": QUESTION, "evidence": [{"document": "leave.txt", "quote": LEAVE}]}
-    base.lab.import_questions("checks", "checks.jsonl", json.dumps(row))
+    base.exchange.import_file("checks", "checks.jsonl", json.dumps(row))
     with pytest.raises(InvalidInput, match="docs"):
-        base.lab.evaluate("checks", ASKING)
+        base.evaluator.evaluate("checks", ASKING)
     with pytest.raises(InvalidInput, match="docs"):
-        base.lab.sweeper("checks").sweep(Grid.parse({"search.top_k": [1, 2]}, ASKING), [1])
+        base.tuning.sweeper("checks").sweep(Grid.parse({"search.top_k": [1, 2]}, ASKING), [1])
 
 
 def test_no_secret_is_stored(workspace: Workspace, server: Script) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rag.projections import project
+from rag.maps.projections import project
 from rag.types import Vectors
 
 

@@ -41,8 +41,8 @@ def test_the_sample_loads_without_embedding_a_passage(
     shipped = _shipped()
     passages = [
         chunk
-        for info in base.library.documents(IndexRecipe())
-        for chunk in base.library.chunks(info.id, IndexRecipe())
+        for info in base.documents.documents(IndexRecipe())
+        for chunk in base.documents.chunks(info.id, IndexRecipe())
     ]
     chosen = passages[:: len(passages) // 5]
     again = plain(Models(workspace.settings), "minilm").embed(

@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components import session
+from pages.components.shell import session
 from rag import IndexRecipe, KnowledgeBase, Recipe, Upload, Workspace
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
@@ -76,7 +76,7 @@ def questions_file() -> str:
 def fill(base: KnowledgeBase, documents: dict[str, str]) -> int:
     """Queues texts as files; returns the job."""
     uploads = [Upload(name, io.BytesIO(text.encode())) for name, text in documents.items()]
-    return base.library.add_files(uploads)
+    return base.documents.add_files(uploads)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def filled(home: Path) -> Workspace:
 @pytest.fixture
 def labelled(filled: Workspace) -> Workspace:
     """``filled`` with the question set "checks": three answerable questions and one that is not."""
-    filled.base("notes").lab.import_questions("checks", "checks.jsonl", questions_file())
+    filled.base("notes").exchange.import_file("checks", "checks.jsonl", questions_file())
     return filled
 
 

@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components import chat_turn
+from pages.components.chat import turn
 from rag import KnowledgeBase
 from tests.handbook import FRAME, LEAVE, make, marked, texts, visit
 from tests.servers import Reply, scripted
@@ -102,7 +102,7 @@ def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
 
 
 def test_a_bracket_that_names_no_passage_is_no_citation() -> None:
-    shown = chat_turn.answer_text("So it is [1], see [9] and [9, 1].", {1})
+    shown = turn.answer_text("So it is [1], see [9] and [9, 1].", {1})
     assert shown.replace("\\", "") == "So it is :blue[[1]], see [9] and :blue[[9, 1]]."
 
 
@@ -159,7 +159,7 @@ def test_an_answered_question_is_added_with_the_grades_of_its_sources(base: Know
     app.get_by_key("chat_collect_grade_1_1").set_value("2")
     app.button(key="chat_collect_store_1").click().run()
     assert not app.exception
-    question = base.lab.labelled_questions("questions")[0]
+    question = base.questions.labelled("questions")[0]
     (label,) = question.labels
     assert (question.text, label.grade) == (LEAVE, 2)
     assert label.quote == citation.quote

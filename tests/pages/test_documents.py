@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from pages.components.passages import segments, windows
+from pages.components.source.passages import segments, windows
 from rag import Chunk, Workspace
 from tests.pages.conftest import RECIPE, fill
 
@@ -21,7 +21,7 @@ def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -
     app = open_page("upload.py")
     table = app.dataframe[0].value
     base = filled.base("notes")
-    infos = base.library.documents(base.recipe().index)
+    infos = base.documents.documents(base.recipe().index)
     assert list(table["Name"]) == ["leave.md", "pump.txt", "travel.txt"]
     assert list(table["Type"]) == ["Markdown", "Text", "Text"]
     assert list(table["Passages"]) == [info.passages for info in infos]
@@ -38,14 +38,14 @@ def test_the_sidebar_names_the_base_and_its_size(filled: Workspace, open_page: O
 
 def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> None:
     base = filled.base("notes")
-    info = base.library.documents(base.recipe().index)[0]
+    info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
     assert "leave\\.md" in [header.value for header in app.subheader]
     drawn = _first(app, "markdown", "Unused leave")
     assert drawn.startswith(":gray-badge[1] ")
     assert ":blue-background[" in drawn
     assert ":gray-background[" in drawn
-    passages = len(base.library.chunks(info.id, base.recipe().index))
+    passages = len(base.documents.chunks(info.id, base.recipe().index))
     assert f"**{passages} passages**" in _first(app, "markdown", "mean")
 
 
@@ -53,7 +53,7 @@ def test_a_document_that_states_a_date_shows_it(filled: Workspace, open_page: Op
     base = filled.base("notes")
     page = '<html><head><meta name="date" content="2024-01-31"></head><body>Lunch</body></html>'
     filled.jobs.run(fill(base, {"canteen.html": page}))
-    dates = {info.name: (info.id, info.date) for info in base.library.documents(RECIPE.index)}
+    dates = {info.name: (info.id, info.date) for info in base.documents.documents(RECIPE.index)}
     (dated, date), (other, none) = dates["canteen.html"], dates["leave.md"]
     assert (date, none) == ("2024-01-31", "")
     shown = _first(open_page("upload.py", doc=dated[:12]), "caption", " characters")
@@ -65,26 +65,26 @@ def test_another_size_redraws_the_preview_and_stores_nothing(
     filled: Workspace, open_page: OpenPage
 ) -> None:
     base = filled.base("notes")
-    info = base.library.documents(base.recipe().index)[0]
-    stored = len(base.library.chunks(info.id, base.recipe().index))
+    info = base.documents.documents(base.recipe().index)[0]
+    stored = len(base.documents.chunks(info.id, base.recipe().index))
     app = open_page("upload.py", doc=info.id[:12])
     app.slider(key="documents_size").set_value(100).run()
     wanted = base.recipe().index.model_copy(update={"chunk_size": 100})
-    cut = len(list(base.library.preview(base.library.document(info.id), wanted)))
+    cut = len(list(base.documents.preview(base.documents.document(info.id), wanted)))
     takeaway = _first(app, "markdown", "mean")
     assert cut < stored
     assert takeaway.startswith(f"**{cut} passage")
     assert f"stored: {stored} passages" in takeaway
-    assert [build.recipe for build in base.library.builds()] == [base.recipe().index]
+    assert [build.recipe for build in base.documents.builds()] == [base.recipe().index]
 
 
 def test_a_document_is_tagged_and_found_by_its_tag(filled: Workspace, open_page: OpenPage) -> None:
     base = filled.base("notes")
-    info = base.library.documents(base.recipe().index)[0]
+    info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
     app.multiselect(key=f"documents_tags_{info.id}_").set_value(["policy"]).run()
     assert not app.exception
-    assert base.library.documents(base.recipe().index)[0].tags == ("policy",)
+    assert base.documents.documents(base.recipe().index)[0].tags == ("policy",)
     tags = app.multiselect(key=f"documents_tags_{info.id}_policy")
     assert (tags.value, tags.options) == (["policy"], ["policy"])
     only = base.recipe().with_fields({"search.tags": ["policy"], "search.threshold": None})
@@ -94,7 +94,7 @@ def test_a_document_is_tagged_and_found_by_its_tag(filled: Workspace, open_page:
 
 def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage) -> None:
     base = filled.base("notes")
-    info = base.library.documents(base.recipe().index)[0]
+    info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
     app.slider(key="documents_size").set_value(100).run()
     app.button(key="documents_build_cut").click().run()
@@ -187,13 +187,13 @@ def test_a_pasted_text_needs_a_title(filled: Workspace, open_page: OpenPage) -> 
 
 def test_deleting_asks_and_counts_the_labels(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
-    info = base.library.documents(base.recipe().index)[0]
+    info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
     app.button(key="documents_delete").click().run()
     assert "1 label of your question sets" in app.warning[0].value
-    assert len(base.library.documents(base.recipe().index)) == 3
+    assert len(base.documents.documents(base.recipe().index)) == 3
     app.button(key="documents_delete_really").click().run()
-    names = [left.name for left in base.library.documents(base.recipe().index)]
+    names = [left.name for left in base.documents.documents(base.recipe().index)]
     assert names == ["pump.txt", "travel.txt"]
 
 

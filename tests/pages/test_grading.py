@@ -9,10 +9,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.candidate_chart import figure
-from pages.components.candidates import candidates
-from pages.components.evidence_dialog import chosen, sentences
-from pages.components.palette import LIGHT
+from pages.components.inspector.candidate_chart import figure
+from pages.components.inspector.candidates import candidates
+from pages.components.labels.evidence_dialog import chosen, sentences
+from pages.components.shell.palette import LIGHT
 from rag import Chunk, InvalidInput, KnowledgeBase, Label, LabelledQuestion
 from tests.handbook import LEAVE, make, texts, visit
 
@@ -37,7 +37,7 @@ def _chunks(base: KnowledgeBase) -> list[Chunk]:
 
 
 def _asked(base: KnowledgeBase, text: str = LEAVE, set_name: str = SET) -> LabelledQuestion:
-    return next(each for each in base.lab.labelled_questions(set_name) if each.text == text)
+    return next(each for each in base.questions.labelled(set_name) if each.text == text)
 
 
 def _labels(base: KnowledgeBase) -> list[Label]:
@@ -95,7 +95,7 @@ def test_a_question_is_added_without_a_grade(base: KnowledgeBase) -> None:
 
 
 def test_the_set_that_has_the_question_is_chosen(base: KnowledgeBase) -> None:
-    base.lab.edits.create_set("another set")
+    base.question_edits.create_set("another set")
     app = visit("inspector.py", q=LEAVE)
     assert app.selectbox(key="set").value == SET
     assert visit("inspector.py", q=LEAVE, set="another set").selectbox(key="set").value == (

@@ -68,7 +68,7 @@ def test_what_a_filter_by_tag_finds_follows_the_tags(base: KnowledgeBase) -> Non
     base.save_recipe(base.recipe().with_fields({"search.tags": ["trips"]}))
     app = visit("inspector.py", q=LEAVE)
     assert step(app, "filter") == "**0** pass the filter"
-    base.library.tag("travel.md", ["trips"])
+    base.documents.tag("travel.md", ["trips"])
     assert step(app.run(), "filter") == "**1** pass the filter"
     assert {label.partition(" · ")[2] for label in cards(app)} == {r"travel\.md]"}
 
@@ -124,7 +124,9 @@ def test_nonsense_in_the_address_is_left_out(base: KnowledgeBase) -> None:
 def test_without_documents_it_says_what_to_do(home: Path) -> None:
     st.cache_resource.clear()
     workspace, base = make(home)
-    base.library.delete_documents([each.id for each in base.library.documents(base.recipe().index)])
+    base.documents.delete_documents(
+        [each.id for each in base.documents.documents(base.recipe().index)]
+    )
     workspace.close()
     for address in ({}, {"q": LEAVE}):
         app = visit("inspector.py", **address)

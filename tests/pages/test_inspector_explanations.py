@@ -10,8 +10,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.compare_view import fields
-from pages.components.moves_chart import Move, moves, takeaway
+from pages.components.inspector.moves_chart import Move, moves, takeaway
+from pages.components.inspector.recipe_comparison import fields
 from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, Ranked, SideBySide
 from tests.handbook import LEAVE, make, texts, visit
 
@@ -33,8 +33,8 @@ def passage(base: KnowledgeBase, words: str) -> Chunk:
     index = base.recipe().index
     return next(
         chunk
-        for info in base.library.documents(index)
-        for chunk in base.library.chunks(info.id, index)
+        for info in base.documents.documents(index)
+        for chunk in base.documents.chunks(info.id, index)
         if words in chunk.text
     )
 
@@ -91,9 +91,9 @@ def test_a_document_shows_where_its_passages_stand(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE, view="What if", missing_document="safety.md")
     shown = [each for each in app.button if (each.key or "").startswith("what_if_look_")]
     (document,) = [
-        each for each in base.library.documents(base.recipe().index) if each.name == "safety.md"
+        each for each in base.documents.documents(base.recipe().index) if each.name == "safety.md"
     ]
-    chunks = base.library.chunks(document.id, base.recipe().index)
+    chunks = base.documents.chunks(document.id, base.recipe().index)
     assert {each.key for each in shown} == {f"what_if_look_{chunk.id}" for chunk in chunks}
 
 
@@ -134,7 +134,7 @@ def test_labels_that_each_recipe_shows_are_told(base: KnowledgeBase) -> None:
         "text": LEAVE,
         "evidence": [{"document": "travel.md", "quote": "Trains are booked in second class."}],
     }
-    base.lab.import_questions("labelled", "labelled.jsonl", json.dumps(row))
+    base.exchange.import_file("labelled", "labelled.jsonl", json.dumps(row))
     app = visit("inspector.py", q=LEAVE, view="Compare", set="labelled", changes="threshold=null")
     assert {each.label: each.value for each in app.metric}["Labels found"] == "1 of 1"
     table = app.dataframe[0].value

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.judging import where
+from pages.components.labels.judging import where
 from rag import KnowledgeBase, Unjudged, Workspace
 
 OpenPage = Callable[..., AppTest]
@@ -20,11 +20,11 @@ def base(labelled: Workspace) -> KnowledgeBase:
 
 def _run(base: KnowledgeBase, **fields: object) -> str:
     changes = {f"search.{name}": value for name, value in fields.items()}
-    return base.lab.evaluate("checks", base.recipe().with_fields(changes)).run.id
+    return base.evaluator.evaluate("checks", base.recipe().with_fields(changes)).run.id
 
 
 def _labels(base: KnowledgeBase) -> int:
-    return sum(len(each.labels) for each in base.lab.labelled_questions("checks"))
+    return sum(len(each.labels) for each in base.questions.labelled("checks"))
 
 
 def _said(app: AppTest) -> str:
@@ -35,7 +35,7 @@ def test_a_grade_is_stored_and_the_next_passage_follows(
     base: KnowledgeBase, open_page: OpenPage
 ) -> None:
     run = _run(base, threshold=None)
-    queue = base.lab.judge_next(run)
+    queue = base.judging_queue.ordered(run)
     before = _labels(base)
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
@@ -44,11 +44,11 @@ def test_a_grade_is_stored_and_the_next_passage_follows(
     app.button(key="judging_grade_2").click().run()
     assert _labels(base) == before + 1
     question = next(
-        each for each in base.lab.labelled_questions("checks") if each.id == queue[0].question_id
+        each for each in base.questions.labelled("checks") if each.id == queue[0].question_id
     )
     last = question.labels[-1]
     assert (last.document_id, last.start, last.grade) == (queue[0].document_id, queue[0].start, 2)
-    rest = base.lab.judge_next(run)
+    rest = base.judging_queue.ordered(run)
     assert (queue[0].question_id, queue[0].start) not in {
         (each.question_id, each.start) for each in rest if each.document_id == queue[0].document_id
     }
@@ -65,7 +65,7 @@ def test_skipping_stores_nothing(base: KnowledgeBase, open_page: OpenPage) -> No
 
 def test_nothing_left_says_so(base: KnowledgeBase, open_page: OpenPage) -> None:
     run = _run(base, threshold=1.0)
-    assert base.lab.judge_next(run) == []
+    assert base.judging_queue.ordered(run) == []
     app = open_page("metrics.py")
     app.button(key=f"judging_{run}").click().run()
     assert "Every passage among the first ten is judged" in _said(app)
@@ -73,8 +73,8 @@ def test_nothing_left_says_so(base: KnowledgeBase, open_page: OpenPage) -> None:
 
 def test_two_runs_are_judged_where_they_differ(base: KnowledgeBase, open_page: OpenPage) -> None:
     good, words = _run(base, threshold=None), _run(base, threshold=None, mode="lexical")
-    base.lab.pin_baseline(good)
-    queue = base.lab.judge_next(words, good)
+    base.runs.pin(good)
+    queue = base.judging_queue.ordered(words, good)
     app = open_page("runs.py", runs=words)
     app.button(key=f"judging_{words}").click().run()
     assert f"0 passages judged, {len(queue)} to go." in _said(app)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from pages.components.failures_table import score, worst_first
-from pages.components.metric_charts import rank_counts, rank_takeaway
-from pages.components.question_editor import read_rows
-from pages.components.text import plain
+from pages.components.labels.question_editor import read_rows
+from pages.components.metrics.charts import rank_counts, rank_takeaway
+from pages.components.metrics.failures import score, worst_first
+from pages.components.shell.text import plain
 from rag import QuestionResult, QuestionRow, Workspace
 
 OpenPage = Callable[..., AppTest]
@@ -17,7 +17,7 @@ OpenPage = Callable[..., AppTest]
 
 def _evaluated(workspace: Workspace) -> dict[str, float]:
     base = workspace.base("notes")
-    return dict(base.lab.evaluate("checks", base.recipe()).run.metrics)
+    return dict(base.evaluator.evaluate("checks", base.recipe()).run.metrics)
 
 
 def _cards(app: AppTest) -> dict[str, str]:
@@ -30,7 +30,7 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
     app = open_page("metrics.py")
     assert not app.metric
     app.button(key="metrics_evaluate").click().run()
-    (run,) = labelled.base("notes").lab.runs()
+    (run,) = labelled.base("notes").runs.every()
     assert _cards(app) == {
         "nDCG@10": f"{run.metrics['ndcg@10']:.3f}",
         "MRR@10": f"{run.metrics['mrr@10']:.3f}",
@@ -63,8 +63,8 @@ def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: 
 
 def test_figures_stand_by_tag(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
-    base.lab.edits.edit_question("checks", "q1", tags=["codes"])
-    found = base.lab.evaluate("checks", base.recipe()).results
+    base.question_edits.edit_question("checks", "q1", tags=["codes"])
+    found = base.evaluator.evaluate("checks", base.recipe()).results
     own = next(each.metrics for each in found if each.question_id == "q1")
     table = open_page("metrics.py").dataframe[1].value.set_index("Tag")
     assert table.loc["codes", "Questions"] == 1
@@ -90,12 +90,12 @@ def test_cards_have_intervals_and_the_change_against_the_baseline(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     base = labelled.base("notes")
-    first = base.lab.evaluate("checks", base.recipe()).run
-    base.lab.pin_baseline(first.id)
-    base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
-    last = base.lab.evaluate("checks", base.recipe()).run
+    first = base.evaluator.evaluate("checks", base.recipe()).run
+    base.runs.pin(first.id)
+    base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
+    last = base.evaluator.evaluate("checks", base.recipe()).run
     app = open_page("metrics.py")
-    low, high = base.lab.intervals(last.id)["mrr@10"]
+    low, high = base.run_figures.intervals(last.id)["mrr@10"]
     captions = [each.value for each in app.caption]
     assert f"95 %: {low:.2f} to {high:.2f}" in captions
     assert any("Change against the baseline, the run" in each for each in captions)
@@ -106,8 +106,10 @@ def test_hits_that_nobody_judged_leave_the_figures_open(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     base = labelled.base("notes")
-    run = base.lab.evaluate("checks", base.recipe().with_fields({"search.threshold": None})).run
-    found = base.lab.unjudged(run.id)
+    run = base.evaluator.evaluate(
+        "checks", base.recipe().with_fields({"search.threshold": None})
+    ).run
+    found = base.run_figures.unjudged(run.id)
     assert found is not None
     assert found.unjudged > 0
     said = next(each.value for each in open_page("metrics.py").caption if "judged" in each.value)
@@ -127,14 +129,14 @@ def test_tags_make_only_runs_that_filter_by_them_old(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     base = labelled.base("notes")
-    name = base.library.documents(base.recipe().index)[0].name
+    name = base.documents.documents(base.recipe().index)[0].name
     _evaluated(labelled)
-    base.library.tag(name, ["policy"])
+    base.documents.tag(name, ["policy"])
     assert not open_page("metrics.py").warning
     base.save_recipe(base.recipe().with_fields({"search.tags": ["policy"]}))
     _evaluated(labelled)
     assert not open_page("metrics.py").warning
-    base.library.tag(name, [])
+    base.documents.tag(name, [])
     assert [warning.value for warning in open_page("metrics.py").warning] == [
         "Since this run the tags that the recipe filters by changed. Evaluate to bring the figures "
         "up to date."
@@ -158,7 +160,7 @@ def test_a_set_of_refusals_alone_says_what_it_lacks(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     line = '{"id": "u", "text": "Who won in 1954?", "answerable": false}'
-    labelled.base("notes").lab.import_questions("refusals", "refusals.jsonl", line)
+    labelled.base("notes").exchange.import_file("refusals", "refusals.jsonl", line)
     app = open_page("metrics.py", set="refusals")
     assert "1 question, 1 of them without an answer" in "".join(each.value for each in app.caption)
     app.button(key="metrics_evaluate").click().run()
@@ -168,9 +170,9 @@ def test_a_set_of_refusals_alone_says_what_it_lacks(
 
 def test_tags_are_shown_as_they_are_written(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
-    question = base.lab.labelled_questions("checks")[0]
+    question = base.questions.labelled("checks")[0]
     tags = ["$x^2$ **b**", "law/2026"]
-    base.lab.edits.edit_question("checks", question.id, tags=tags)
+    base.question_edits.edit_question("checks", question.id, tags=tags)
     _evaluated(labelled)
     app = open_page("metrics.py")
     options = app.get_by_key("tag").options
@@ -196,8 +198,8 @@ def test_questions_are_imported_from_a_file(filled: Workspace, open_page: OpenPa
 
 def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
-    gone = [d.id for d in base.library.documents(base.recipe().index) if d.name == "pump.txt"]
-    base.library.delete_documents(gone)
+    gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "pump.txt"]
+    base.documents.delete_documents(gone)
     lost = open_page("metrics.py").dataframe[0].value
     assert lost.to_dict("records") == [
         {"Question": "q2", "Document": "pump.txt", "Words": "when its bearing is dry"}
@@ -282,7 +284,7 @@ def test_a_set_gets_another_name_and_keeps_its_run(
     app.text_input(key="set_name").set_value(" spot checks ")
     _press_both(app, "set_manage", "set_rename")
     assert not app.exception
-    assert [item.name for item in labelled.base("notes").lab.question_sets()] == ["spot checks"]
+    assert [item.name for item in labelled.base("notes").questions.every()] == ["spot checks"]
     assert app.selectbox(key="set").value == "spot checks"
     assert _cards(app)["MRR@10"] == f"{figures['mrr@10']:.3f}"
 
@@ -296,7 +298,7 @@ def test_a_set_is_deleted_only_after_a_second_look(
     app.checkbox(key="set_sure").check()
     _press_both(app, "set_manage", "set_delete")
     assert not app.exception
-    assert labelled.base("notes").lab.question_sets() == []
+    assert labelled.base("notes").questions.every() == []
     assert "Try the sample" in "\n".join(each.value for each in app.markdown)
 
 
@@ -321,7 +323,7 @@ def test_questions_are_made_and_wait_for_a_decision(
     app.button(key="questions_make_go").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "generate"]
     labelled.jobs.run(job.id)
-    waiting = base.lab.proposals.every("checks")
+    waiting = base.proposals.every("checks")
     assert waiting
     app = open_page("metrics.py")
     table = next(each.value for each in app.dataframe if "Leak" in each.value)

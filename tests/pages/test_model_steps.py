@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.recipe_state import STATE
+from pages.components.recipe.working_recipe import STATE
 from rag import KnowledgeBase, Recipe
 from tests.handbook import LEAVE, make, texts, visit
 from tests.servers import Reply, Script, openai_stream, scripted

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.components.map_figure import Colouring, Drawing, figure
-from pages.components.palette import DARK, LIGHT, Palette
-from pages.components.passage_map import takeaway
+from pages.components.inspector.map_figure import Colouring, Drawing, figure
+from pages.components.inspector.passage_map import takeaway
+from pages.components.shell.palette import DARK, LIGHT, Palette
 from rag import Chunk, Hit, KnowledgeBase, PassageMap, Placed, Workspace
 from tests.handbook import LEAVE, make, texts, visit
 
@@ -56,9 +56,9 @@ def test_the_chosen_colours_are_in_the_address(workspace: Workspace, base: Knowl
 
 def test_a_passage_that_is_no_candidate_opens_too(base: KnowledgeBase) -> None:
     [safety] = [
-        info for info in base.library.documents(base.recipe().index) if info.name == "safety.md"
+        info for info in base.documents.documents(base.recipe().index) if info.name == "safety.md"
     ]
-    chunk = base.library.chunks(safety.id, base.recipe().index)[0]
+    chunk = base.documents.chunks(safety.id, base.recipe().index)[0]
     recipe = {"mode": "Lexical", "threshold": "0.9"}
     for view in ("Stages", "Terms", "Attribution"):
         app = visit("inspector.py", q=LEAVE, passage=chunk.id, view=view, **recipe)

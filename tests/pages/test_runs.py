@@ -8,11 +8,11 @@ from urllib.parse import unquote
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.interval_picture import interval_picture, scale
-from pages.components.palette import LIGHT
-from pages.components.runs_chart import figure, sorted_by_gain, takeaway
-from pages.components.runs_traces import card, moved_from, moved_to
-from pages.components.text import plain
+from pages.components.metrics.interval_picture import interval_picture, scale
+from pages.components.runs.difference_chart import figure, sorted_by_gain, takeaway
+from pages.components.runs.traces import card, moved_from, moved_to
+from pages.components.shell.palette import LIGHT
+from pages.components.shell.text import plain
 from rag import KnowledgeBase, Ranked, RunComparison, Workspace
 
 OpenPage = Callable[..., AppTest]
@@ -25,15 +25,15 @@ def base(labelled: Workspace) -> KnowledgeBase:
 
 def _run(base: KnowledgeBase, **fields: object) -> str:
     changes = {f"search.{name}": value for name, value in fields.items()}
-    return base.lab.evaluate("checks", base.recipe().with_fields(changes)).run.id
+    return base.evaluator.evaluate("checks", base.recipe().with_fields(changes)).run.id
 
 
 @pytest.fixture
 def pair(base: KnowledgeBase) -> tuple[str, str]:
     """A pinned run that finds everything, and one whose threshold lets nothing through."""
     good, bad = _run(base, threshold=None), _run(base, threshold=1.0)
-    base.lab.set_note(good, "As shipped")
-    base.lab.pin_baseline(good)
+    base.runs.set_note(good, "As shipped")
+    base.runs.pin(good)
     return good, bad
 
 
@@ -55,10 +55,10 @@ def test_the_baseline_stands_on_top_of_better_runs(
     base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
     good, bad = pair
-    base.lab.pin_baseline(bad)
+    base.runs.pin(bad)
     table = open_page("runs.py").dataframe[0].value
     assert list(table["Place"]) == ["baseline", "1"]
-    assert list(table["nDCG@10"]) == [base.lab.run(run).metrics["ndcg@10"] for run in (bad, good)]
+    assert list(table["nDCG@10"]) == [base.runs.get(run).metrics["ndcg@10"] for run in (bad, good)]
     assert list(table["Note"].fillna("")) == ["", "As shipped"]
     assert list(table["Recipe changes"][1]) == ["threshold 1.0 → off"]
 
@@ -67,15 +67,15 @@ def test_another_metric_ranks_by_that_metric(
     base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
     app = open_page("runs.py", metric="Recall@5")
-    values = [base.lab.run(run).metrics["recall@5"] for run in pair]
+    values = [base.runs.get(run).metrics["recall@5"] for run in pair]
     assert list(app.dataframe[0].value["Recall@5"]) == values
 
 
 def test_runs_on_other_documents_say_so(
     base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
-    gone = [d.id for d in base.library.documents(base.recipe().index) if d.name == "travel.txt"]
-    base.library.delete_documents(gone)
+    gone = [d.id for d in base.documents.documents(base.recipe().index) if d.name == "travel.txt"]
+    base.documents.delete_documents(gone)
     _run(base, threshold=None)
     app = open_page("runs.py")
     assert "other data" in list(app.dataframe[0].value["Place"])
@@ -88,12 +88,12 @@ def test_a_run_is_pinned_and_unpinned(
     _, bad = pair
     app = open_page("runs.py", runs=bad)
     app.button(key="runs_pin").click().run()
-    baseline = base.lab.baseline("checks")
+    baseline = base.runs.baseline("checks")
     assert baseline
     assert baseline.id == bad
     assert app.button(key="runs_pin").label == "Unpin"
     app.button(key="runs_pin").click().run()
-    assert base.lab.baseline("checks") is None
+    assert base.runs.baseline("checks") is None
 
 
 def test_a_note_and_tags_are_edited(
@@ -105,7 +105,7 @@ def test_a_note_and_tags_are_edited(
     app.text_area[0].set_value("Too strict")
     app.get_by_key("runs_note_tags").set_value(["strict"])
     next(b for b in app.button if b.label == "Save" and b.form_id == "runs_annotate").click().run()
-    kept = base.lab.run(bad)
+    kept = base.runs.get(bad)
     assert (kept.note, kept.tags) == ("Too strict", ("strict",))
 
 
@@ -124,7 +124,7 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
 ) -> None:
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}")
-    (found,) = base.lab.compare([bad], good)
+    (found,) = base.runs.compare([bad], good)
     figures = found.figures
     assert (figures.won, figures.lost + figures.tied) == (0, 3)
     said = _said(app)
@@ -139,7 +139,7 @@ def test_the_reference_is_chosen(
 ) -> None:
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}", against=bad, outcome="Won")
-    (found,) = base.lab.compare([good], bad)
+    (found,) = base.runs.compare([good], bad)
     assert found.figures.won > 0
     assert f"Better on {found.figures.won} question" in _said(app)
     won = [row.text for row in found.rows if row.outcome == "won"]
@@ -177,8 +177,8 @@ def test_held_out_questions_can_be_reported_alone(
 ) -> None:
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}", on="Held-out only")
-    ids = base.lab.split("checks").held_out
-    (found,) = base.lab.compare([bad], good, held_out=ids)
+    ids = base.questions.split("checks").held_out
+    (found,) = base.runs.compare([bad], good, held_out=ids)
     assert found.figures.kind == "held-out"
     assert plain(found.figures.sentence[1:]) in _said(app)
 
@@ -190,8 +190,8 @@ def test_three_runs_have_a_table_with_corrected_p(
     words = _run(base, threshold=None, mode="lexical")
     app = open_page("runs.py", runs=f"{good},{bad},{words}")
     table = app.dataframe[1].value
-    order = [row.run.id for row in base.lab.leaderboard("checks") if row.run.id != good]
-    found = base.lab.compare(order, good)
+    order = [row.run.id for row in base.runs.leaderboard("checks") if row.run.id != good]
+    found = base.runs.compare(order, good)
     assert list(table["p"]) == [each.figures.p for each in found]
     assert list(table["p alone"]) == [each.figures.raw_p for each in found]
     assert list(table["Lost"]) == [each.figures.lost for each in found]
@@ -202,7 +202,7 @@ def test_a_question_in_the_address_shows_both_rankings(
 ) -> None:
     good, bad = pair
     app = open_page("runs.py", runs=bad, question="q3")
-    sides = base.lab.side_by_side(bad, good, "q3")
+    sides = base.rankings.side_by_side(bad, good, "q3")
     said = _said(app)
     assert "#### What may a hotel cost\\?" in said
     assert "**1** · travel\\.txt" in said
@@ -216,10 +216,10 @@ def test_deleting_asks_and_names_the_baseline(
     good, bad = pair
     app = open_page("runs.py", runs=f"{good},{bad}")
     app.button(key="runs_delete").click().run()
-    assert {run.id for run in base.lab.runs()} == {good, bad}
+    assert {run.id for run in base.runs.every()} == {good, bad}
     assert "The baseline is among them" in app.warning[0].value
     app.button(key="runs_delete_really").click().run()
-    assert base.lab.runs() == []
+    assert base.runs.every() == []
 
 
 def test_a_run_that_cannot_be_repeated_has_no_bundle(
@@ -229,7 +229,7 @@ def test_a_run_that_cannot_be_repeated_has_no_bundle(
     files = ["Report (HTML)", "Recipe (JSON)", "Experiment (ZIP)", "TREC run", "TREC qrels"]
     assert list(bundle) == files
     assert not bundle["Experiment (ZIP)"].disabled
-    base.lab.edits.add_question("checks", "And what about this?")
+    base.question_edits.add_question("checks", "And what about this?")
     changed = {b.label: b for b in open_page("runs.py", runs=pair[1]).get("download_button")}
     assert changed["Experiment (ZIP)"].disabled
     assert not changed["Report (HTML)"].disabled
@@ -238,10 +238,10 @@ def test_a_run_that_cannot_be_repeated_has_no_bundle(
 def test_another_index_makes_no_run_old(
     labelled: Workspace, base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
 ) -> None:
-    job = base.library.build(base.recipe().with_fields({"index.chunker": "whole"}).index)
+    job = base.documents.build(base.recipe().with_fields({"index.chunker": "whole"}).index)
     assert job is not None
     labelled.jobs.run(job)
-    assert base.version() > base.lab.run(pair[1]).base_version
+    assert base.version() > base.runs.get(pair[1]).base_version
     (bundle,) = [
         button
         for button in open_page("runs.py", runs=pair[1]).get("download_button")
@@ -254,7 +254,7 @@ def test_another_index_makes_no_run_old(
 
 @pytest.fixture
 def found(base: KnowledgeBase, pair: tuple[str, str]) -> RunComparison:
-    return base.lab.compare([pair[1]], pair[0])[0]
+    return base.runs.compare([pair[1]], pair[0])[0]
 
 
 def test_bars_go_from_gain_to_loss(found: RunComparison) -> None:
@@ -292,7 +292,7 @@ def test_a_card_of_a_gone_document_says_so() -> None:
 
 
 def test_intervals_share_one_scale(base: KnowledgeBase, pair: tuple[str, str]) -> None:
-    rows = base.lab.leaderboard("checks")
+    rows = base.runs.leaderboard("checks")
     low, high = scale([row.interval for row in rows])
     intervals = [row.interval for row in rows if row.interval]
     assert (low, high) == (min(i.low for i in intervals), max(i.high for i in intervals))

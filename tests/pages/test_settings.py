@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components import session
-from pages.components.places import shown_database
+from pages.components.settings.data_locations import shown_database
+from pages.components.shell import session
 from rag import Workspace
 from tests.servers import Reply, scripted
 

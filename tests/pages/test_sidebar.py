@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components import jobs_view
+from pages.components.shell import job_progress
 from rag import JobItem, JobRow, Workspace
 
 OpenPage = Callable[..., AppTest]
@@ -112,7 +112,7 @@ def _item(position: int, status: str, chunks: int = 0, reason: str = "") -> JobI
 def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
     items = [_item(0, "added", 12), _item(1, "waiting"), _item(2, "waiting")]
     job = _job("running", 1400, "1.pdf: embedding 20 of 80")
-    rows = jobs_view.file_rows(job, items)
+    rows = job_progress.file_rows(job, items)
     assert [(row["File"], row["Stage"], row["Passages"]) for row in rows] == [
         ("1.pdf", "embedding 20 of 80", None),
         ("0.pdf", "done", 12),
@@ -129,4 +129,4 @@ def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
 )
 def test_an_upload_is_summed_up(status: str, said: str) -> None:
     items = [_item(0, "added", 12), _item(1, "unchanged"), _item(2, "failed", reason="damaged")]
-    assert jobs_view.summary(_job(status, 3000, ""), items) == said
+    assert job_progress.summary(_job(status, 3000, ""), items) == said

@@ -11,8 +11,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.source_table import cells, columns, marked_lines
-from pages.components.source_text import MOST, pieces, window
+from pages.components.source.table import cells, columns, marked_lines
+from pages.components.source.whole_text import MOST, pieces, window
 from rag import KnowledgeBase
 from tests.handbook import RECIPE, marked, texts, visit
 from tests.sample_files import pdf
@@ -55,8 +55,8 @@ def base(home: Path) -> Iterator[KnowledgeBase]:
 
 def passage_of(base: KnowledgeBase, name: str, words: str) -> str:
     """Id of the passage of a document that has some words."""
-    [info] = [each for each in base.library.documents(base.recipe().index) if each.name == name]
-    cut = base.library.chunks(info.id, base.recipe().index)
+    [info] = [each for each in base.documents.documents(base.recipe().index) if each.name == name]
+    cut = base.documents.chunks(info.id, base.recipe().index)
     return next(each.id for each in cut if words in each.text)
 
 
@@ -110,9 +110,9 @@ def test_the_text_of_a_pdf_is_a_switch_away(base: KnowledgeBase) -> None:
 
 def test_a_pdf_whose_file_is_gone_or_damaged_shows_its_text(base: KnowledgeBase) -> None:
     [info] = [
-        each for each in base.library.documents(base.recipe().index) if each.name == "manual.pdf"
+        each for each in base.documents.documents(base.recipe().index) if each.name == "manual.pdf"
     ]
-    original = base.library.original(info.id)
+    original = base.documents.original(info.id)
     assert original is not None
     original.write_bytes(b"%PDF-1.7 overwritten")
     app = opened(base, ZIRCON, "manual.pdf", "zircon")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pages.components.streaming import unhurried
+from pages.components.chat.streaming import unhurried
 
 
 def test_a_page_may_draw_while_it_waits() -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.tuning_front import Point, best_of
-from pages.components.tuning_search import read_values
-from pages.components.tuning_words import (
+from pages.components.tuning.front import Point, best_of
+from pages.components.tuning.search import read_values
+from pages.components.tuning.takeaways import (
     depth_takeaway,
     front_takeaway,
     heat_takeaway,
@@ -31,7 +31,7 @@ def _cards(app: AppTest) -> dict[str, str]:
 
 
 def _evaluated(workspace: Workspace, recipe: Recipe) -> dict[str, str]:
-    metrics = workspace.base("notes").lab.evaluate("checks", recipe).run.metrics
+    metrics = workspace.base("notes").evaluator.evaluate("checks", recipe).run.metrics
     shown = [f"{metrics[name]:.3f}" for name in NAMES[:-1]]
     return dict(zip(LABELS, [*shown, f"{metrics[NAMES[-1]]:.0%}"], strict=True))
 
@@ -70,7 +70,7 @@ def test_figures_of_a_filter_by_tag_follow_the_tags(
     app = open_page("tuning.py")
     assert _cards(app)["Recall@10"] == "0.000"
     for tagged in (["leave.md"], ["leave.md", "pump.txt"]):
-        base.library.tag(tagged[-1], ["policy"])
+        base.documents.tag(tagged[-1], ["policy"])
         app.run()
         assert _cards(app) == _evaluated(labelled, base.recipe())
         assert _cards(app)["Recall@10"] == f"{len(tagged) / 3:.3f}"
@@ -79,7 +79,7 @@ def test_figures_of_a_filter_by_tag_follow_the_tags(
 def test_the_url_says_what_is_shown(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py", curve="Weight", w="0.3", measured="Tuning half")
     recipe = labelled.base("notes").recipe().with_fields({"search.dense_weight": 0.3})
-    tuner = labelled.base("notes").lab.tuner("checks")
+    tuner = labelled.base("notes").tuning.tuner("checks")
     means = tuner.figures([recipe], ["ndcg@10"], "tuning").means("ndcg@10")
     assert means is not None
     assert _cards(app)["nDCG@10"] == f"{means[0]:.3f}"
@@ -114,7 +114,7 @@ def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
     app.button(key="tuning_search").click().run()
-    split = labelled.base("notes").lab.split("checks")
+    split = labelled.base("notes").questions.split("checks")
     assert f"{len(split.held_out)} held out" in _said(app, "held out")
     verdict = next(
         one.value
@@ -129,10 +129,10 @@ def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
 
 
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:
-    lab = labelled.base("notes").lab
+    base = labelled.base("notes")
     for seed in range(6):
-        lab.edits.set_split("checks", seed, 0.5)
-        parts = lab.split("checks")
+        base.question_edits.set_split("checks", seed, 0.5)
+        parts = base.questions.split("checks")
         shown = f"{len(parts.tuning)} for tuning, {len(parts.held_out)} held out"
         assert shown in _said(open_page("tuning.py"), "held out")
 
@@ -169,7 +169,7 @@ def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> N
     app = open_page("tuning.py", threshold="0.2", cut="Set")
     base = labelled.base("notes")
     recipe = base.recipe().with_fields({"search.threshold": 0.2})
-    promise = base.lab.floors("checks", recipe).at(0.2).sentence
+    promise = base.tuning.calibrator.floors("checks", recipe).at(0.2).sentence
     said = _said(app, "Now, 0.20").replace("\\", "")
     assert said == f"**Now, 0.20:** {promise}."
 
@@ -178,7 +178,10 @@ def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> No
     app = open_page("tuning.py")
     app.button(key="tuning_fit").click().run()
     assert app.info[-1].value.startswith("Too few labels to learn probabilities from")
-    assert labelled.base("notes").lab.calibration(labelled.base("notes").recipe().index) is None
+    assert (
+        labelled.base("notes").tuning.calibrator.fitted(labelled.base("notes").recipe().index)
+        is None
+    )
 
 
 def test_without_questions_there_is_a_way(filled: Workspace, open_page: OpenPage) -> None:
@@ -264,7 +267,7 @@ def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPa
     labels = [label for _, label in spec["data"][0]["customdata"]]
     assert labels[:2] == ["lexical, 10 candidates", "lexical, 20 candidates"]
     assert len(labels) == 12
-    quality = labelled.base("notes").lab.evaluate(
+    quality = labelled.base("notes").evaluator.evaluate(
         "checks", labelled.base("notes").recipe().with_fields({"search.mode": "lexical"})
     )
     assert spec["data"][0]["y"][0] == quality.run.metrics["ndcg@10"]
@@ -311,11 +314,11 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     app.button(key="tuning_cut_compare").click().run()
     table = app.dataframe[-1].value
     assert list(table["Cut"]) == ["recursive", "whole"]
-    held = {build.recipe.chunker: build.passages for build in base.library.builds()}
+    held = {build.recipe.chunker: build.passages for build in base.documents.builds()}
     assert list(table["Passages"]) == [held["recursive"], held["whole"]]
     assert held["whole"] == len(DOCUMENTS) < held["recursive"]
     whole = base.recipe().with_fields({"index.chunker": "whole"})
-    metrics = base.lab.evaluate("checks", whole).run.metrics
+    metrics = base.evaluator.evaluate("checks", whole).run.metrics
     assert table["nDCG@10"][1] == metrics["ndcg@10"]
     assert "is more than noise" in _said(app, "Highest")
 
@@ -323,7 +326,7 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
 def test_building_that_was_stopped_goes_on(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     wanted = base.recipe().with_fields({"index.chunker": "sentence"}).index
-    job = base.library.build_several([wanted])
+    job = base.documents.build_several([wanted])
     assert job is not None
     labelled.jobs.cancel(job)
     labelled.jobs.run(job)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.explanation import Case, Counterfactual, counterfactuals, rank_biased_overlap
-from rag.explanation.flips import MOST_CANDIDATES, WHOLE, by_weight
+from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, by_weight
 from rag.explanation.stating import number, shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
@@ -122,7 +122,7 @@ def test_a_passage_that_changes_nothing_is_told_so(case: Case) -> None:
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_stated_figures_lie_barely_beyond(now: float, near: float, far: float) -> None:
-    from rag.explanation.flips import Flip
+    from rag.explanation.breakpoints import Flip
 
     if min(abs(near - far), abs(near - now)) < 1e-6 or (near < now) != (far < near):
         return

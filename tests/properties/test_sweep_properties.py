@@ -14,10 +14,10 @@ from rag.evaluation.judging import Judge
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Prepared, flattened
 from rag.evaluation.sweeping import arithmetic as arithmetic_module
-from rag.evaluations import deepened, measured
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
+from rag.runs.evaluator import deepened, measured
 from rag.types import Evidence, Question
 
 Spans = dict[str, list[tuple[int, int, int]]]

@@ -18,12 +18,12 @@ from rag import Grid, KnowledgeBase
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.reliability import Quality
 from rag.evaluation.sweeping import CONTEXT
-from rag.evaluations import measured
-from rag.limits import BM25_FIELDS
 from rag.recipe import SearchRecipe
+from rag.runs.evaluator import measured
+from rag.search.threshold import BM25_FIELDS
 from rag.storage import calibrations
 from rag.storage.calibrations import CalibrationRow
-from rag.sweeps import Sweeper
+from rag.tuning.sweeper import Sweeper
 from rag.types import Hit
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -93,21 +93,21 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 @pytest.fixture(scope="module")
 def sweeper(base: KnowledgeBase) -> Sweeper:
     """One for all examples: what it keeps from one must be right for the next."""
-    return base.lab.sweeper(SET)
+    return base.tuning.sweeper(SET)
 
 
 def _filled(home: Path) -> KnowledgeBase:
     workspace = workspace_at(home)
     base = workspace.create("steps", BASE)
     assert set(add(workspace, base, DOCUMENTS)) == {"added"}
-    base.library.tag("pump.html", ["machines"])
-    base.library.tag("pumps.txt", ["machines", "old"])
+    base.documents.tag("pump.html", ["machines"])
+    base.documents.tag("pumps.txt", ["machines", "old"])
     rows = [
         {"id": f"q{number}", "text": text, "evidence": evidence}
         for number, (text, evidence) in enumerate(ASKED)
     ]
     rows.append({"id": "none", "text": "Who won the cup in 1954?", "answerable": False})
-    base.lab.import_questions(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
+    base.exchange.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
     learned = Calibration({"cosine": 4.0, "bm25": 0.8}, -3.0).to_dict()
     bm25 = {name: getattr(BASE.search, name) for name in BM25_FIELDS}
     row = CalibrationRow(

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from rag import IndexRecipe, KnowledgeBase, Workspace
+from rag.documents.build_job import build
+from rag.documents.ingestion import Ingestion
 from rag.errors import InvalidInput, InvalidRecipe, NotFound, ProviderRejected, ProviderUnavailable
-from rag.ingestion import Ingestion
-from rag.jobs.build import build
 from rag.protocols import Embedder, InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.services import Models
@@ -66,7 +66,7 @@ def base(workspace: Workspace) -> KnowledgeBase:
 
 
 def hashes(base: KnowledgeBase) -> list[str]:
-    return [row.hash for row in base.library.builds()]
+    return [row.hash for row in base.documents.builds()]
 
 
 def register(home: Path, base: KnowledgeBase, recipe: IndexRecipe) -> None:
@@ -105,12 +105,12 @@ def _noting(asked: list[str], texts: Sequence[str], kind: InputType) -> Vectors:
 def test_a_document_deleted_meanwhile_ends_no_build(workspace: Workspace) -> None:
     base = workspace.create("handbook 2", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
-    leave, travel = base.library.documents(QUICK.index)
+    leave, travel = base.documents.documents(QUICK.index)
     page = QUICK.with_fields({"index.chunker": "page"})
     ingestion = Ingestion(base._database, base.id, base._services.models.embedder)
-    base.library.delete_documents([leave.id])
+    base.documents.delete_documents([leave.id])
     ingestion.complete(page.index, [leave.id, travel.id], lambda *_: None)
-    assert base.library.missing(page.index) == 0
+    assert base.documents.missing(page.index) == 0
     assert "second class" in found(base, "second class", page)[0]
 
 
@@ -118,13 +118,13 @@ def test_a_document_deleted_meanwhile_ends_no_build(workspace: Workspace) -> Non
 def test_an_index_that_was_never_built_is_not_measured(base: KnowledgeBase, field: str) -> None:
     label = {"document": "leave.md", "quote": "carried over"}
     line = json.dumps({"text": "Until when?", "evidence": [label]})
-    base.lab.import_questions("checks", "checks.jsonl", line)
+    base.exchange.import_file("checks", "checks.jsonl", line)
     other = QUICK.with_fields({field: "page" if field == "index.chunker" else "wordllama"})
     with pytest.raises(InvalidInput, match="none of the labelled documents"):
-        base.lab.evaluate("checks", other)
+        base.evaluator.evaluate("checks", other)
     with pytest.raises(InvalidInput, match="none of the labelled documents"):
-        base.lab.tuner("checks").figures([other], ["ndcg@10"])
-    assert base.lab.runs() == []
+        base.tuning.tuner("checks").figures([other], ["ndcg@10"])
+    assert base.runs.every() == []
 
 
 @impossible
@@ -133,9 +133,9 @@ def test_an_impossible_build_is_refused_and_leaves_nothing(
 ) -> None:
     recipe = QUICK.with_fields({field: value})
     with pytest.raises(error):
-        base.library.build(recipe.index)
+        base.documents.build(recipe.index)
     with pytest.raises(error):
-        base.library.prepare_build(recipe.index)
+        base.documents.prepare_build(recipe.index)
     with pytest.raises(error):
         base.search("carried over", recipe)
     assert hashes(base) == [QUICK.index.hash]
@@ -175,7 +175,7 @@ def test_a_recipe_that_was_looked_at_is_found_once_it_is_built(
 ) -> None:
     page = QUICK.with_fields({"index.chunker": "page"})
     assert found(base, "carried over", page) == []
-    workspace.jobs.run(base.library.build(page.index))
+    workspace.jobs.run(base.documents.build(page.index))
     assert "carried over" in found(base, "carried over", page)[0]
 
 
@@ -183,7 +183,7 @@ def test_a_build_whose_server_is_away_is_not_registered(
     workspace: Workspace, base: KnowledgeBase, moody: Moody
 ) -> None:
     recipe = QUICK.with_fields({"index.embedder": "ollama:m"}).index
-    job = workspace.jobs.run(base.library.build(recipe))
+    job = workspace.jobs.run(base.documents.build(recipe))
     assert (job.status, job.message) == ("failed", "The server is away. Start it.")
     assert hashes(base) == [QUICK.index.hash]
 
@@ -193,7 +193,7 @@ def test_a_build_that_broke_later_lacks_documents_until_it_is_built_again(
 ) -> None:
     recipe = QUICK.with_fields({"index.embedder": "ollama:m"})
     moody.away = False
-    workspace.jobs.run(base.library.build(recipe.index))
+    workspace.jobs.run(base.documents.build(recipe.index))
     moody.away = True
     assert add(workspace, base, {"travel.md": TRAVEL}) == ["added"]
     job = workspace.jobs.recent(base.id)[0]
@@ -201,10 +201,10 @@ def test_a_build_that_broke_later_lacks_documents_until_it_is_built_again(
     assert job.status == "done"
     assert item.reason == "not in the build with ollama:m: The server is away."
     assert "second class" in found(base, "second class trains")[0]
-    assert (base.library.missing(QUICK.index), base.library.missing(recipe.index)) == (0, 1)
+    assert (base.documents.missing(QUICK.index), base.documents.missing(recipe.index)) == (0, 1)
     moody.away = False
-    workspace.jobs.run(base.library.build(recipe.index))
-    assert base.library.missing(recipe.index) == 0
+    workspace.jobs.run(base.documents.build(recipe.index))
+    assert base.documents.missing(recipe.index) == 0
     assert "second class" in found(base, "second class trains", recipe)[0]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rag import InvalidRecipe
+from rag.documents.ingestion import Ingestion
 from rag.errors import Cancelled
-from rag.ingestion import Ingestion
 from rag.recipe import IndexRecipe
 from tests.runs import WORDS, handbook
 
@@ -18,15 +18,15 @@ SIZES = [WORDS.with_fields({"index.chunk_size": size}).index for size in (8, 16,
 
 def test_all_builds_are_made_once(home: Path) -> None:
     workspace, base = handbook(home)
-    job = base.library.build_several([*SIZES, SIZES[0], WORDS.index])
+    job = base.documents.build_several([*SIZES, SIZES[0], WORDS.index])
     assert job is not None
     done = workspace.jobs.run(job)
     assert (done.status, done.message) == ("done", "3 indexes built")
     items = workspace.jobs.items(job)
-    built = {row.hash: row.passages for row in base.library.builds()}
+    built = {row.hash: row.passages for row in base.documents.builds()}
     assert [item.chunks for item in items] == [built[recipe.hash] for recipe in SIZES]
     assert [item.name for item in items] == [f"{recipe.cut} with fake" for recipe in SIZES]
-    assert base.library.build_several(SIZES) is None
+    assert base.documents.build_several(SIZES) is None
     workspace.close()
 
 
@@ -40,18 +40,18 @@ def test_a_stopped_job_keeps_what_is_built(home: Path, monkeypatch: pytest.Monke
         complete(self, recipe, *rest)
 
     monkeypatch.setattr(Ingestion, "complete", stopped)
-    job = base.library.build_several(SIZES)
+    job = base.documents.build_several(SIZES)
     assert job is not None
     assert workspace.jobs.run(job).status == "cancelled"
     assert [item.status for item in workspace.jobs.items(job)] == ["added", "waiting", "waiting"]
     monkeypatch.undo()
-    rest = base.library.build_several(SIZES)
+    rest = base.documents.build_several(SIZES)
     assert rest is not None
     assert workspace.jobs.run(rest).status == "done"
     assert [item.name for item in workspace.jobs.items(rest)] == [
         f"{recipe.cut} with fake" for recipe in SIZES[1:]
     ]
-    assert [base.library.missing(recipe) for recipe in SIZES] == [0, 0, 0]
+    assert [base.documents.missing(recipe) for recipe in SIZES] == [0, 0, 0]
     workspace.close()
 
 
@@ -59,6 +59,6 @@ def test_an_unknown_embedder_fails_at_once(home: Path) -> None:
     workspace, base = handbook(home)
     unknown = WORDS.with_fields({"index.embedder": "nobody"}).index
     with pytest.raises(InvalidRecipe):
-        base.library.build_several([SIZES[0], unknown])
-    assert base.library.missing(SIZES[0]) == 3
+        base.documents.build_several([SIZES[0], unknown])
+    assert base.documents.missing(SIZES[0]) == 3
     workspace.close()

@@ -18,7 +18,7 @@ OTHER = WORDS.with_fields({"index.chunk_size": 12})
 @pytest.fixture
 def base(home: Path) -> KnowledgeBase:
     workspace, base = handbook(home)
-    workspace.jobs.run(base.library.build(OTHER.index))
+    workspace.jobs.run(base.documents.build(OTHER.index))
     return base
 
 
@@ -31,7 +31,7 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]
 def test_every_build_is_listed(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
     code, told = _run(capsys, "builds", "handbook")
     assert (code, told["knowledge_base"]) == (0, "handbook")
-    passages = {build.hash: build.passages for build in base.library.builds()}
+    passages = {build.hash: build.passages for build in base.documents.builds()}
     assert [(row["hash"], row["active"], row["passages"]) for row in told["builds"]] == [
         (WORDS.index.hash, True, passages[WORDS.index.hash]),
         (OTHER.index.hash, False, passages[OTHER.index.hash]),
@@ -43,10 +43,10 @@ def test_every_build_is_listed(base: KnowledgeBase, capsys: pytest.CaptureFixtur
 
 
 def test_people_see_a_line_a_build(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
-    base.library.prepare_build(WORDS.with_fields({"index.analyzer": "german"}).index)
+    base.documents.prepare_build(WORDS.with_fields({"index.analyzer": "german"}).index)
     assert main(["builds", "handbook"]) == 0
     first, second, third = capsys.readouterr().out.splitlines()
-    counts = [build.passages for build in base.library.builds()]
+    counts = [build.passages for build in base.documents.builds()]
     assert first == (
         f"{WORDS.index.hash}  active  recursive 24/0 tokens of fake; fake, english, flat; "
         f"3 documents, {counts[0]} passages"
@@ -60,9 +60,9 @@ def test_a_build_is_deleted_by_the_beginning_of_its_id(
 ) -> None:
     code, told = _run(capsys, "remove-build", "handbook", OTHER.index.hash[:6])
     assert (code, told) == (0, {"removed": OTHER.index.hash})
-    assert [build.hash for build in base.library.builds()] == [WORDS.index.hash]
+    assert [build.hash for build in base.documents.builds()] == [WORDS.index.hash]
     assert base.search("grinding noise", WORDS).hits
-    assert len(base.library.documents(WORDS.index)) == len(DOCUMENTS)
+    assert len(base.documents.documents(WORDS.index)) == len(DOCUMENTS)
 
 
 @pytest.mark.parametrize(
@@ -81,20 +81,20 @@ def test_what_cannot_be_deleted_stays_and_the_reason_is_told(
     assert told.out == ""
     assert said in told.err
     assert hint in told.err
-    assert len(base.library.builds()) == 2
+    assert len(base.documents.builds()) == 2
 
 
 def test_a_beginning_that_several_share_is_refused(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    taken = {build.hash[0] for build in base.library.builds()}
+    taken = {build.hash[0] for build in base.documents.builds()}
     sizes = iter(range(30, 200))
-    while len(taken) == len(base.library.builds()):
+    while len(taken) == len(base.documents.builds()):
         recipe = WORDS.with_fields({"index.chunk_size": next(sizes)}).index
-        base.library.prepare_build(recipe)
+        base.documents.prepare_build(recipe)
         shared = recipe.hash[0]
         taken.add(shared)
-    before = base.library.builds()
+    before = base.documents.builds()
     assert main(["remove-build", "handbook", shared]) == 2
     assert "Several builds begin with" in capsys.readouterr().err
-    assert base.library.builds() == before
+    assert base.documents.builds() == before

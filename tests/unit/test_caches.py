@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.caches import Cache, KnownResults, KnownVectors, Searched
 from rag.protocols import InputType
+from rag.retrieval.caches import Cache, KnownResults, KnownVectors, Searched
 from rag.types import Stage, Trace, Vectors
 from tests.tokenizers import Words
 

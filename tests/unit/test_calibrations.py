@@ -11,7 +11,7 @@ import pytest
 
 from rag import InvalidFile, InvalidInput, KnowledgeBase, NotEnoughLabels, Recipe, Workspace
 from rag.__main__ import main
-from rag.limits import limit
+from rag.search.threshold import limit
 from tests.bundles import parts_of, written
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -39,7 +39,7 @@ def _workspace(home: Path, questions: int = 60) -> tuple[Workspace, KnowledgeBas
         {"id": f"n{number}", "text": f"Who painted the {name}ix?", "answerable": False}
         for number, name in enumerate(_PARTS[:10])
     ]
-    base.lab.import_questions(SET, "parts.jsonl", "\n".join(map(json.dumps, rows)))
+    base.exchange.import_file(SET, "parts.jsonl", "\n".join(map(json.dumps, rows)))
     return workspace, base
 
 
@@ -47,25 +47,25 @@ RECIPE = QUICK.with_fields({"index.chunk_size": 8, "search.candidates": 20})
 
 
 def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
-    workspace.jobs.run(base.library.build(recipe.index))
+    workspace.jobs.run(base.documents.build(recipe.index))
 
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     workspace, base = _workspace(tmp_path_factory.mktemp("home"))
     _build(workspace, base, RECIPE)
-    base.lab.fit_calibration(SET, RECIPE)
+    base.tuning.calibrator.fit(SET, RECIPE)
     return base
 
 
 def test_it_is_fitted_on_the_tuning_questions_and_kept(parts: KnowledgeBase) -> None:
-    fitted, floors = parts.lab.fit_calibration(SET, RECIPE)
-    stored = parts.lab.calibration(RECIPE.index)
+    fitted, floors = parts.tuning.calibrator.fit(SET, RECIPE)
+    stored = parts.tuning.calibrator.fitted(RECIPE.index)
     assert stored is not None
     assert replace(stored, created=fitted.created) == fitted
-    tuning = parts.lab.split(SET).tuning
+    tuning = parts.questions.split(SET).tuning
     assert fitted.questions == len(tuning)
-    assert (fitted.question_set, fitted.set_version) == (SET, parts.lab.question_set(SET).version)
+    assert (fitted.question_set, fitted.set_version) == (SET, parts.questions.named(SET).version)
     assert len(floors.answerable) + len(floors.unanswerable) == len(tuning)
     assert fitted.bm25 == {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
     assert fitted.quality.useful
@@ -74,7 +74,7 @@ def test_it_is_fitted_on_the_tuning_questions_and_kept(parts: KnowledgeBase) -> 
 
 def test_another_build_has_none_and_says_what_to_do(parts: KnowledgeBase) -> None:
     other = RECIPE.with_fields({"index.chunk_size": 9, **PROBABILITY})
-    assert parts.lab.calibration(other.index) is None
+    assert parts.tuning.calibrator.fitted(other.index) is None
     with pytest.raises(InvalidInput, match="need a calibration") as error:
         parts.search("?", other)
     assert "python -m rag calibrate" in error.value.hint
@@ -83,7 +83,7 @@ def test_another_build_has_none_and_says_what_to_do(parts: KnowledgeBase) -> Non
 def test_hits_carry_the_probability_and_the_threshold_is_compared_with_it(
     parts: KnowledgeBase,
 ) -> None:
-    model = parts.lab.calibration(RECIPE.index)
+    model = parts.tuning.calibrator.fitted(RECIPE.index)
     assert model is not None
     recipe = RECIPE.with_fields({**PROBABILITY, "search.threshold": 0.5, "search.top_k": 20})
     trace = parts.search("What does the fenato valve cost?", recipe)
@@ -118,7 +118,7 @@ def test_a_passage_has_one_probability_in_every_mode(parts: KnowledgeBase) -> No
 
 
 def test_auto_is_what_half_of_the_passages_deserve(parts: KnowledgeBase) -> None:
-    fitted, floors = parts.lab.fit_calibration(SET, RECIPE)
+    fitted, floors = parts.tuning.calibrator.fit(SET, RECIPE)
     floor = floors.recommend(0.5).floor
     assert floor is not None
     auto = RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
@@ -137,13 +137,13 @@ def test_another_bm25_than_the_fitted_one_is_refused(parts: KnowledgeBase) -> No
 
 
 def test_a_sweep_gives_the_figures_of_evaluations(parts: KnowledgeBase) -> None:
-    sweeper = parts.lab.sweeper(SET)
+    sweeper = parts.tuning.sweeper(SET)
     grid = {
         "search.relevance": ["cosine", "probability"],
         "search.mode": ["hybrid", "dense", "lexical"],
         "search.threshold": ["auto", None, 0.05, 0.3, 0.9],
     }
-    found = parts.lab.sweep(SET, grid, RECIPE, [1, 5])
+    found = parts.tuning.sweep(SET, grid, RECIPE, [1, 5])
     assert sweeper.verify(found, len(found.grid)) == []
     refused = [found.metrics(number)["correct_refusal"] for number in range(len(found.grid))]
     assert set(refused) == {0.0, 1.0}
@@ -152,14 +152,14 @@ def test_a_sweep_gives_the_figures_of_evaluations(parts: KnowledgeBase) -> None:
 def test_a_sweep_of_probabilities_without_a_calibration_is_refused(parts: KnowledgeBase) -> None:
     recipe = RECIPE.with_fields({"index.chunk_size": 24})
     with pytest.raises(InvalidInput, match="need a calibration"):
-        parts.lab.sweep(SET, {"search.relevance": ["probability"]}, recipe, [1])
+        parts.tuning.sweep(SET, {"search.relevance": ["probability"]}, recipe, [1])
 
 
 def test_floors_of_probabilities_are_read_on_held_out_questions(parts: KnowledgeBase) -> None:
-    held_out = parts.lab.split(SET).held_out
-    floors = parts.lab.floors(SET, RECIPE.with_fields(PROBABILITY))
+    held_out = parts.questions.split(SET).held_out
+    floors = parts.tuning.calibrator.floors(SET, RECIPE.with_fields(PROBABILITY))
     assert len(floors.answerable) + len(floors.unanswerable) == len(held_out)
-    every = parts.lab.floors(SET, RECIPE)
+    every = parts.tuning.calibrator.floors(SET, RECIPE)
     assert len(every.answerable) + len(every.unanswerable) == 70
     best = floors.recommend(0.9).floor
     assert best is not None
@@ -168,7 +168,7 @@ def test_floors_of_probabilities_are_read_on_held_out_questions(parts: Knowledge
 
 
 def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase) -> None:
-    tuner = parts.lab.tuner(SET)
+    tuner = parts.tuning.tuner(SET)
     for changes in (
         {},
         {"search.mode": "dense", "search.candidates": 3},
@@ -177,55 +177,57 @@ def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase)
         {**PROBABILITY, "search.candidates": 2},
     ):
         recipe = RECIPE.with_fields(changes)
-        ours, expected = tuner.floors(recipe), parts.lab.floors(SET, recipe)
+        ours, expected = tuner.floors(recipe), parts.tuning.calibrator.floors(SET, recipe)
         for name in ("values", "hits", "answerable", "unanswerable"):
             assert getattr(ours, name).tolist() == getattr(expected, name).tolist()
 
 
 def test_a_report_tells_whether_probabilities_come_true(parts: KnowledgeBase) -> None:
-    fitted = parts.lab.calibration(RECIPE.index)
+    fitted = parts.tuning.calibrator.fitted(RECIPE.index)
     assert fitted is not None
-    run = parts.lab.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
-    page = parts.lab.report(run.id)
+    run = parts.evaluator.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1, 5)).run
+    page = parts.reports.html(run.id)
     assert "Do probabilities come true?" in page
     assert "The threshold of this run is compared with it." in page
     for each in fitted.bins:
         assert f"<td>{each.predicted:.0%}</td>" in page
-    plain = parts.lab.report(parts.lab.evaluate(SET, RECIPE, (1, 5)).run.id)
+    plain = parts.reports.html(parts.evaluator.evaluate(SET, RECIPE, (1, 5)).run.id)
     assert "with the cosine instead" in plain
 
 
 def test_too_few_labels_are_refused(home: Path) -> None:
     workspace, base = _workspace(home, questions=12)
     with pytest.raises(NotEnoughLabels):
-        base.lab.fit_calibration(SET, QUICK)
-    assert base.lab.calibration(QUICK.index) is None
+        base.tuning.calibrator.fit(SET, QUICK)
+    assert base.tuning.calibrator.fitted(QUICK.index) is None
     workspace.close()
 
 
 def test_deleting_the_build_deletes_its_calibration(home: Path) -> None:
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
-    base.lab.fit_calibration(SET, RECIPE)
-    base.library.delete_build(RECIPE.index.hash)
+    base.tuning.calibrator.fit(SET, RECIPE)
+    base.documents.delete_build(RECIPE.index.hash)
     _build(workspace, base, RECIPE)
-    assert base.lab.calibration(RECIPE.index) is None
+    assert base.tuning.calibrator.fitted(RECIPE.index) is None
     workspace.close()
 
 
 def test_a_run_with_probabilities_is_repeated_from_its_bundle(home: Path) -> None:
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
-    fitted, _ = base.lab.fit_calibration(SET, RECIPE)
-    run = base.lab.evaluate(SET, RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"}))
+    fitted, _ = base.tuning.calibrator.fit(SET, RECIPE)
+    run = base.evaluator.evaluate(
+        SET, RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
+    )
     assert run.run.environment["calibration"] == fitted.digest
     workspace.bundle(run.run.id, home / "run.zip", with_documents=True)
     found = workspace.import_bundle(home / "run.zip", "again")
     assert found.exact, found.sentence
-    again = workspace.base("again").lab.calibration(RECIPE.index)
+    again = workspace.base("again").tuning.calibrator.fitted(RECIPE.index)
     assert again is not None
     assert again.digest == fitted.digest
-    base.lab.fit_calibration(SET, RECIPE.with_fields({"search.k1": 0.9}))
+    base.tuning.calibrator.fit(SET, RECIPE.with_fields({"search.k1": 0.9}))
     with pytest.raises(InvalidInput, match="The calibration changed since run"):
         workspace.bundle(run.run.id, home / "late.zip")
     workspace.close()
@@ -234,8 +236,8 @@ def test_a_run_with_probabilities_is_repeated_from_its_bundle(home: Path) -> Non
 def test_a_damaged_calibration_in_a_bundle_is_refused(home: Path) -> None:
     workspace, base = _workspace(home)
     _build(workspace, base, RECIPE)
-    base.lab.fit_calibration(SET, RECIPE)
-    run = base.lab.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1,))
+    base.tuning.calibrator.fit(SET, RECIPE)
+    run = base.evaluator.evaluate(SET, RECIPE.with_fields(PROBABILITY), (1,))
     workspace.bundle(run.run.id, home / "run.zip", with_documents=True)
     parts = parts_of(home / "run.zip")
     learned = json.loads(parts["calibration.json"])
@@ -255,13 +257,13 @@ def test_the_command_says_what_the_threshold_does(
     workspace.close()
     assert main(["calibrate", "parts", SET, "--json", "--precision", "0.8"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["questions"] == len(base.lab.split(SET).tuning)
+    assert told["questions"] == len(base.questions.split(SET).tuning)
     assert told["precision"] == 0.8
     assert told["tuning"]["precision"] >= 0.8
     probability = RECIPE.with_fields(PROBABILITY)
-    floor = base.lab.floors(SET, probability).at(told["threshold"])
+    floor = base.tuning.calibrator.floors(SET, probability).at(told["threshold"])
     assert told["held_out"] == asdict(floor)
-    fitted = base.lab.calibration(RECIPE.index)
+    fitted = base.tuning.calibrator.fitted(RECIPE.index)
     assert fitted is not None
     assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
     assert main(["calibrate", "parts", SET]) == 0

@@ -76,7 +76,7 @@ def test_a_corpus_is_looked_at_before_its_job_is_queued(
     base = workspace.create("handbook", QUICK)
     for name, corpus in (("none", None), ("empty", ""), ("bad", "[]")):
         with pytest.raises(InvalidFile, match=r"corpus\.jsonl"):
-            base.library.import_beir(_collection(tmp_path / name, corpus), "test")
+            base.documents.import_beir(_collection(tmp_path / name, corpus), "test")
     assert workspace.jobs.recent(base.id) == []
 
 
@@ -237,7 +237,7 @@ def test_documents_that_are_still_to_be_read_are_mentioned(
     arguments = ("search", "notes", "grease", *FAKE)
     code, found, said = _run(capsys, *arguments)
     assert (code, said) == (0, "")
-    base.library.add_files([Upload("leave.txt", io.BytesIO(b"Leave lapses in June."))])
+    base.documents.add_files([Upload("leave.txt", io.BytesIO(b"Leave lapses in June."))])
     code, again, said = _run(capsys, *arguments)
     assert (code, [hit["document"] for hit in again["hits"]]) == (
         0,

@@ -36,8 +36,8 @@ def statuses(workspace: Workspace, job: int) -> dict[str, str]:
 
 
 def texts(base: KnowledgeBase) -> dict[str, str]:
-    infos = base.library.documents(QUICK.index)
-    return {info.name: base.library.document(info.id).text.strip() for info in infos}
+    infos = base.documents.documents(QUICK.index)
+    return {info.name: base.documents.document(info.id).text.strip() for info in infos}
 
 
 def test_files_of_a_folder_are_named_by_their_path_in_it(
@@ -45,13 +45,13 @@ def test_files_of_a_folder_are_named_by_their_path_in_it(
 ) -> None:
     files = {"readme.md": "Top.", "a/readme.md": "About a.", "b/deep/readme.md": "About b."}
     folder = write(tmp_path / "notes", files)
-    added = statuses(workspace, base.library.add_paths([folder]))
+    added = statuses(workspace, base.documents.add_paths([folder]))
     assert added == dict.fromkeys(files, "added")
     assert texts(base) == files
-    again = statuses(workspace, base.library.add_paths([folder]))
+    again = statuses(workspace, base.documents.add_paths([folder]))
     assert again == dict.fromkeys(files, "unchanged")
     write(folder, {"a/readme.md": "More about a."})
-    assert statuses(workspace, base.library.add_paths([folder]))["a/readme.md"] == "replaced"
+    assert statuses(workspace, base.documents.add_paths([folder]))["a/readme.md"] == "replaced"
     assert texts(base) == {**files, "a/readme.md": "More about a."}
 
 
@@ -61,9 +61,9 @@ def test_equal_names_of_one_batch_are_told_apart_by_their_folders(
     write(tmp_path, {"x/readme.md": "About x.", "y/readme.md": "About y.", "x/only.md": "Only."})
     files = [tmp_path / "x" / "readme.md", tmp_path / "y", tmp_path / "x" / "only.md"]
     expected = {"x/readme.md": "About x.", "y/readme.md": "About y.", "only.md": "Only."}
-    assert statuses(workspace, base.library.add_paths(files)) == dict.fromkeys(expected, "added")
+    assert statuses(workspace, base.documents.add_paths(files)) == dict.fromkeys(expected, "added")
     assert texts(base) == expected
-    turned = statuses(workspace, base.library.add_paths(files[::-1]))
+    turned = statuses(workspace, base.documents.add_paths(files[::-1]))
     assert turned == dict.fromkeys(expected, "unchanged")
 
 
@@ -72,7 +72,7 @@ def test_folders_of_equal_names_get_numbers(
 ) -> None:
     write(tmp_path, {"1/docs/readme.md": "One.", "2/docs/readme.md": "Two."})
     folders = [tmp_path / "1" / "docs", tmp_path / "2" / "docs"]
-    workspace.jobs.run(base.library.add_paths(folders))
+    workspace.jobs.run(base.documents.add_paths(folders))
     assert texts(base) == {"docs/readme.md": "One.", "docs/readme (2).md": "Two."}
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_is_named_twice_is_added_once(
     workspace: Workspace, base: KnowledgeBase, tmp_path: Path
 ) -> None:
     folder = write(tmp_path / "notes", {"a/readme.md": "About a."})
-    job = base.library.add_paths([folder, folder / "a" / "readme.md"])
+    job = base.documents.add_paths([folder, folder / "a" / "readme.md"])
     assert statuses(workspace, job) == {"a/readme.md": "added"}
 
 
@@ -89,7 +89,7 @@ def test_uploads_of_equal_names_replace_earlier_batches_and_never_each_other(
 ) -> None:
     def upload(*files: tuple[str, str]) -> dict[str, str]:
         uploads = [Upload(name, io.BytesIO(text.encode())) for name, text in files]
-        return statuses(workspace, base.library.add_files(uploads))
+        return statuses(workspace, base.documents.add_files(uploads))
 
     taken = ("readme (2).md", "Mine.")
     first = upload(("readme.md", "One."), taken, ("readme.md", "Two."))

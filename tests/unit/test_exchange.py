@@ -13,8 +13,8 @@ import pytrec_eval
 from rag import KnowledgeBase
 from rag.__main__ import main
 from rag.errors import InvalidFile, NotFound
-from rag.evaluation import trec
-from rag.evaluation.questions import FileLabel
+from rag.evaluation.formats import trec
+from rag.evaluation.formats.question_files import FileLabel
 from tests.workspaces import QUICK, add, workspace_at
 
 SET = "checks"
@@ -47,27 +47,27 @@ def base(home: Path) -> KnowledgeBase:
     workspace = workspace_at(home)
     made = workspace.create("handbook", WORDS)
     add(workspace, made, DOCUMENTS)
-    made.lab.import_questions(SET, "checks.jsonl", "\n".join(map(json.dumps, QUESTIONS)))
+    made.exchange.import_file(SET, "checks.jsonl", "\n".join(map(json.dumps, QUESTIONS)))
     return made
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_a_text_comes_back_the_same(base: KnowledgeBase, form: str) -> None:
-    text = base.lab.export_questions(SET, form)
-    assert base.lab.import_questions("again", f"x.{form}", "\ufeff" + text) == 4
-    assert base.lab.export_questions("again", form) == text
-    assert base.lab.questions("again") == base.lab.questions(SET)
-    assert len(base.lab.lost_labels("again")) == 1
+    text = base.exchange.export_text(SET, form)
+    assert base.exchange.import_file("again", f"x.{form}", "\ufeff" + text) == 4
+    assert base.exchange.export_text("again", form) == text
+    assert base.questions.usable("again") == base.questions.usable(SET)
+    assert len(base.questions.lost_labels("again")) == 1
 
 
 @pytest.mark.parametrize("with_documents", [False, True])
 def test_a_beir_zip_comes_back_the_same(base: KnowledgeBase, with_documents: bool) -> None:
-    packed = base.lab.export_beir(SET, split="dev", with_documents=with_documents)
-    base.lab.import_questions("again", "again.zip", packed)
+    packed = base.exchange.export_beir(SET, split="dev", with_documents=with_documents)
+    base.exchange.import_file("again", "again.zip", packed)
     # A question nobody judged is not part of a BEIR collection; this set has none.
-    by_id = {item.id: item for item in base.lab.questions("again")}
-    assert by_id == {item.id: item for item in base.lab.questions(SET)}
-    assert [label.quote for _, label in base.lab.lost_labels("again")] == [
+    by_id = {item.id: item for item in base.questions.usable("again")}
+    assert by_id == {item.id: item for item in base.questions.usable(SET)}
+    assert [label.quote for _, label in base.questions.lost_labels("again")] == [
         "Words of a document that is gone."
     ]
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
@@ -84,16 +84,16 @@ def test_a_beir_zip_comes_back_the_same(base: KnowledgeBase, with_documents: boo
 
 
 def test_an_exported_collection_is_imported_whole(base: KnowledgeBase, home: Path) -> None:
-    packed = base.lab.export_beir(SET, with_documents=True)
+    packed = base.exchange.export_beir(SET, with_documents=True)
     folder = home / "collection"
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         archive.extractall(folder)
     workspace = workspace_at(home)
     copy = workspace.create("copy", WORDS)
-    workspace.jobs.run(copy.library.import_beir(folder, "test"))
-    assert len(copy.library.documents(WORDS.index)) == 3
-    theirs = [item.evidence for item in copy.lab.questions("collection")]
-    mine = [item.evidence for item in base.lab.questions(SET)]
+    workspace.jobs.run(copy.documents.import_beir(folder, "test"))
+    assert len(copy.documents.documents(WORDS.index)) == 3
+    theirs = [item.evidence for item in copy.questions.usable("collection")]
+    mine = [item.evidence for item in base.questions.usable(SET)]
     assert [[(e.start, e.end, e.grade, e.quote) for e in each] for each in theirs] == [
         [(e.start, e.end, e.grade, e.quote) for e in each]
         for each in (mine[0], mine[1], mine[3], mine[2])
@@ -104,16 +104,16 @@ def test_a_beir_folder_names_its_split(base: KnowledgeBase, tmp_path: Path) -> N
     (tmp_path / "qrels").mkdir()
     (tmp_path / "queries.jsonl").write_text('{"_id": "a", "text": "Goggles?"}\n')
     with pytest.raises(InvalidFile, match="open which qrels"):
-        base.lab.import_question_folder("given", tmp_path)
+        base.exchange.import_folder("given", tmp_path)
     for name in ("train", "dev"):
         (tmp_path / "qrels" / f"{name}.tsv").write_text(f"a\tsafety.md\t{len(name) - 2}\n")
     with pytest.raises(InvalidFile, match="open which qrels"):
-        base.lab.import_question_folder("given", tmp_path)
-    base.lab.import_question_folder("given", tmp_path, "train")
-    assert base.lab.questions("given")[0].evidence[0].grade == 3
+        base.exchange.import_folder("given", tmp_path)
+    base.exchange.import_folder("given", tmp_path, "train")
+    assert base.questions.usable("given")[0].evidence[0].grade == 3
     (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\na\tsafety.md\t2\n")
-    base.lab.import_question_folder("given", tmp_path)
-    assert base.lab.questions("given")[0].evidence[0].grade == 2
+    base.exchange.import_folder("given", tmp_path)
+    assert base.questions.usable("given")[0].evidence[0].grade == 2
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_a_beir_folder_names_its_split(base: KnowledgeBase, tmp_path: Path) -> N
 def test_files_that_are_not_what_they_say(
     base: KnowledgeBase, name: str, content: bytes, said: str
 ) -> None:
-    before = base.lab.export_questions(SET, "jsonl")
+    before = base.exchange.export_text(SET, "jsonl")
     with pytest.raises(InvalidFile, match=said):
-        base.lab.import_questions(SET, name, content)
-    assert base.lab.export_questions(SET, "jsonl") == before
+        base.exchange.import_file(SET, name, content)
+    assert base.exchange.export_text(SET, "jsonl") == before
 
 
 def test_a_zip_without_questions_is_refused(base: KnowledgeBase) -> None:
@@ -141,11 +141,11 @@ def test_a_zip_without_questions_is_refused(base: KnowledgeBase) -> None:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("notes.txt", "nothing")
     with pytest.raises(InvalidFile, match=r"queries\.jsonl"):
-        base.lab.import_questions("x", "x.zip", packed.getvalue())
+        base.exchange.import_file("x", "x.zip", packed.getvalue())
 
 
 def test_qrels_judge_documents_and_leave_spans_alone(base: KnowledgeBase) -> None:
-    text = base.lab.export_questions(SET, "qrels")
+    text = base.exchange.export_text(SET, "qrels")
     assert text.splitlines() == [
         "q1 0 leave%20policy.md 3",
         "q1 0 travel.md 0",
@@ -153,16 +153,16 @@ def test_qrels_judge_documents_and_leave_spans_alone(base: KnowledgeBase) -> Non
         "q%202 0 safety.md 2",
         "q4 0 travel.md 0",
     ]
-    before = base.lab.questions(SET)
-    base.lab.import_questions(SET, "x.qrels", text)
-    assert base.lab.questions(SET) == before
+    before = base.questions.usable(SET)
+    base.exchange.import_file(SET, "x.qrels", text)
+    assert base.questions.usable(SET) == before
     given = "q%202 0 safety.md 1\nq%202 0 leave%20policy.md 3\nq4 Q0 gone.md 1\n"
-    base.lab.import_questions(SET, "x.qrels", given)
-    found = {item.id: item for item in base.lab.questions(SET)}
+    base.exchange.import_file(SET, "x.qrels", given)
+    found = {item.id: item for item in base.questions.usable(SET)}
     assert [(each.end, each.grade) for each in found["q 2"].evidence] == [(None, 1), (None, 3)]
-    assert [label.grade for name, label in base.lab.lost_labels(SET) if name == "q4"] == [1]
+    assert [label.grade for name, label in base.questions.lost_labels(SET) if name == "q4"] == [1]
     with pytest.raises(NotFound, match="no question set"):
-        base.lab.import_questions("unknown", "x.qrels", given)
+        base.exchange.import_file("unknown", "x.qrels", given)
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -190,13 +190,13 @@ def test_a_run_and_its_qrels_repeat_the_figures_elsewhere(base: KnowledgeBase, w
             ]
         )
     ]
-    base.lab.import_questions("judged", "x.jsonl", "\n".join(map(json.dumps, rows)))
-    run = base.lab.evaluate("judged", WORDS, (1, 3, 10)).run
-    ranked = pytrec_eval.parse_run(base.lab.export_run(run.id).splitlines())
-    qrels = pytrec_eval.parse_qrel(base.lab.export_run_qrels(run.id).splitlines())
+    base.exchange.import_file("judged", "x.jsonl", "\n".join(map(json.dumps, rows)))
+    run = base.evaluator.evaluate("judged", WORDS, (1, 3, 10)).run
+    ranked = pytrec_eval.parse_run(base.exchange.export_run(run.id).splitlines())
+    qrels = pytrec_eval.parse_qrel(base.exchange.export_run_qrels(run.id).splitlines())
     measures = {"ndcg_cut.1,3,10", "recall.1,3,10", "P.1,3,10"}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(ranked)
-    for result in base.lab.run_results(run.id):
+    for result in base.runs.results(run.id):
         for ours, name in (("ndcg", "ndcg_cut"), ("recall", "recall"), ("precision", "P")):
             for k in (1, 3, 10):
                 expected = theirs[result.question_id][f"{name}_{k}"]
@@ -231,15 +231,15 @@ def test_the_command_line_tells_forms_by_name(
         assert main(["export-questions", "handbook", SET, "-o", str(target), *at]) == 0
         assert main(["import-questions", "handbook", str(target), "--name", name, *at]) == 0
         assert json.loads(capsys.readouterr().out.splitlines()[-1])["questions"] == 4
-        assert len(base.lab.lost_labels(name)) == 1
+        assert len(base.questions.lost_labels(name)) == 1
     target = home / "judgements.qrels"
     assert main(["export-questions", "handbook", SET, "-o", str(target), *at]) == 0
     assert main(["import-questions", "handbook", str(target), "--name", SET, *at]) == 0
     assert main(["import-questions", "handbook", str(target), *at]) == 2
     assert "no question set named 'judgements'" in capsys.readouterr().err
-    run = base.lab.evaluate(SET, WORDS, (3,)).run.id
+    run = base.evaluator.evaluate(SET, WORDS, (3,)).run.id
     files = [str(home / "x.run"), "--qrels", str(home / "x.qrels")]
     assert main(["export-run", "handbook", run, "-o", *files, *at]) == 0
-    assert (home / "x.run").read_text() == base.lab.export_run(run)
-    assert (home / "x.qrels").read_text() == base.lab.export_run_qrels(run)
+    assert (home / "x.run").read_text() == base.exchange.export_run(run)
+    assert (home / "x.qrels").read_text() == base.exchange.export_run_qrels(run)
     assert main(["export-run", "handbook", "unknown", "-o", *files, *at]) == 2

@@ -32,8 +32,8 @@ def key(base: KnowledgeBase, words: str, recipe: Any = HYBRID) -> int:
     """The passage that has these words."""
     return next(
         chunk.key
-        for info in base.library.documents(recipe.index)
-        for chunk in base.library.chunks(info.id, recipe.index)
+        for info in base.documents.documents(recipe.index)
+        for chunk in base.documents.chunks(info.id, recipe.index)
         if words in " ".join(chunk.text.split())
     )
 
@@ -102,8 +102,8 @@ def test_changes_are_those_that_a_search_confirms(
     fields = {f"search.{name}": value for name, value in steps.items()}
     recipe, stated = HYBRID.with_fields({"search.candidates": 100, **fields}), 0
     explainer = base.explain(LEAVE, recipe)
-    for info in base.library.documents(recipe.index):
-        for chunk in base.library.chunks(info.id, recipe.index):
+    for info in base.documents.documents(recipe.index):
+        for chunk in base.documents.chunks(info.id, recipe.index):
             for change in explainer.changes(chunk.key):
                 for value, does_it in ((change.value, True), (change.shorter, False)):
                     if value is not None:
@@ -148,8 +148,8 @@ def test_a_second_search_is_told_apart_from_the_first(base: KnowledgeBase) -> No
     recipe = HYBRID.with_fields({"search.feedback": 1, "search.feedback_weight": 1.0})
     explainer = base.explain(LEAVE, recipe)
     plain = base.explain(LEAVE, HYBRID)
-    for info in base.library.documents(recipe.index):
-        for chunk in base.library.chunks(info.id, recipe.index):
+    for info in base.documents.documents(recipe.index):
+        for chunk in base.documents.chunks(info.id, recipe.index):
             found, first = explainer.standing(chunk.key), plain.standing(chunk.key)
             assert found.steps[:2] == first.steps[:2]
             assert (found.hit is None) == (found.lost == "candidates")
@@ -176,9 +176,9 @@ def test_a_text_is_found_where_it_stands(base: KnowledgeBase) -> None:
 
 def test_a_document_shows_its_best_placed_passages(base: KnowledgeBase) -> None:
     explainer = base.explain(LEAVE, HYBRID)
-    (leave,) = [each for each in base.library.documents(HYBRID.index) if each.name == "leave.md"]
+    (leave,) = [each for each in base.documents.documents(HYBRID.index) if each.name == "leave.md"]
     found = explainer.in_document(leave.id)
-    keys = {chunk.key for chunk in base.library.chunks(leave.id, HYBRID.index)}
+    keys = {chunk.key for chunk in base.documents.chunks(leave.id, HYBRID.index)}
     assert {each.standing.chunk.key for each in found} == keys
     assert found[0].standing.lost == ""
     assert found[0].standing.chunk.key == key(base, "carried over until")
@@ -229,7 +229,7 @@ def test_passages_of_another_cut_are_the_same_where_they_share_half(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
     small = WORDS.with_fields({"index.chunk_size": 12})
-    assert workspace.jobs.run(base.library.build(small.index)).status == "done"
+    assert workspace.jobs.run(base.documents.build(small.index)).status == "done"
     found = base.compare(LEAVE, WORDS, small, SET)
     assert found.sides.before[0].chunk != found.sides.after[0].chunk
     assert (found.sides.before[0].other, found.sides.after[0].other) == (1, 1)
@@ -261,7 +261,7 @@ def test_the_verb_prints_one_object(
     against = run("--against", "search.mode=dense")
     assert 0 <= against["overlap"] <= 1
     assert against["before"]["hits"][0]["document"] == "leave.md"
-    run_id = base.lab.evaluate(SET, VECTORS, (1,)).run.id
+    run_id = base.evaluator.evaluate(SET, VECTORS, (1,)).run.id
     beside = run("--against-run", run_id)
     assert beside["after"]["recipe"] == base.search(LEAVE, VECTORS).recipe
     assert [hit["chunk_id"] for hit in beside["after"]["hits"]] == [

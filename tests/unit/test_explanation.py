@@ -17,7 +17,7 @@ from rag.explanation import (
     unavailable,
 )
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, gathered
-from rag.explanation.flips import Flip, by_candidates, by_threshold, by_top_k, by_weight
+from rag.explanation.breakpoints import Flip, by_candidates, by_threshold, by_top_k, by_weight
 from rag.explanation.stating import number, shorter, stated
 from rag.explanation.trials import Trials, by_trial
 from rag.recipe import SearchRecipe

@@ -87,7 +87,7 @@ def names(base: KnowledgeBase, changes: dict[str, object]) -> set[str]:
 
 @pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
 def test_every_mode_obeys(base: KnowledgeBase, mode: str) -> None:
-    base.library.tag("travel.md", ["trips"])
+    base.documents.tag("travel.md", ["trips"])
     tagged = {"search.mode": mode, "search.tags": ["trips"]}
     assert names(base, tagged) <= {"travel.md"}
     assert "travel.md" not in names(base, {"search.mode": mode, "search.documents": ["leave*"]})
@@ -109,19 +109,19 @@ def test_nothing_that_fits_finds_nothing(base: KnowledgeBase) -> None:
 
 def test_tags_are_words_and_outlive_a_new_version(tmp_path: Path) -> None:
     workspace, base = make(tmp_path)
-    assert base.library.tag("travel.md", [" annual   report ", "law", "law"]) == (
+    assert base.documents.tag("travel.md", [" annual   report ", "law", "law"]) == (
         "annual report",
         "law",
     )
     assert add(workspace, base, {"travel.md": DOCUMENTS["travel.md"] + " Taxis are not."}) == [
         "replaced"
     ]
-    tags = {each.name: each.tags for each in base.library.documents(RECIPE.index)}
+    tags = {each.name: each.tags for each in base.documents.documents(RECIPE.index)}
     assert tags == {"travel.md": ("annual report", "law"), "leave.md": (), "safety.md": ()}
     with pytest.raises(InvalidInput):
-        base.library.tag("travel.md", [" "])
+        base.documents.tag("travel.md", [" "])
     with pytest.raises(NotFound):
-        base.library.tag("absent.md", ["law"])
+        base.documents.tag("absent.md", ["law"])
 
 
 def test_the_command_line_tags_and_filters(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,8 +152,8 @@ FILTERS = st.fixed_dictionaries(
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     base = make(tmp_path_factory.mktemp("home"))[1]
-    base.library.tag("leave.md", ["law"])
-    base.library.tag("travel.md", ["trips"])
+    base.documents.tag("leave.md", ["law"])
+    base.documents.tag("travel.md", ["trips"])
     return base
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from rag.answering.words import content_words
 from rag.errors import ProviderMisbehaved
-from rag.evaluation.drafts import ModelKind
-from rag.evaluation.generation import Reply, parse_reply, write_question
-from rag.evaluation.leaks import Rarity
-from rag.evaluation.offline_generation import GAP, cut_question
-from rag.evaluation.sampling import sample
+from rag.evaluation.generation.by_model import Reply, parse_reply, write_question
+from rag.evaluation.generation.drafts import ModelKind
+from rag.evaluation.generation.lexical_leakage import Rarity
+from rag.evaluation.generation.offline import GAP, cut_question
+from rag.evaluation.generation.sampling import sample
 from rag.types import Chunk
 from tests.scripted_chat import ScriptedChat
 

@@ -32,9 +32,9 @@ def test_a_document_is_added_found_and_described(workspace: Workspace) -> None:
     hit = base.search("carried over", QUICK).hits[0]
     assert "Unused leave may be carried over" in hit.chunk.text
     assert (hit.document, hit.chunk.heading) == ("leave.md", "Leave")
-    document = base.library.document(hit.chunk.document_id)
+    document = base.documents.document(hit.chunk.document_id)
     assert document.text[hit.chunk.start : hit.chunk.end] == hit.chunk.text
-    infos = base.library.documents(QUICK.index)
+    infos = base.documents.documents(QUICK.index)
     assert [(info.name, info.passages) for info in infos] == [("leave.md", 1), ("travel.md", 1)]
 
 
@@ -52,14 +52,14 @@ def test_new_bytes_under_a_known_name_replace_the_old_version(workspace: Workspa
     assert found(base, "months")
     statuses = add(workspace, base, {"leave.md": LEAVE.replace("three months", "two weeks")})
     assert statuses == ["replaced"]
-    assert [info.name for info in base.library.documents(QUICK.index)] == ["leave.md"]
+    assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
     assert "two weeks" in found(base, "carried over")[0]
     assert not any("months" in text for text in found(base, "months"))
 
 
 def _texts(base: KnowledgeBase) -> dict[str, str]:
-    infos = base.library.documents(QUICK.index)
-    return {info.name: base.library.document(info.id).text.strip() for info in infos}
+    infos = base.documents.documents(QUICK.index)
+    return {info.name: base.documents.document(info.id).text.strip() for info in infos}
 
 
 @pytest.mark.parametrize("old", ["leave-2024.md", "zz-leave-2024.md"])
@@ -74,7 +74,7 @@ def test_a_version_that_is_kept_under_another_name_survives_the_next(
     )
     assert sorted(statuses) == ["added", "replaced"]
     assert _texts(base) == {old: LEAVE.strip(), "leave.md": new.strip()}
-    assert base.library.original(hashlib.sha256(LEAVE.encode()).hexdigest()) is not None
+    assert base.documents.original(hashlib.sha256(LEAVE.encode()).hexdigest()) is not None
     assert {"two" in text for text in found(base, "carried over months")} == {True, False}
 
 
@@ -83,7 +83,7 @@ def test_a_job_that_was_left_behind_brings_no_older_version_back(
 ) -> None:
     base = workspace.create("handbook", QUICK)
     files = {"leave.md": LEAVE, "travel.md": TRAVEL}
-    left = base.library.add_files(
+    left = base.documents.add_files(
         [Upload(name, io.BytesIO(text.encode())) for name, text in files.items()]
     )
     new = LEAVE.replace("three", "two")
@@ -103,10 +103,10 @@ def test_a_job_that_was_left_behind_brings_no_deleted_document_back(
     workspace: Workspace, home: Path
 ) -> None:
     base = workspace.create("handbook", QUICK)
-    left = base.library.add_files([Upload("leave.md", io.BytesIO(LEAVE.encode()))])
+    left = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE.encode()))])
     assert add(workspace, base, {"leave.md": LEAVE}) == ["added"]
-    [info] = base.library.documents(QUICK.index)
-    base.library.delete_documents([info.id])
+    [info] = base.documents.documents(QUICK.index)
+    base.documents.delete_documents([info.id])
     assert workspace.jobs.run(left).status == "done"
     assert [item.reason for item in workspace.jobs.items(left)] == ["The document was deleted."]
     assert _texts(base) == {}
@@ -133,7 +133,7 @@ def test_a_file_that_became_a_copy_does_not_answer_with_its_old_content(
     assert item.reason == "the same content is stored as b.md"
     assert _texts(base) == {"b.md": TRAVEL.strip()}
     assert not any("carried" in text for text in found(base, "carried over"))
-    assert base.library.original(hashlib.sha256(LEAVE.encode()).hexdigest()) is None
+    assert base.documents.original(hashlib.sha256(LEAVE.encode()).hexdigest()) is None
     assert add(workspace, base, {"a.md": TRAVEL}) == ["unchanged"]
 
 
@@ -145,18 +145,18 @@ def test_a_failing_document_says_why_and_the_others_go_on(workspace: Workspace) 
     assert "empty" in items[0].reason.lower()
     assert items[1].reason
     assert items[1].hint
-    assert [info.name for info in base.library.documents(QUICK.index)] == ["leave.md"]
+    assert [info.name for info in base.documents.documents(QUICK.index)] == ["leave.md"]
 
 
 def test_a_deleted_document_never_answers_again(workspace: Workspace, home: Path) -> None:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     leave = base.search("carried over", QUICK).hits[0].chunk
-    assert base.library.original(leave.document_id) is not None
-    base.library.delete_documents([leave.document_id])
+    assert base.documents.original(leave.document_id) is not None
+    base.documents.delete_documents([leave.document_id])
     assert found(base, "carried over") == found(base, "leave")
     assert not any("carried" in text for text in found(base, "carried over unused leave"))
-    assert base.library.original(leave.document_id) is None
+    assert base.documents.original(leave.document_id) is None
     again = workspace_at(home).base("handbook")  # a fresh process, from the snapshot on disk
     assert not any("carried" in text for text in found(again, "carried over unused leave"))
 
@@ -172,26 +172,26 @@ def test_a_deleted_knowledge_base_never_answers_for_the_next(workspace: Workspac
 def test_deleting_an_equal_document_leaves_a_waiting_upload_its_file(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
-    [info] = base.library.documents(QUICK.index)
-    job = base.library.add_files([Upload("again.md", io.BytesIO(LEAVE.encode()))])
-    base.library.delete_documents([info.id])
+    [info] = base.documents.documents(QUICK.index)
+    job = base.documents.add_files([Upload("again.md", io.BytesIO(LEAVE.encode()))])
+    base.documents.delete_documents([info.id])
     assert workspace.jobs.run(job).status == "done"
     assert [item.status for item in workspace.jobs.items(job)] == ["added"]
     assert "carried over" in found(base, "carried over")[0]
-    base.library.delete_documents([info.id])  # nothing waits for it any more
-    assert base.library.original(info.id) is None
+    base.documents.delete_documents([info.id])  # nothing waits for it any more
+    assert base.documents.original(info.id) is None
 
 
 def test_questions_that_wait_for_their_job_keep_their_file(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     lines = json.dumps({"id": "q1", "question": "How long?", "answerable": False})
     add(workspace, base, {"questions.txt": lines})
-    [info] = base.library.documents(QUICK.index)
+    [info] = base.documents.documents(QUICK.index)
     questions = ("set", "questions.jsonl", io.BytesIO(lines.encode()))
-    job = base.library.add_files([Upload("leave.md", io.BytesIO(LEAVE.encode()))], questions)
-    base.library.delete_documents([info.id])
+    job = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE.encode()))], questions)
+    base.documents.delete_documents([info.id])
     assert workspace.jobs.run(job).status == "done"
-    assert base.lab.question_set("set").questions == 1
+    assert base.questions.named("set").questions == 1
 
 
 def test_a_replaced_version_leaves_no_file_unless_another_base_holds_it(
@@ -203,7 +203,7 @@ def test_a_replaced_version_leaves_no_file_unless_another_base_holds_it(
     old = hashlib.sha256(LEAVE.encode()).hexdigest()
     new = [LEAVE.replace("three", number) for number in ("two", "four")]
     assert add(workspace, base, {"leave.md": new[0]}) == ["replaced"]
-    assert other.library.original(old) is not None
+    assert other.documents.original(old) is not None
     assert add(workspace, other, {"leave.md": new[1]}) == ["replaced"]
     stored = {path.name for path in (home / "files").rglob("*") if path.is_file()}
     assert stored == {hashlib.sha256(text.encode()).hexdigest() for text in new}
@@ -266,7 +266,7 @@ def test_recutting_embeds_only_new_text(
     assert len(texts) == 2
     sentence = QUICK.with_fields({"index.chunker": "sentence"}).index
     for recipe in (sentence, QUICK.with_fields({"index.analyzer": "german"}).index):
-        workspace.jobs.run(base.library.build(recipe))
+        workspace.jobs.run(base.documents.build(recipe))
     assert len(texts) == len(set(texts))
     add(workspace, base, {"leave.md": LEAVE + "\nA second paragraph.\n", "travel.md": TRAVEL})
     base.search("leave", QUICK)
@@ -278,22 +278,22 @@ def test_a_build_can_be_deleted_unless_it_answers(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     page: IndexRecipe = QUICK.with_fields({"index.chunker": "page"}).index
-    assert base.library.missing(page) == 1
-    workspace.jobs.run(base.library.build(page))
-    assert base.library.missing(page) == 0
-    assert [row.documents for row in base.library.builds()] == [1, 1]
-    base.library.delete_build(page.hash)
-    assert [row.hash for row in base.library.builds()] == [QUICK.index.hash]
+    assert base.documents.missing(page) == 1
+    workspace.jobs.run(base.documents.build(page))
+    assert base.documents.missing(page) == 0
+    assert [row.documents for row in base.documents.builds()] == [1, 1]
+    base.documents.delete_build(page.hash)
+    assert [row.hash for row in base.documents.builds()] == [QUICK.index.hash]
     with pytest.raises(InvalidInput, match="answers the questions now"):
-        base.library.delete_build(QUICK.index.hash)
+        base.documents.delete_build(QUICK.index.hash)
 
 
 def test_pasted_text_is_a_document(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)
-    workspace.jobs.run(base.library.add_text("Note on leave", LEAVE))
+    workspace.jobs.run(base.documents.add_text("Note on leave", LEAVE))
     hit = base.search("carried over", QUICK).hits[0]
     assert hit.document == "Note on leave"
-    assert base.library.document(hit.chunk.document_id).source == "pasted text"
+    assert base.documents.document(hit.chunk.document_id).source == "pasted text"
 
 
 def test_deleting_a_base_takes_everything_with_it(workspace: Workspace, home: Path) -> None:

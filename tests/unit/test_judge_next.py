@@ -68,41 +68,41 @@ def _base(workspace: Workspace, *, whole: bool) -> KnowledgeBase:
         {"id": "q2", "text": "beta train", "evidence": [label]},
         {"id": "q3", "text": "gamma", "answerable": False},
     ]
-    base.lab.import_questions(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
     return base
 
 
 def _run(base: KnowledgeBase, recipe: Recipe) -> str:
-    return base.lab.evaluate(SET, recipe, (5,)).run.id
+    return base.evaluator.evaluate(SET, recipe, (5,)).run.id
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_judging_empties_the_queue(workspace: Workspace, whole: bool) -> None:
     base = _base(workspace, whole=whole)
     first, second = _run(base, WORDS), _run(base, VECTORS)
-    queue = base.lab.judge_next(first, second, k=5)
+    queue = base.judging_queue.ordered(first, second, k=5)
     assert queue
     assert {each.question_id for each in queue} <= {"q1", "q2"}
     assert [each.weight for each in queue] == sorted((e.weight for e in queue), reverse=True)
     for each in queue:
-        document = base.library.document(each.document_id)
+        document = base.documents.document(each.document_id)
         assert (each.document, each.text) == (document.name, document.text[each.start : each.end])
         assert (each.end is None) is whole
         assert "alpha one" not in each.text  # that is judged
-    results = {item.question_id: item for item in base.lab.run_results(first)}
+    results = {item.question_id: item for item in base.runs.results(first)}
     top = queue[0]
     if not whole and top.ranks[0] is not None:
         ranking = results[top.question_id].ranking
-        chunks = base.library.chunks(top.document_id, WORDS.index)
+        chunks = base.documents.chunks(top.document_id, WORDS.index)
         (chunk,) = [each for each in chunks if each.start == top.start]
         assert ranking[top.ranks[0] - 1][0] == chunk.id
     remaining = len(queue)
     while queue:
         each = queue[0]
-        base.lab.labels.label(
+        base.labels.label(
             SET, each.question_id, each.document_id, each.start, each.end, remaining % 2
         )
-        queue = base.lab.judge_next(first, second, k=5)
+        queue = base.judging_queue.ordered(first, second, k=5)
         assert len(queue) == remaining - 1
         remaining -= 1
 
@@ -110,21 +110,21 @@ def test_judging_empties_the_queue(workspace: Workspace, whole: bool) -> None:
 def test_one_run_and_a_limit(workspace: Workspace) -> None:
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)
-    every = base.lab.judge_next(run)
-    assert base.lab.judge_next(run, limit=2) == every[:2]
+    every = base.judging_queue.ordered(run)
+    assert base.judging_queue.ordered(run, limit=2) == every[:2]
     assert all(each.ranks[1] is None for each in every)
     ranks = [each.ranks[0] or 0 for each in every]
     assert ranks == sorted(ranks)
-    base.library.delete_documents([each.document_id for each in every])
-    assert base.lab.judge_next(run) == []
+    base.documents.delete_documents([each.document_id for each in every])
+    assert base.judging_queue.ordered(run) == []
 
 
 def test_runs_that_do_not_belong_together(workspace: Workspace) -> None:
     base = _base(workspace, whole=False)
     run = _run(base, WORDS)
-    base.lab.import_questions("other", "x.jsonl", base.lab.export_questions(SET, "jsonl"))
-    other = base.lab.evaluate("other", WORDS, (5,)).run.id
+    base.exchange.import_file("other", "x.jsonl", base.exchange.export_text(SET, "jsonl"))
+    other = base.evaluator.evaluate("other", WORDS, (5,)).run.id
     with pytest.raises(InvalidInput, match="different question sets"):
-        base.lab.judge_next(run, other)
+        base.judging_queue.ordered(run, other)
     with pytest.raises(NotFound, match="no run"):
-        base.lab.judge_next(run, "unknown")
+        base.judging_queue.ordered(run, "unknown")

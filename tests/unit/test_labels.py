@@ -22,42 +22,44 @@ def base(home: Path) -> KnowledgeBase:
     made = workspace.create("handbook", QUICK)
     travel = "Trains are booked in second class.\n\nNobody carries leave on a train."
     add(workspace, made, {"leave.md": LEAVE, "travel.md": travel})
-    made.lab.edits.create_set(SET)
+    made.question_edits.create_set(SET)
     return made
 
 
 @pytest.fixture
 def question(base: KnowledgeBase) -> str:
-    return base.lab.edits.add_question(SET, "When does carried leave lapse?")
+    return base.question_edits.add_question(SET, "When does carried leave lapse?")
 
 
 @pytest.fixture
 def leave(base: KnowledgeBase) -> str:
-    return next(each.id for each in base.library.documents(QUICK.index) if each.name == "leave.md")
+    return next(
+        each.id for each in base.documents.documents(QUICK.index) if each.name == "leave.md"
+    )
 
 
 def _labels(base: KnowledgeBase) -> list[Label]:
-    return list(base.lab.labelled_questions(SET)[0].labels)
+    return list(base.questions.labelled(SET)[0].labels)
 
 
 def test_grading_a_span_stores_its_words(base: KnowledgeBase, question: str, leave: str) -> None:
     start = LEAVE.index("It lapses")
-    made = base.lab.labels.label(SET, question, leave, start - 2, start + 31, 2)
+    made = base.labels.label(SET, question, leave, start - 2, start + 31, 2)
     (label,) = _labels(base)
     assert label == Label(
         "leave.md", leave, start, start + 29, 2, "It lapses after three months.", made
     )
-    assert base.lab.labels.label(SET, question, leave, start, start + 29, 3) == made
+    assert base.labels.label(SET, question, leave, start, start + 29, 3) == made
     assert [each.grade for each in _labels(base)] == [3]
-    base.lab.labels.set_grade(SET, made, 1)
+    base.labels.set_grade(SET, made, 1)
     assert [each.grade for each in _labels(base)] == [1]
-    base.lab.labels.remove_label(SET, made)
+    base.labels.remove_label(SET, made)
     assert _labels(base) == []
-    assert base.lab.question_set(SET).version == 6
+    assert base.questions.named(SET).version == 6
 
 
 def test_a_whole_document_can_be_judged(base: KnowledgeBase, question: str, leave: str) -> None:
-    base.lab.labels.label(SET, question, leave, 0, None, 1)
+    base.labels.label(SET, question, leave, 0, None, 1)
     (label,) = _labels(base)
     assert (label.start, label.end, label.quote) == (0, None, "")
 
@@ -65,9 +67,9 @@ def test_a_whole_document_can_be_judged(base: KnowledgeBase, question: str, leav
 def test_not_relevant_is_said_and_outdoes_what_lies_inside(
     base: KnowledgeBase, question: str, leave: str
 ) -> None:
-    base.lab.labels.label(SET, question, leave, 0, 6, 3)
-    base.lab.labels.label(SET, question, leave, 20, 60, 2)
-    base.lab.labels.label(SET, question, leave, 0, 33, 0)
+    base.labels.label(SET, question, leave, 0, 6, 3)
+    base.labels.label(SET, question, leave, 20, 60, 2)
+    base.labels.label(SET, question, leave, 0, 33, 0)
     spans = [(each.start, each.end, each.grade) for each in _labels(base)]
     assert spans == [(0, 6, 0), (20, 60, 2), (0, 33, 0)]
 
@@ -75,24 +77,24 @@ def test_not_relevant_is_said_and_outdoes_what_lies_inside(
 def test_no_answer_and_relevant_labels_exclude_each_other(
     base: KnowledgeBase, question: str, leave: str
 ) -> None:
-    base.lab.labels.label(SET, question, leave, 0, 6, 0)
-    base.lab.labels.mark_unanswerable(SET, question)
-    assert not base.lab.questions(SET)[0].answerable
-    base.lab.labels.label(SET, question, leave, 20, 60, 2)
-    assert base.lab.questions(SET)[0].answerable
+    base.labels.label(SET, question, leave, 0, 6, 0)
+    base.labels.mark_unanswerable(SET, question)
+    assert not base.questions.usable(SET)[0].answerable
+    base.labels.label(SET, question, leave, 20, 60, 2)
+    assert base.questions.usable(SET)[0].answerable
     with pytest.raises(InvalidInput, match="labels that say where"):
-        base.lab.labels.mark_unanswerable(SET, question)
+        base.labels.mark_unanswerable(SET, question)
     with pytest.raises(InvalidInput, match="labels that say where"):
-        base.lab.edits.edit_question(SET, question, answerable=False)
-    base.lab.labels.mark_unanswerable(SET, question, discard_labels=True)
-    assert not base.lab.questions(SET)[0].answerable
+        base.question_edits.edit_question(SET, question, answerable=False)
+    base.labels.mark_unanswerable(SET, question, discard_labels=True)
+    assert not base.questions.usable(SET)[0].answerable
     assert [each.grade for each in _labels(base)] == [0]
-    base.lab.labels.set_grade(SET, _labels(base)[0].id, 1)
-    assert base.lab.questions(SET)[0].answerable
+    base.labels.set_grade(SET, _labels(base)[0].id, 1)
+    assert base.questions.usable(SET)[0].answerable
 
 
 def test_what_cannot_be_labelled_says_why(base: KnowledgeBase, question: str, leave: str) -> None:
-    labels = base.lab.labels
+    labels = base.labels
     for start, end in ((5, 5), (9, 2), (-3, 4), (0, 10_000), (33, 35)):
         with pytest.raises(InvalidInput, match=r"leave\.md"):
             labels.label(SET, question, leave, start, end, 1)
@@ -108,19 +110,19 @@ def test_what_cannot_be_labelled_says_why(base: KnowledgeBase, question: str, le
         labels.label(SET, "gone", leave, 0, 6, 0)
     with pytest.raises(NotFound, match="not in this set"):
         labels.mark_unanswerable(SET, "gone")
-    assert base.lab.question_set(SET).version == 2
+    assert base.questions.named(SET).version == 2
 
 
 def test_explicit_zeros_change_no_figure(base: KnowledgeBase, question: str, leave: str) -> None:
     start = LEAVE.index("It lapses")
-    base.lab.labels.label(SET, question, leave, start, start + 29, 2)
-    before = base.lab.evaluate(SET, WORDS, (1, 3))
+    base.labels.label(SET, question, leave, start, start + 29, 2)
+    before = base.evaluator.evaluate(SET, WORDS, (1, 3))
     for hit in base.search("carried leave", WORDS).hits:
         if "lapses" not in hit.chunk.text:
             chunk = hit.chunk
-            base.lab.labels.label(SET, question, chunk.document_id, chunk.start, chunk.end, 0)
+            base.labels.label(SET, question, chunk.document_id, chunk.start, chunk.end, 0)
     assert {each.grade for each in _labels(base)} == {0, 2}
-    after = base.lab.evaluate(SET, WORDS, (1, 3))
+    after = base.evaluator.evaluate(SET, WORDS, (1, 3))
     assert after.run.metrics == before.run.metrics
     assert after.results[0].relevant == before.results[0].relevant == 1
 
@@ -129,12 +131,12 @@ def test_zeros_of_documents_change_no_figure(
     base: KnowledgeBase, question: str, leave: str
 ) -> None:
     travel = next(
-        each.id for each in base.library.documents(QUICK.index) if each.name == "travel.md"
+        each.id for each in base.documents.documents(QUICK.index) if each.name == "travel.md"
     )
-    base.lab.labels.label(SET, question, leave, 0, None, 2)
-    before = base.lab.evaluate(SET, WORDS, (1, 3))
-    base.lab.labels.label(SET, question, travel, 0, None, 0)
-    after = base.lab.evaluate(SET, WORDS, (1, 3))
+    base.labels.label(SET, question, leave, 0, None, 2)
+    before = base.evaluator.evaluate(SET, WORDS, (1, 3))
+    base.labels.label(SET, question, travel, 0, None, 0)
+    after = base.evaluator.evaluate(SET, WORDS, (1, 3))
     assert after.run.metrics == before.run.metrics
     assert after.results[0].relevant == 1
     assert after.results[0].ranking[0][0] == leave
@@ -143,10 +145,10 @@ def test_zeros_of_documents_change_no_figure(
 def test_a_question_with_nothing_but_zeros_is_not_measured(
     base: KnowledgeBase, question: str, leave: str
 ) -> None:
-    base.lab.labels.label(SET, question, leave, 0, 6, 0)
+    base.labels.label(SET, question, leave, 0, 6, 0)
     with pytest.raises(InvalidInput, match="has a label"):
-        base.lab.evaluate(SET, WORDS, (1,))
-    other = base.lab.edits.add_question(SET, "What may be carried over?")
-    base.lab.labels.label(SET, other, leave, 0, 33, 1)
-    run = base.lab.evaluate(SET, WORDS, (1,))
+        base.evaluator.evaluate(SET, WORDS, (1,))
+    other = base.question_edits.add_question(SET, "What may be carried over?")
+    base.labels.label(SET, other, leave, 0, 33, 1)
+    run = base.evaluator.evaluate(SET, WORDS, (1,))
     assert [each.question_id for each in run.results] == [other]

@@ -34,8 +34,8 @@ def test_absent_documents_count_as_trec_eval_counts_them(
     recipe = QUICK.with_fields({"index.chunker": chunker, "search.mode": "lexical"})
     workspace = workspace_at(home)
     base = workspace.create("b", recipe)
-    workspace.jobs.run(base.library.import_beir(_collection(tmp_path / "set"), "test"))
-    found = base.lab.evaluate("set", recipe, (10,)).run
+    workspace.jobs.run(base.documents.import_beir(_collection(tmp_path / "set"), "test"))
+    found = base.evaluator.evaluate("set", recipe, (10,)).run
     qrels = {"q1": {"d1": 1, "dX": 1}, "q2": {"d2": 2, "d3": 1}, "q3": {"dX": 1}}
     names = ["recall@10", "mrr@10", "ndcg@10", "map@10"]
     expected = evaluate_rankings(qrels, {"q1": ["d1"], "q2": ["d2"], "q3": []}, names)
@@ -48,15 +48,15 @@ def test_absent_documents_count_as_trec_eval_counts_them(
 def test_a_lost_span_counts_once(home: Path) -> None:
     workspace = workspace_at(home)
     base = workspace.create("b", QUICK)
-    workspace.jobs.run(base.library.add_text("note", "Pumps are checked every spring."))
+    workspace.jobs.run(base.documents.add_text("note", "Pumps are checked every spring."))
     labels = [{"document": "note", "quote": "checked every spring"}]
     labels.append({"document": "gone.md", "quote": "and every autumn"})
     row = {"id": "q", "text": "When are pumps checked?", "evidence": labels}
-    base.lab.import_questions("s", "s.jsonl", json.dumps(row))
-    metrics = base.lab.evaluate("s", QUICK, (5,)).run.metrics
+    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    metrics = base.evaluator.evaluate("s", QUICK, (5,)).run.metrics
     assert metrics["recall@5"] == 0.5
     assert metrics["mrr@5"] == 1.0
-    assert [label.document_name for _, label in base.lab.lost_labels("s")] == ["gone.md"]
+    assert [label.document_name for _, label in base.questions.lost_labels("s")] == ["gone.md"]
 
 
 def test_a_recipe_is_measured_as_it_answers(home: Path) -> None:
@@ -65,10 +65,10 @@ def test_a_recipe_is_measured_as_it_answers(home: Path) -> None:
     recipe = QUICK.with_fields({"search.candidates": 3, "search.top_k": 5})
     base = workspace.create("b", recipe)
     text = "\n\n".join(f"Pump {n} has valve {n * n % 7} and filter {n % 5}." for n in range(40))
-    workspace.jobs.run(base.library.add_text("note", text))
+    workspace.jobs.run(base.documents.add_text("note", text))
     row = {"id": "q", "text": "Which pump has valve 2 and filter 3?"}
     row["evidence"] = [{"document": "note", "quote": "Pump 3 has valve 2 and filter 3."}]
-    base.lab.import_questions("s", "s.jsonl", json.dumps(row))
-    results = base.lab.evaluate("s", recipe, (5, 100)).results
+    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    results = base.evaluator.evaluate("s", recipe, (5, 100)).results
     ranked = [key for key, _, _ in results[0].ranking][:5]
     assert ranked == [hit.chunk.id for hit in base.search(row["text"], recipe).hits]

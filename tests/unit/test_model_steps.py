@@ -116,15 +116,15 @@ def test_a_turn_keeps_the_complete_question_and_what_failed(base: KnowledgeBase)
 
 
 def test_a_recipe_whose_step_never_works_is_not_measured(base: KnowledgeBase) -> None:
-    base.lab.import_questions("checks", "checks.jsonl", QUESTIONS)
+    base.exchange.import_file("checks", "checks.jsonl", QUESTIONS)
     with pytest.raises(ProviderUnavailable, match="'expansions' of the recipe does not work"):
-        base.lab.evaluate("checks", QUICK.with_fields({"search.expansions": 2}))
-    assert base.lab.runs() == []
+        base.evaluator.evaluate("checks", QUICK.with_fields({"search.expansions": 2}))
+    assert base.runs.every() == []
 
 
 def test_a_recipe_with_a_working_step_is_measured(base: KnowledgeBase, server: Script) -> None:
-    base.lab.import_questions("checks", "checks.jsonl", QUESTIONS)
-    run = base.lab.evaluate("checks", HYDE).run
+    base.exchange.import_file("checks", "checks.jsonl", QUESTIONS)
+    run = base.evaluator.evaluate("checks", HYDE).run
     assert run.metrics["recall@5"] == 1.0
     assert "fallbacks" not in run.environment
     assert len(server.requests) == 4

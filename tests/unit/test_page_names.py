@@ -77,13 +77,13 @@ def test_pages_replace_their_own_earlier_version_and_no_other(
     base = workspace.create("handbook", QUICK)
 
     def add() -> list[str]:
-        job = base.library.add_urls(list(pages))
+        job = base.documents.add_urls(list(pages))
         workspace.jobs.run(job)
         return [item.status for item in workspace.jobs.items(job)]
 
     def stored() -> dict[str, str]:
-        infos = base.library.documents(QUICK.index)
-        return {info.source: base.library.document(info.id).text.strip() for info in infos}
+        infos = base.documents.documents(QUICK.index)
+        return {info.source: base.documents.document(info.id).text.strip() for info in infos}
 
     assert add() == ["added"] * len(pages)
     assert stored() == pages

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.components.text import lines, marked, plain, tinted
-from pages.components.wording import counted, duration, kind
+from pages.components.shell.text import lines, marked, plain, tinted
+from pages.components.shell.wording import counted, duration, kind
 
 JOINER = "\u2060"
 

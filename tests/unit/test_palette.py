@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.components.palette import DARK, LIGHT, Palette, template
+from pages.components.shell.palette import DARK, LIGHT, Palette, template
 
 CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 THEMES = {"light": LIGHT, "dark": DARK}

@@ -29,44 +29,44 @@ def base(home: Path) -> KnowledgeBase:
 
 @pytest.fixture
 def chunks(base: KnowledgeBase) -> list[Chunk]:
-    (leave,) = (each for each in base.library.documents(SMALL) if each.name == "leave.md")
-    found = base.library.chunks(leave.id, SMALL)
+    (leave,) = (each for each in base.documents.documents(SMALL) if each.name == "leave.md")
+    found = base.documents.chunks(leave.id, SMALL)
     assert len(found) > 2
     return list(found)
 
 
 def _grade(base: KnowledgeBase, chunk: Chunk, grade: int, text: str = TEXT) -> None:
-    base.lab.passages.grade(SET, text, chunk.document_id, chunk.start, chunk.end, grade)
+    base.passage_labels.grade(SET, text, chunk.document_id, chunk.start, chunk.end, grade)
 
 
 def _grades(base: KnowledgeBase) -> dict[int, int]:
-    return dict(base.lab.passages.of(SET, TEXT, SMALL).grades)
+    return dict(base.passage_labels.of(SET, TEXT, SMALL).grades)
 
 
 def test_grading_makes_set_question_and_label(base: KnowledgeBase, chunks: list[Chunk]) -> None:
-    assert base.lab.passages.of(SET, TEXT, SMALL).question_id is None
+    assert base.passage_labels.of(SET, TEXT, SMALL).question_id is None
     _grade(base, chunks[0], 2)
-    found = base.lab.passages.of(SET, f"  {TEXT.upper()} ", SMALL)
+    found = base.passage_labels.of(SET, f"  {TEXT.upper()} ", SMALL)
     assert (found.answerable, found.relevant, found.grades) == (True, 1, {chunks[0].key: 2})
     assert [(label.start, label.quote) for label in found.labels] == [
         (chunks[0].start, chunks[0].text.strip())
     ]
-    assert [item.id for item in base.lab.questions(SET)] == [found.question_id]
+    assert [item.id for item in base.questions.usable(SET)] == [found.question_id]
 
 
 def test_another_grade_replaces_the_first(base: KnowledgeBase, chunks: list[Chunk]) -> None:
     for grade in (3, 1, 0):
         _grade(base, chunks[1], grade)
         assert _grades(base) == {chunks[1].key: grade}
-    assert len(base.lab.passages.of(SET, TEXT, SMALL).labels) == 1
+    assert len(base.passage_labels.of(SET, TEXT, SMALL).labels) == 1
 
 
 def test_exact_evidence_stays_exact(base: KnowledgeBase, chunks: list[Chunk]) -> None:
-    question = base.lab.edits.collect(SET, TEXT)
+    question = base.question_edits.collect(SET, TEXT)
     start = chunks[0].start + chunks[0].text.index("carried")
-    base.lab.labels.label(SET, question, chunks[0].document_id, start, start + 12, 1)
+    base.labels.label(SET, question, chunks[0].document_id, start, start + 12, 1)
     _grade(base, chunks[0], 3)
-    (label,) = base.lab.passages.of(SET, TEXT, SMALL).labels
+    (label,) = base.passage_labels.of(SET, TEXT, SMALL).labels
     assert (label.quote, label.grade) == ("carried over", 3)
     assert _grades(base) == {chunks[0].key: 3}
 
@@ -77,8 +77,8 @@ def test_exact_words_take_the_place_of_the_whole_passage(
     first = chunks[0]
     start = first.start + first.text.index("carried")
     _grade(base, first, 1)
-    base.lab.passages.grade_words(SET, TEXT, first, start, start + 12, 2)
-    found = base.lab.passages.of(SET, TEXT, SMALL)
+    base.passage_labels.grade_words(SET, TEXT, first, start, start + 12, 2)
+    found = base.passage_labels.of(SET, TEXT, SMALL)
     assert [(label.quote, label.grade) for label in found.labels] == [("carried over", 2)]
     assert found.grades == {first.key: 2}
 
@@ -87,14 +87,14 @@ def test_all_words_of_a_passage_are_the_passage(base: KnowledgeBase, chunks: lis
     first = chunks[0]
     _grade(base, first, 1)
     end = first.start + len(first.text.rstrip())
-    base.lab.passages.grade_words(SET, TEXT, first, first.start, end, 3)
-    (label,) = base.lab.passages.of(SET, TEXT, SMALL).labels
+    base.passage_labels.grade_words(SET, TEXT, first, first.start, end, 3)
+    (label,) = base.passage_labels.of(SET, TEXT, SMALL).labels
     assert (label.start, label.end, label.grade) == (first.start, end, 3)
 
 
 def test_a_longer_label_is_left_alone(base: KnowledgeBase, chunks: list[Chunk]) -> None:
-    question = base.lab.edits.collect(SET, TEXT)
-    base.lab.labels.label(SET, question, chunks[0].document_id, 0, chunks[1].end, 2)
+    question = base.question_edits.collect(SET, TEXT)
+    base.labels.label(SET, question, chunks[0].document_id, 0, chunks[1].end, 2)
     assert _grades(base) == {chunks[0].key: 2, chunks[1].key: 2}
     _grade(base, chunks[0], 1)
     assert _grades(base) == {chunks[0].key: 2, chunks[1].key: 2}
@@ -103,8 +103,8 @@ def test_a_longer_label_is_left_alone(base: KnowledgeBase, chunks: list[Chunk]) 
 
 
 def test_a_whole_document_grades_all_its_passages(base: KnowledgeBase, chunks: list[Chunk]) -> None:
-    question = base.lab.edits.collect(SET, TEXT)
-    base.lab.labels.label(SET, question, chunks[0].document_id, 0, None, 2)
+    question = base.question_edits.collect(SET, TEXT)
+    base.labels.label(SET, question, chunks[0].document_id, 0, None, 2)
     assert _grades(base) == {chunk.key: 2 for chunk in chunks}
 
 
@@ -113,15 +113,15 @@ def test_removing_takes_what_is_inside(base: KnowledgeBase, chunks: list[Chunk])
     _grade(base, chunks[1], 0)
     first = chunks[0]
     place = (first.document_id, first.start, first.end)
-    assert base.lab.passages.remove(SET, TEXT, *place) == 1
+    assert base.passage_labels.remove(SET, TEXT, *place) == 1
     assert _grades(base) == {chunks[1].key: 0}
-    assert base.lab.passages.remove(SET, TEXT, *place) == 0
+    assert base.passage_labels.remove(SET, TEXT, *place) == 0
 
 
 def test_labels_of_a_deleted_document_count_for_nothing(
     base: KnowledgeBase, chunks: list[Chunk]
 ) -> None:
     _grade(base, chunks[0], 2)
-    base.library.delete_documents([chunks[0].document_id])
-    found = base.lab.passages.of(SET, TEXT, SMALL)
+    base.documents.delete_documents([chunks[0].document_id])
+    found = base.passage_labels.of(SET, TEXT, SMALL)
     assert (found.relevant, found.grades) == (1, {})

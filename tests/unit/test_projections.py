@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import projections
 from rag.errors import InvalidInput
-from rag.projections import Method, Projection, among, project
+from rag.maps import projections
+from rag.maps.projections import Method, Projection, among, project
 from rag.types import Vectors
 
 

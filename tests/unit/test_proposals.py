@@ -10,7 +10,7 @@ import pytest
 
 from rag import KnowledgeBase, Workspace
 from rag.errors import AlreadyExists, InvalidInput, NotFound, ProviderUnavailable
-from rag.evaluation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind
+from rag.evaluation.generation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind
 from rag.protocols import ChatModel
 from rag.services import Models
 from rag.types import Message
@@ -56,7 +56,7 @@ def _sentence(messages: Sequence[Message]) -> str:
 
 def _made(workspace: Workspace, base: KnowledgeBase, kinds: Sequence[Kind], number: int) -> int:
     recipe = WITH_MODEL if set(kinds) & set(MODEL_KINDS) else QUICK
-    job = base.lab.proposals.request(SET, kinds, number, recipe)
+    job = base.proposals.request(SET, kinds, number, recipe)
     workspace.jobs.run(job)
     return job
 
@@ -66,7 +66,7 @@ def test_without_a_model_queries_are_cut_and_wait(
 ) -> None:
     job = _made(workspace, base, OFFLINE_KINDS, 3)
     assert workspace.jobs.get(job).message == "3 of 3 questions proposed"
-    found = base.lab.proposals.every(SET)
+    found = base.proposals.every(SET)
     assert sorted(item.origin for item in found) == sorted(OFFLINE_KINDS)
     for item in found:
         assert item.state == "proposed"
@@ -74,46 +74,46 @@ def test_without_a_model_queries_are_cut_and_wait(
         assert item.leak is not None
         assert 0 < item.leak <= 1
         (label,) = item.labels
-        document = base.library.document(str(label.document_id))
+        document = base.documents.document(str(label.document_id))
         assert document.text[label.start : label.end] == label.quote
-    counted = base.lab.question_set(SET)
+    counted = base.questions.named(SET)
     assert (counted.questions, counted.proposed, counted.version) == (0, 3, 1)
-    assert base.lab.questions(SET) == []
+    assert base.questions.usable(SET) == []
 
 
 def test_accepted_ones_count_and_rejected_ones_are_kept(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
     _made(workspace, base, ["cloze"], 3)
-    one, two, three = [item.id for item in base.lab.proposals.every(SET)]
-    base.lab.edits.edit_question(SET, one, text="How long may it run?")
-    base.lab.proposals.accept(SET, [one])
-    base.lab.proposals.reject(SET, [two])
-    assert [item.id for item in base.lab.proposals.every(SET)] == [three]
-    assert [item.id for item in base.lab.proposals.every(SET, rejected=True)] == [two]
-    (counting,) = base.lab.questions(SET)
+    one, two, three = [item.id for item in base.proposals.every(SET)]
+    base.question_edits.edit_question(SET, one, text="How long may it run?")
+    base.proposals.accept(SET, [one])
+    base.proposals.reject(SET, [two])
+    assert [item.id for item in base.proposals.every(SET)] == [three]
+    assert [item.id for item in base.proposals.every(SET, rejected=True)] == [two]
+    (counting,) = base.questions.usable(SET)
     assert (counting.id, counting.text) == (one, "How long may it run?")
-    assert base.lab.question_set(SET).version == 3
-    run = base.lab.evaluate(SET, QUICK, (3,))
+    assert base.questions.named(SET).version == 3
+    run = base.evaluator.evaluate(SET, QUICK, (3,))
     assert [each.question_id for each in run.results] == [one]
-    base.lab.proposals.accept(SET, [two])
-    assert len(base.lab.questions(SET)) == 2
+    base.proposals.accept(SET, [two])
+    assert len(base.questions.usable(SET)) == 2
     with pytest.raises(AlreadyExists, match="accepted"):
-        base.lab.proposals.reject(SET, [two])
+        base.proposals.reject(SET, [two])
     with pytest.raises(NotFound, match="not in this set"):
-        base.lab.proposals.accept(SET, ["unknown"])
+        base.proposals.accept(SET, ["unknown"])
 
 
 def test_importing_a_set_leaves_proposals_waiting(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
     _made(workspace, base, ["cloze"], 2)
-    waiting = base.lab.proposals.every(SET)
+    waiting = base.proposals.every(SET)
     rows = [{"id": "q1", "text": "Why?"}, {"id": waiting[0].id, "text": "Mine now?"}]
-    base.lab.import_questions(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
-    assert base.lab.proposals.every(SET) == waiting[1:]
-    assert [item.text for item in base.lab.questions(SET)] == ["Why?", "Mine now?"]
-    assert len(base.lab.export_questions(SET, "jsonl").splitlines()) == 2
+    base.exchange.import_file(SET, "x.jsonl", "\n".join(map(json.dumps, rows)))
+    assert base.proposals.every(SET) == waiting[1:]
+    assert [item.text for item in base.questions.usable(SET)] == ["Why?", "Mine now?"]
+    assert len(base.exchange.export_text(SET, "jsonl").splitlines()) == 2
 
 
 def test_a_model_writes_every_kind(
@@ -122,7 +122,7 @@ def test_a_model_writes_every_kind(
     chat = ScriptedChat(_sentence)
     _speak(monkeypatch, chat)
     _made(workspace, base, ["factual", "two-passage", "unanswerable"], 6)
-    found = base.lab.proposals.every(SET)
+    found = base.proposals.every(SET)
     assert {item.origin: len(item.labels) for item in found} == {
         "factual": 1,
         "two-passage": 2,
@@ -131,7 +131,7 @@ def test_a_model_writes_every_kind(
     assert [item.answerable for item in found] == [item.origin != "unanswerable" for item in found]
     for item in found:
         for label in item.labels:
-            document = base.library.document(str(label.document_id))
+            document = base.documents.document(str(label.document_id))
             assert document.text[label.start : label.end] == label.quote
 
 
@@ -145,13 +145,13 @@ def test_what_cannot_be_made_is_noted_and_the_rest_goes_on(
     items = workspace.jobs.items(job)
     assert [item.status for item in items] == ["failed", "added", "added"]
     assert 'there is no "question"' in items[0].reason
-    again = base.lab.proposals.request(SET, ["factual"], 3, WITH_MODEL)
+    again = base.proposals.request(SET, ["factual"], 3, WITH_MODEL)
     workspace.jobs.run(again)
     assert [item.reason for item in workspace.jobs.items(again)] == [
         "",
         *["The set has this question already."] * 2,
     ]
-    assert len(base.lab.proposals.every(SET)) == 3
+    assert len(base.proposals.every(SET)) == 3
 
 
 def test_an_unreachable_model_ends_the_job_but_loses_nothing(
@@ -165,7 +165,7 @@ def test_an_unreachable_model_ends_the_job_but_loses_nothing(
     row = workspace.jobs.get(job)
     assert (row.status, row.message) == ("failed", "The server is away. Start it.")
     assert [item.status for item in workspace.jobs.items(job)] == ["added", "waiting", "waiting"]
-    assert len(base.lab.proposals.every(SET)) == 1
+    assert len(base.proposals.every(SET)) == 1
 
 
 @pytest.mark.parametrize(
@@ -182,19 +182,19 @@ def test_what_cannot_be_asked_for(
     base: KnowledgeBase, kinds: Sequence[Kind], number: int, said: str
 ) -> None:
     with pytest.raises(InvalidInput, match=said):
-        base.lab.proposals.request(SET, kinds, number, QUICK)
-    assert base.lab.question_sets() == []
+        base.proposals.request(SET, kinds, number, QUICK)
+    assert base.questions.every() == []
 
 
 def test_nothing_can_be_made_from_nothing(workspace: Workspace) -> None:
     empty = workspace.create("empty", QUICK)
     with pytest.raises(InvalidInput, match="no passage"):
-        empty.lab.proposals.request(SET, ["cloze"], 3, QUICK)
+        empty.proposals.request(SET, ["cloze"], 3, QUICK)
 
 
 def test_a_passage_comes_again_only_with_another_kind(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    job = base.lab.proposals.request(SET, ["cloze", "keywords"], 500, QUICK)
+    job = base.proposals.request(SET, ["cloze", "keywords"], 500, QUICK)
     items = [(each.payload["kind"], each.payload["key"]) for each in workspace.jobs.items(job)]
     assert len(items) == len(set(items)) == 2 * len({key for _, key in items})

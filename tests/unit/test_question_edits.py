@@ -9,7 +9,7 @@ import pytest
 
 from rag import KnowledgeBase
 from rag.errors import AlreadyExists, InvalidInput, NotFound
-from rag.question_edits import QuestionRow
+from rag.questions.edits import QuestionRow
 from tests.workspaces import QUICK, add, workspace_at
 
 SET = "checks"
@@ -20,59 +20,59 @@ def base(home: Path) -> KnowledgeBase:
     workspace = workspace_at(home)
     made = workspace.create("handbook", QUICK)
     add(workspace, made, {"leave.md": "Unused leave may be carried over for three months."})
-    made.lab.edits.create_set(SET)
+    made.question_edits.create_set(SET)
     return made
 
 
 def _texts(base: KnowledgeBase) -> list[str]:
-    return [item.text for item in base.lab.questions(SET)]
+    return [item.text for item in base.questions.usable(SET)]
 
 
 def _version(base: KnowledgeBase) -> int:
-    return base.lab.question_set(SET).version
+    return base.questions.named(SET).version
 
 
 def _rows(base: KnowledgeBase) -> list[QuestionRow]:
-    found = base.lab.labelled_questions(SET)
+    found = base.questions.labelled(SET)
     return [QuestionRow(item.id, item.text, item.answerable, item.tags) for item in found]
 
 
 def test_a_set_is_created_empty_renamed_and_deleted(base: KnowledgeBase) -> None:
-    found = base.lab.question_set(SET)
+    found = base.questions.named(SET)
     assert (found.version, found.questions, found.proposed) == (1, 0, 0)
     with pytest.raises(AlreadyExists, match="checks"):
-        base.lab.edits.create_set(" checks ")
+        base.question_edits.create_set(" checks ")
     with pytest.raises(InvalidInput, match="name"):
-        base.lab.edits.create_set("  ")
-    base.lab.edits.create_set("other")
+        base.question_edits.create_set("  ")
+    base.question_edits.create_set("other")
     with pytest.raises(AlreadyExists):
-        base.lab.edits.rename_set("other", SET)
-    base.lab.edits.rename_set(SET, "renamed")
-    assert [item.name for item in base.lab.question_sets()] == ["other", "renamed"]
-    base.lab.edits.delete_set("renamed")
-    assert [item.name for item in base.lab.question_sets()] == ["other"]
+        base.question_edits.rename_set("other", SET)
+    base.question_edits.rename_set(SET, "renamed")
+    assert [item.name for item in base.questions.every()] == ["other", "renamed"]
+    base.question_edits.delete_set("renamed")
+    assert [item.name for item in base.questions.every()] == ["other"]
     with pytest.raises(NotFound, match="renamed"):
-        base.lab.edits.delete_set("renamed")
+        base.question_edits.delete_set("renamed")
 
 
 def test_questions_are_added_edited_and_deleted_each_a_version(base: KnowledgeBase) -> None:
-    first = base.lab.edits.add_question(SET, " How long? ", tags=["leave", " leave ", ""])
-    second = base.lab.edits.add_question(SET, "Who pays?", answerable=False)
+    first = base.question_edits.add_question(SET, " How long? ", tags=["leave", " leave ", ""])
+    second = base.question_edits.add_question(SET, "Who pays?", answerable=False)
     assert _version(base) == 3
-    (one, two) = base.lab.questions(SET)
+    (one, two) = base.questions.usable(SET)
     assert (one.id, one.text, one.tags, one.answerable) == (first, "How long?", ("leave",), True)
     assert (two.id, two.answerable) == (second, False)
-    base.lab.edits.edit_question(SET, first, text="How long exactly?")
-    base.lab.edits.edit_question(SET, first, tags=["x"], answerable=False)
+    base.question_edits.edit_question(SET, first, text="How long exactly?")
+    base.question_edits.edit_question(SET, first, tags=["x"], answerable=False)
     assert _version(base) == 5
-    one = base.lab.questions(SET)[0]
+    one = base.questions.usable(SET)[0]
     assert (one.text, one.tags, one.answerable) == ("How long exactly?", ("x",), False)
-    base.lab.edits.delete_questions(SET, [first, "unknown"])
+    base.question_edits.delete_questions(SET, [first, "unknown"])
     assert _texts(base) == ["Who pays?"]
 
 
 def test_what_cannot_be_says_why_and_counts_no_version(base: KnowledgeBase) -> None:
-    edits = base.lab.edits
+    edits = base.question_edits
     for act in (
         lambda: edits.add_question(SET, "   "),
         lambda: edits.add_question(SET, "x" * 2001),
@@ -89,58 +89,58 @@ def test_what_cannot_be_says_why_and_counts_no_version(base: KnowledgeBase) -> N
 
 
 def test_a_question_of_the_chat_is_collected_once(base: KnowledgeBase) -> None:
-    first = base.lab.edits.collect("from chat", "How long may leave be kept?", tags=["chat"])
-    again = base.lab.edits.collect("from chat", "how long  may leave be kept?")
-    other = base.lab.edits.collect("from chat", "Who approves it?")
+    first = base.question_edits.collect("from chat", "How long may leave be kept?", tags=["chat"])
+    again = base.question_edits.collect("from chat", "how long  may leave be kept?")
+    other = base.question_edits.collect("from chat", "Who approves it?")
     assert again == first
-    assert [item.id for item in base.lab.questions("from chat")] == [first, other]
-    assert base.lab.questions("from chat")[0].tags == ("chat",)
+    assert [item.id for item in base.questions.usable("from chat")] == [first, other]
+    assert base.questions.usable("from chat")[0].tags == ("chat",)
 
 
 def test_a_table_stores_only_what_changed_in_it(base: KnowledgeBase) -> None:
     for text in ("one?", "two?", "three?"):
-        base.lab.edits.add_question(SET, text)
+        base.question_edits.add_question(SET, text)
     loaded = _rows(base)
     # Meanwhile someone else tags a question, and adds and deletes others.
-    base.lab.edits.edit_question(SET, loaded[0].id, tags=["theirs"])
-    base.lab.edits.add_question(SET, "theirs?")
-    base.lab.edits.delete_questions(SET, [loaded[2].id])
+    base.question_edits.edit_question(SET, loaded[0].id, tags=["theirs"])
+    base.question_edits.add_question(SET, "theirs?")
+    base.question_edits.delete_questions(SET, [loaded[2].id])
     version = _version(base)
     edited = [QuestionRow(loaded[0].id, "one, indeed?"), loaded[2], QuestionRow("", "mine?")]
-    base.lab.edits.save_table(SET, loaded, edited)
+    base.question_edits.save_table(SET, loaded, edited)
     assert _texts(base) == ["one, indeed?", "theirs?", "mine?"]
-    assert base.lab.questions(SET)[0].tags == ("theirs",)
+    assert base.questions.usable(SET)[0].tags == ("theirs",)
     assert _version(base) == version + 1
-    base.lab.edits.save_table(SET, edited, edited)
+    base.question_edits.save_table(SET, edited, edited)
     assert _version(base) == version + 1
 
 
 def test_a_table_is_stored_whole_or_not_at_all(base: KnowledgeBase) -> None:
-    base.lab.edits.add_question(SET, "one?")
+    base.question_edits.add_question(SET, "one?")
     loaded = _rows(base)
     with pytest.raises(InvalidInput, match="1 to"):
-        base.lab.edits.save_table(SET, loaded, [QuestionRow("", "new?"), QuestionRow("", " ")])
+        base.question_edits.save_table(SET, loaded, [QuestionRow("", "new?"), QuestionRow("", " ")])
     assert _texts(base) == ["one?"]
     with pytest.raises(InvalidInput, match="same id"):
-        base.lab.edits.save_table(SET, loaded, [loaded[0], loaded[0]])
+        base.question_edits.save_table(SET, loaded, [loaded[0], loaded[0]])
     with pytest.raises(AlreadyExists, match="id"):
-        base.lab.edits.save_table(SET, [], loaded)
-    base.lab.edits.delete_questions(SET, [loaded[0].id])
+        base.question_edits.save_table(SET, [], loaded)
+    base.question_edits.delete_questions(SET, [loaded[0].id])
     with pytest.raises(NotFound, match="not in this set any more"):
-        base.lab.edits.save_table(SET, loaded, [QuestionRow(loaded[0].id, "one more?")])
+        base.question_edits.save_table(SET, loaded, [QuestionRow(loaded[0].id, "one more?")])
 
 
 def test_users_who_edit_at_once_lose_nothing(base: KnowledgeBase, home: Path) -> None:
-    shared = base.lab.edits.add_question(SET, "shared?")
+    shared = base.question_edits.add_question(SET, "shared?")
     others = [workspace_at(home).base("handbook") for _ in range(3)]
 
     def work(number: int, mine: KnowledgeBase) -> None:
         for turn in range(6):
-            mine.lab.edits.add_question(SET, f"{number}.{turn}?")
+            mine.question_edits.add_question(SET, f"{number}.{turn}?")
         if number == 0:
-            mine.lab.edits.edit_question(SET, shared, text="shared, reworded?")
+            mine.question_edits.edit_question(SET, shared, text="shared, reworded?")
         if number == 1:
-            mine.lab.edits.edit_question(SET, shared, tags=["seen"])
+            mine.question_edits.edit_question(SET, shared, tags=["seen"])
 
     threads = [threading.Thread(target=work, args=pair) for pair in enumerate(others)]
     for thread in threads:
@@ -148,43 +148,43 @@ def test_users_who_edit_at_once_lose_nothing(base: KnowledgeBase, home: Path) ->
     for thread in threads:
         thread.join()
     assert sorted(_texts(base)[1:]) == [f"{n}.{turn}?" for n in range(3) for turn in range(6)]
-    found = base.lab.questions(SET)[0]
+    found = base.questions.usable(SET)[0]
     assert (found.text, found.tags) == ("shared, reworded?", ("seen",))
     assert _version(base) == 1 + 1 + 18 + 2
 
 
 def test_a_renamed_set_keeps_its_runs_and_baseline(base: KnowledgeBase) -> None:
-    question = base.lab.edits.add_question(SET, "How long may leave be carried over?")
-    document = base.library.documents(QUICK.index)[0].id
-    base.lab.labels.label(SET, question, document, 0, 11, 2)
-    run = base.lab.evaluate(SET, QUICK, (1, 3)).run.id
-    base.lab.pin_baseline(run)
-    base.lab.edits.rename_set(SET, "renamed")
-    assert [each.id for each in base.lab.runs("renamed")] == [run]
-    assert base.lab.question_set("renamed").version == base.lab.run(run).set_version
-    pinned = base.lab.baseline("renamed")
+    question = base.question_edits.add_question(SET, "How long may leave be carried over?")
+    document = base.documents.documents(QUICK.index)[0].id
+    base.labels.label(SET, question, document, 0, 11, 2)
+    run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run.id
+    base.runs.pin(run)
+    base.question_edits.rename_set(SET, "renamed")
+    assert [each.id for each in base.runs.every("renamed")] == [run]
+    assert base.questions.named("renamed").version == base.runs.get(run).set_version
+    pinned = base.runs.baseline("renamed")
     assert pinned is not None
     assert pinned.id == run
     # A new set of the old name must not look like what an old run has seen.
-    base.lab.edits.rename_set("renamed", SET)
-    seen = base.lab.run(run).set_version
-    base.lab.edits.delete_set(SET)
-    base.lab.edits.create_set(SET)
+    base.question_edits.rename_set("renamed", SET)
+    seen = base.runs.get(run).set_version
+    base.question_edits.delete_set(SET)
+    base.question_edits.create_set(SET)
     assert _version(base) == seen + 1
 
 
 def test_the_split_is_stored_with_the_set(base: KnowledgeBase) -> None:
-    ids = [base.lab.edits.add_question(SET, f"{number}?") for number in range(40)]
-    first = base.lab.split(SET)
+    ids = [base.question_edits.add_question(SET, f"{number}?") for number in range(40)]
+    first = base.questions.split(SET)
     assert sorted([*first.tuning, *first.held_out]) == sorted(ids)
     version = _version(base)
-    base.lab.edits.set_split(SET, seed=7, tuning_share=0.25)
-    second = base.lab.split(SET)
+    base.question_edits.set_split(SET, seed=7, tuning_share=0.25)
+    second = base.questions.split(SET)
     assert second != first
     assert len(second.tuning) < len(second.held_out)
-    found = base.lab.question_set(SET)
+    found = base.questions.named(SET)
     assert (found.split_seed, found.split_share, found.version) == (7, 0.25, version)
-    base.lab.edits.add_question(SET, "one more?")
-    assert set(second.tuning) <= set(base.lab.split(SET).tuning)
+    base.question_edits.add_question(SET, "one more?")
+    assert set(second.tuning) <= set(base.questions.split(SET).tuning)
     with pytest.raises(InvalidInput, match="share"):
-        base.lab.edits.set_split(SET, seed=7, tuning_share=1.0)
+        base.question_edits.set_split(SET, seed=7, tuning_share=1.0)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import InvalidFile
-from rag.evaluation import beir, trec
 from rag.evaluation.anchoring import Haystack
-from rag.evaluation.questions import FileLabel, FileQuestion, parse, to_csv, to_jsonl
+from rag.evaluation.formats import beir, trec
+from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl
 
 SEPARATORS = "one\u2028two\u2029three\x85four"
 FINE = '{"id": "q0", "text": "Fine?"}\n'

@@ -22,15 +22,15 @@ def base(workspace: Workspace) -> KnowledgeBase:
 
 
 def _run(base: KnowledgeBase, recipe: Recipe) -> str:
-    return base.lab.evaluate(SET, recipe, (1, 3, 10)).run.id
+    return base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run.id
 
 
 def test_each_side_is_the_stored_ranking_with_its_passages(base: KnowledgeBase) -> None:
     words, vectors = _run(base, WORDS), _run(base, VECTORS)
-    found = base.lab.side_by_side(vectors, words, "q1")
+    found = base.rankings.side_by_side(vectors, words, "q1")
     assert found.question == "How long may unused leave be carried over?"
     for run, side in ((words, found.before), (vectors, found.after)):
-        (stored,) = (r for r in base.lab.run_results(run) if r.question_id == "q1")
+        (stored,) = (r for r in base.runs.results(run) if r.question_id == "q1")
         ids = [place.chunk.id for place in side if place.chunk]
         assert ids == [entry[0] for entry in stored.ranking[:10]]
         assert [(place.score, place.grade) for place in side] == [
@@ -45,7 +45,7 @@ def test_each_side_is_the_stored_ranking_with_its_passages(base: KnowledgeBase) 
 
 def test_other_ranks_point_at_each_other(base: KnowledgeBase) -> None:
     words, vectors = _run(base, WORDS), _run(base, VECTORS)
-    found = base.lab.side_by_side(vectors, words, "q4")
+    found = base.rankings.side_by_side(vectors, words, "q4")
     after = {place.chunk.id: place.rank for place in found.after if place.chunk}
     before = {place.chunk.id: place.rank for place in found.before if place.chunk}
     assert {p.chunk.id: p.other for p in found.before if p.chunk} == {
@@ -60,9 +60,9 @@ def test_passages_of_another_cut_are_matched_by_what_they_share(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
     small = WORDS.with_fields({"index.chunk_size": 12})
-    assert workspace.jobs.run(base.library.build(small.index)).status == "done"
+    assert workspace.jobs.run(base.documents.build(small.index)).status == "done"
     fine, coarse = _run(base, small), _run(base, WORDS)
-    found = base.lab.side_by_side(coarse, fine, "q2")
+    found = base.rankings.side_by_side(coarse, fine, "q2")
     assert found.after[0].chunk
     assert found.before[0].chunk
     assert found.after[0].chunk.id != found.before[0].chunk.id
@@ -71,13 +71,13 @@ def test_passages_of_another_cut_are_matched_by_what_they_share(
 
 def test_what_is_gone_keeps_its_place(base: KnowledgeBase) -> None:
     words = _run(base, WORDS)
-    infos = base.library.documents(WORDS.index)
-    base.library.delete_documents([info.id for info in infos if info.name == "pump.txt"])
-    place = base.lab.side_by_side(words, words, "q2").before[0]
+    infos = base.documents.documents(WORDS.index)
+    base.documents.delete_documents([info.id for info in infos if info.name == "pump.txt"])
+    place = base.rankings.side_by_side(words, words, "q2").before[0]
     assert (place.rank, place.document, place.chunk, place.other) == (1, "", None, 1)
 
 
 def test_an_unknown_question_is_refused(base: KnowledgeBase) -> None:
     words = _run(base, WORDS)
     with pytest.raises(NotFound, match="did not measure question 'q9'"):
-        base.lab.side_by_side(words, words, "q9")
+        base.rankings.side_by_side(words, words, "q9")

@@ -6,7 +6,7 @@ import pytest
 
 from rag.errors import UnreadableDocument
 from rag.readers import Limits, read
-from rag.readers.pdf import clean_page, title_offset
+from rag.readers.pdf.reader import clean_page, title_offset
 from tests.sample_files import drawn_pdf, encrypted_pdf, pdf
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.readers import read
-from rag.readers.sheets import cell_text
+from rag.readers.office.sheets import cell_text
 from rag.readers.tables import is_header, lines
 from rag.readers.tabular import sniff_delimiter
 from tests.sample_files import workbook

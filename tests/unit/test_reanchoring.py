@@ -31,18 +31,18 @@ def base(workspace: Workspace) -> KnowledgeBase:
 
 def _import(base: KnowledgeBase, *labels: dict[str, object]) -> None:
     row = {"id": "q", "text": "How much leave may be carried over?", "evidence": labels}
-    base.lab.import_questions(SET, "checks.jsonl", json.dumps(row))
+    base.exchange.import_file(SET, "checks.jsonl", json.dumps(row))
 
 
 def _labels(base: KnowledgeBase) -> list[Label]:
-    return list(base.lab.labelled_questions(SET)[0].labels)
+    return list(base.questions.labelled(SET)[0].labels)
 
 
 def _words(base: KnowledgeBase) -> list[str]:
     """What stands at the labels that count, in the documents as they are."""
     return [
-        base.library.document(each.document_id).text[each.start : each.end]
-        for each in base.lab.questions(SET)[0].evidence
+        base.documents.document(each.document_id).text[each.start : each.end]
+        for each in base.questions.usable(SET)[0].evidence
         if not each.lost
     ]
 
@@ -50,12 +50,12 @@ def _words(base: KnowledgeBase) -> list[str]:
 def test_a_new_version_keeps_the_label_at_its_words(
     workspace: Workspace, base: KnowledgeBase
 ) -> None:
-    version = base.lab.question_set(SET).version
+    version = base.questions.named(SET).version
     add(workspace, base, {"leave.md": "A new preface.\n\n" + TEXT})
     assert _words(base) == [RULE]
-    assert base.lab.lost_labels(SET) == []
-    assert base.lab.question_set(SET).version == version + 1
-    assert base.lab.evaluate(SET, QUICK, (5,)).results[0].relevant == 1
+    assert base.questions.lost_labels(SET) == []
+    assert base.questions.named(SET).version == version + 1
+    assert base.evaluator.evaluate(SET, QUICK, (5,)).results[0].relevant == 1
 
 
 def test_a_label_that_lost_its_words_is_listed_until_they_come_back(
@@ -64,24 +64,24 @@ def test_a_label_that_lost_its_words_is_listed_until_they_come_back(
     before = _labels(base)
     add(workspace, base, {"leave.md": "# Leave\n\nAsk your manager.\n"})
     assert _words(base) == []
-    assert base.lab.lost_labels(SET) == [("q", before[0])]
+    assert base.questions.lost_labels(SET) == [("q", before[0])]
     edited = TEXT.replace("eight", "nine").replace("words", "remarks")
     add(workspace, base, {"leave.md": edited})
     assert _words(base) == [RULE.replace("eight", "nine")]
     assert [each.quote for each in _labels(base)] == _words(base)
-    assert base.lab.lost_labels(SET) == []
+    assert base.questions.lost_labels(SET) == []
 
 
 def test_a_deleted_document_leaves_its_labels(workspace: Workspace, base: KnowledgeBase) -> None:
-    document = base.library.documents(QUICK.index)[0].id
-    base.library.delete_documents([document])
-    assert [label.quote for _, label in base.lab.lost_labels(SET)] == [RULE]
+    document = base.documents.documents(QUICK.index)[0].id
+    base.documents.delete_documents([document])
+    assert [label.quote for _, label in base.questions.lost_labels(SET)] == [RULE]
     add(workspace, base, {"copy.md": TEXT})  # the same bytes under another name
     assert _words(base) == [RULE]
-    base.library.delete_documents([document])
+    base.documents.delete_documents([document])
     add(workspace, base, {"leave.md": "More.\n\n" + TEXT})  # other bytes under the old name
     assert _words(base) == [RULE]
-    assert base.lab.lost_labels(SET) == []
+    assert base.questions.lost_labels(SET) == []
 
 
 def test_labels_that_come_before_their_document_wait_for_it(
@@ -94,15 +94,15 @@ def test_labels_that_come_before_their_document_wait_for_it(
         {"document": "notes.md"},
         {"document": "notes.md", "start": 0, "end": 5, "grade": 0},
     )
-    assert [label.document_name for _, label in base.lab.lost_labels(SET)] == [
+    assert [label.document_name for _, label in base.questions.lost_labels(SET)] == [
         "travel.md",
         "notes.md",
         "notes.md",
     ]
-    exported = base.lab.export_questions(SET, "jsonl")
+    exported = base.exchange.export_text(SET, "jsonl")
     assert json.loads(exported)["evidence"][0]["quote"] == "booked in  second class"
     add(workspace, base, {"travel.md": travel, "notes.md": "Notes on trains."})
-    assert base.lab.lost_labels(SET) == []
+    assert base.questions.lost_labels(SET) == []
     placed = [(each.start, each.end, each.grade, each.quote) for each in _labels(base)]
     assert placed == [(11, 33, 3, "booked in second class"), (0, None, 1, ""), (0, 5, 0, "Notes")]
 
@@ -113,17 +113,17 @@ def test_of_repeated_words_the_same_one_is_meant(workspace: Workspace, base: Kno
 
     add(workspace, base, {"table.md": table(20)})
     document = next(
-        each.id for each in base.library.documents(QUICK.index) if each.name == "table.md"
+        each.id for each in base.documents.documents(QUICK.index) if each.name == "table.md"
     )
     start = table(20).index("Row 15") + len("Row 15: ")
-    base.lab.labels.label(SET, "q", document, start, start + len("approved."), 1)
+    base.labels.label(SET, "q", document, start, start + len("approved."), 1)
     add(workspace, base, {"table.md": table(20).replace("Row 15:", "Line 15:")})
     moved = _labels(base)[1]
-    text = base.library.document(str(moved.document_id)).text
+    text = base.documents.document(str(moved.document_id)).text
     assert text[: moved.end].endswith("Line 15: approved.")
     add(workspace, base, {"table.md": table(20).replace("Row 15:", "Row 15:\n\n")})
     moved = _labels(base)[1]
-    text = base.library.document(str(moved.document_id)).text
+    text = base.documents.document(str(moved.document_id)).text
     assert text[: moved.end].endswith("Row 15:\n\n approved.")
 
 
@@ -132,7 +132,7 @@ def test_labels_of_whole_documents_follow_the_name(
 ) -> None:
     _import(base, {"document": "leave.md", "grade": 2})
     add(workspace, base, {"leave.md": "# Leave\n\nSomething else altogether.\n"})
-    document = base.library.documents(QUICK.index)[0].id
+    document = base.documents.documents(QUICK.index)[0].id
     assert [(each.document_id, each.end) for each in _labels(base)] == [(document, None)]
 
 
@@ -142,4 +142,4 @@ def test_other_knowledge_bases_keep_their_labels(workspace: Workspace, base: Kno
     _import(other, {"document": "leave.md", "quote": RULE})
     add(workspace, base, {"leave.md": "Nothing."})
     assert _words(other) == [RULE]
-    assert len(base.lab.lost_labels(SET)) == 1
+    assert len(base.questions.lost_labels(SET)) == 1

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pages.components.palette import DARK, LIGHT, Palette
+from pages.components.shell.palette import DARK, LIGHT, Palette
 from rag import KnowledgeBase
 from rag.__main__ import main
 from rag.errors import NotFound
@@ -50,13 +50,13 @@ def base(home: Path) -> KnowledgeBase:
 
 def _run(base: KnowledgeBase, **changes: object) -> str:
     recipe = WORDS.with_fields({f"search.{name}": value for name, value in changes.items()})
-    return base.lab.evaluate(SET, recipe, (1, 3, 5, 10)).run.id
+    return base.evaluator.evaluate(SET, recipe, (1, 3, 5, 10)).run.id
 
 
 def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBase) -> None:
-    run = base.lab.run(_run(base))
-    text = Page(base.lab.report(run.id)).text
-    first = sum(item.first_relevant == 1 for item in base.lab.run_results(run.id))
+    run = base.runs.get(_run(base))
+    text = Page(base.reports.html(run.id)).text
+    first = sum(item.first_relevant == 1 for item in base.runs.results(run.id))
     assert f"A right passage comes first for {first} of 4 questions" in text
     for name in ("ndcg@10", "mrr@10", "recall@10", "precision@5"):
         assert f"{run.metrics[name]:.3f}" in text
@@ -73,7 +73,7 @@ def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBa
 
 
 def test_nothing_is_loaded_and_nothing_runs(base: KnowledgeBase) -> None:
-    html = base.lab.report(_run(base, mode="dense"), _run(base))
+    html = base.reports.html(_run(base, mode="dense"), _run(base))
     page = Page(html)
     assert {"svg", "polyline", "rect"} <= {tag for tag, _ in page.elements}
     assert not {"script", "link", "img", "iframe", "a", "object"} & {
@@ -87,17 +87,17 @@ def test_nothing_is_loaded_and_nothing_runs(base: KnowledgeBase) -> None:
 
 def test_the_same_run_gives_the_same_file(base: KnowledgeBase) -> None:
     run = _run(base)
-    assert base.lab.report(run) == base.lab.report(run)
+    assert base.reports.html(run) == base.reports.html(run)
 
 
 def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeBase) -> None:
     words, vectors = _run(base), _run(base, mode="dense")
-    assert "Against the baseline" not in Page(base.lab.report(vectors)).text
-    named = base.lab.report(vectors, words)
-    base.lab.pin_baseline(words)
-    assert base.lab.report(vectors) == named
-    assert "Against the baseline" not in Page(base.lab.report(words)).text
-    (found,) = base.lab.compare([vectors], words)
+    assert "Against the baseline" not in Page(base.reports.html(vectors)).text
+    named = base.reports.html(vectors, words)
+    base.runs.pin(words)
+    assert base.reports.html(vectors) == named
+    assert "Against the baseline" not in Page(base.reports.html(words)).text
+    (found,) = base.runs.compare([vectors], words)
     text = Page(named).text
     assert "mode lexical → dense" in text
     assert found.figures.sentence.partition(": ")[2] in text
@@ -107,32 +107,32 @@ def test_the_baseline_is_the_pinned_run_unless_another_is_named(base: KnowledgeB
 
 def test_it_says_how_far_unjudged_hits_could_move_the_figures(base: KnowledgeBase) -> None:
     run = _run(base, mode="dense", threshold=None)
-    found = base.lab.unjudged(run)
+    found = base.run_figures.unjudged(run)
     assert found is not None
     assert found.unjudged > 0
-    text = Page(base.lab.report(run)).text
+    text = Page(base.reports.html(run)).text
     said = f"Of {found.hits} passages among the first 10, {found.unjudged} ({found.share:.0%})"
     assert f"{said} are judged by nobody" in text
     assert f"nDCG@10 lies between {found.ndcg.low:.3f} and {found.ndcg.high:.3f}" in text
-    base.lab.edits.delete_set(SET)
-    assert "judged by nobody" not in Page(base.lab.report(run)).text
+    base.question_edits.delete_set(SET)
+    assert "judged by nobody" not in Page(base.reports.html(run)).text
 
 
 def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase) -> None:
     run = _run(base, mode="dense")
-    results = [item for item in base.lab.run_results(run) if item.metrics]
+    results = [item for item in base.runs.results(run) if item.metrics]
     worst = min(results, key=lambda item: item.metrics["ndcg@10"])
     assert worst.metrics["ndcg@10"] < 1
-    text = Page(base.lab.report(run)).text
+    text = Page(base.reports.html(run)).text
     section = text.split("The worst questions")[1].split("All figures")[0]
     assert section.index(worst.text) == min(
         section.index(item.text) for item in results if item.text in section
     )
-    label = next(q for q in base.lab.questions(SET) if q.id == worst.question_id).evidence[0]
+    label = next(q for q in base.questions.usable(SET) if q.id == worst.question_id).evidence[0]
     assert label.quote in section
-    names = {info.id: info.name for info in base.library.documents(VECTORS.index)}
+    names = {info.id: info.name for info in base.documents.documents(VECTORS.index)}
     chunks = {
-        chunk.id: chunk for name in names for chunk in base.library.chunks(name, VECTORS.index)
+        chunk.id: chunk for name in names for chunk in base.documents.chunks(name, VECTORS.index)
     }
     came = chunks[worst.ranking[0][0]]
     assert f"1. {names[came.document_id]}" in section
@@ -154,14 +154,14 @@ def test_text_of_users_never_becomes_markup(home: Path) -> None:
     for row in rows:
         row["evidence"] = [{"document": "plain.txt", "quote": f"{HOSTILE} epsilon"}]
     name = f"set {HOSTILE}"
-    base.lab.import_questions(name, "q.jsonl", "\n".join(map(json.dumps, rows)))
+    base.exchange.import_file(name, "q.jsonl", "\n".join(map(json.dumps, rows)))
     runs = [
-        base.lab.evaluate(name, recipe.with_fields({"search.b": b}), (1, 10)).run.id
+        base.evaluator.evaluate(name, recipe.with_fields({"search.b": b}), (1, 10)).run.id
         for recipe, b in ((WORDS, 0.0), (VECTORS, 0.5))
     ]
-    base.lab.set_note(runs[1], f"note {HOSTILE}")
-    base.lab.set_tags(runs[1], [HOSTILE[:40]])
-    html = base.lab.report(runs[1], runs[0])
+    base.runs.set_note(runs[1], f"note {HOSTILE}")
+    base.runs.set_tags(runs[1], [HOSTILE[:40]])
+    html = base.reports.html(runs[1], runs[0])
     page = Page(html)
     assert not {"script", "img"} & {tag for tag, _ in page.elements}
     assert [a for _, a in page.elements if any(key.startswith("on") for key in a)] == []
@@ -174,10 +174,10 @@ def test_text_of_users_never_becomes_markup(home: Path) -> None:
 def test_changed_questions_and_documents_are_said(home: Path) -> None:
     workspace, base = handbook(home)
     run = _run(base)
-    assert "since this run" not in Page(base.lab.report(run)).text
-    base.lab.import_questions(SET, "questions.jsonl", QUESTIONS.replace("hotel", "room"))
+    assert "since this run" not in Page(base.reports.html(run)).text
+    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS.replace("hotel", "room"))
     add(workspace, base, {"leave.md": DOCUMENTS["leave.md"].replace("29", "30")})
-    text = Page(base.lab.report(run)).text
+    text = Page(base.reports.html(run)).text
     assert "The questions or their labels have changed since this run." in text
     assert "The documents have changed since this run." in text
 
@@ -185,9 +185,9 @@ def test_changed_questions_and_documents_are_said(home: Path) -> None:
 def test_questions_that_are_judged_by_document_are_called_so(home: Path) -> None:
     _, base = handbook(home)
     whole = {"id": "w", "text": "grinding noise", "evidence": [{"document": "pump.txt"}]}
-    base.lab.import_questions("whole", "q.jsonl", json.dumps(whole))
-    run = base.lab.evaluate("whole", WORDS, (1, 3)).run.id
-    text = Page(base.lab.report(run)).text
+    base.exchange.import_file("whole", "q.jsonl", json.dumps(whole))
+    run = base.evaluator.evaluate("whole", WORDS, (1, 3)).run.id
+    text = Page(base.reports.html(run)).text
     assert "A right document comes first for 1 of 1 question" in text
     assert "documents are ranked by their best passage" in text
 
@@ -234,7 +234,7 @@ def test_the_command_line_writes_the_file(
     base = handbook(home)[1]
     run, target = _run(base), tmp_path / "report.html"
     assert main(["report", run, "-o", str(target), "--json"]) == 0
-    assert target.read_text("utf-8") == base.lab.report(run)
+    assert target.read_text("utf-8") == base.reports.html(run)
     told = json.loads(capsys.readouterr().out)
     assert told == {"run": run, "file": str(target), "bytes": target.stat().st_size}
     assert main(["report", run, "--kb", "handbook", "-o", str(target)]) == 0
@@ -245,6 +245,6 @@ def test_the_command_line_writes_the_file(
 
 def test_unknown_runs_are_refused(base: KnowledgeBase) -> None:
     with pytest.raises(NotFound):
-        base.lab.report("unknown")
+        base.reports.html("unknown")
     with pytest.raises(NotFound):
-        base.lab.report(_run(base), "unknown")
+        base.reports.html(_run(base), "unknown")

@@ -11,7 +11,7 @@ import pytest
 
 from rag.evaluation.intervals import Interval, mean_intervals, wilson
 from rag.evaluation.run_intervals import by_tag, intervals, unjudged_share
-from rag.storage.runs import QuestionResult
+from rag.results import QuestionResult
 from rag.types import Evidence, Question
 from tests.runs import SET, WORDS, handbook
 
@@ -86,12 +86,12 @@ def test_nothing_labelled() -> None:
 
 def test_of_a_kept_run(home: Path) -> None:
     workspace, base = handbook(home)
-    found = base.lab.evaluate(SET, WORDS, [1, 5])
-    ends = base.lab.intervals(found.run.id)
+    found = base.evaluator.evaluate(SET, WORDS, [1, 5])
+    ends = base.run_figures.intervals(found.run.id)
     assert list(ends) == list(found.run.metrics)
     for name, value in found.run.metrics.items():
         assert ends[name].low <= value <= ends[name].high, name
-    share = base.lab.unjudged(found.run.id, k=5)
+    share = base.run_figures.unjudged(found.run.id, k=5)
     assert share is not None
     assert share.current
     assert share.precision.low <= found.run.metrics["precision@5"] <= share.precision.high
@@ -101,10 +101,10 @@ def test_of_a_kept_run(home: Path) -> None:
 
 def test_labels_that_changed_are_said(home: Path) -> None:
     workspace, base = handbook(home)
-    found = base.lab.evaluate(SET, WORDS, [5])
+    found = base.evaluator.evaluate(SET, WORDS, [5])
     line = {"id": "q1", "text": "?", "evidence": [{"document": "pump.txt", "quote": "Grease"}]}
-    base.lab.import_questions(SET, "questions.jsonl", json.dumps(line))
-    share = base.lab.unjudged(found.run.id, k=5)
+    base.exchange.import_file(SET, "questions.jsonl", json.dumps(line))
+    share = base.run_figures.unjudged(found.run.id, k=5)
     assert share is not None
     assert not share.current
     workspace.close()

@@ -10,8 +10,8 @@ import pytest
 
 from rag import KnowledgeBase, Recipe
 from rag.errors import InvalidInput, NotFound
-from rag.run_history import recipe_chips
-from rag.version import code_version
+from rag.runs.history import recipe_chips
+from rag.runs.version import code_version
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
 from tests.workspaces import QUICK, add
 
@@ -22,11 +22,11 @@ def base(home: Path) -> KnowledgeBase:
 
 
 def _run(base: KnowledgeBase, recipe: Recipe = WORDS) -> str:
-    return base.lab.evaluate(SET, recipe, (1, 3, 10)).run.id
+    return base.evaluator.evaluate(SET, recipe, (1, 3, 10)).run.id
 
 
 def test_a_run_knows_what_it_measured_and_with_what(base: KnowledgeBase) -> None:
-    run = base.lab.run(_run(base))
+    run = base.runs.get(_run(base))
     ids = sorted(hashlib.sha256(text.encode()).hexdigest() for text in DOCUMENTS.values())
     assert run.documents_hash == hashlib.sha256("\n".join(ids).encode()).hexdigest()
     assert (run.documents, run.questions, run.question_set, run.set_version) == (3, 5, SET, 1)
@@ -37,21 +37,21 @@ def test_a_run_knows_what_it_measured_and_with_what(base: KnowledgeBase) -> None
 
 def test_notes_and_tags_are_kept(base: KnowledgeBase) -> None:
     run = _run(base)
-    base.lab.set_note(run, "  before the new edition ")
-    base.lab.set_tags(run, ["release", " release ", "", "q3"])
-    kept = base.lab.run(run)
+    base.runs.set_note(run, "  before the new edition ")
+    base.runs.set_tags(run, ["release", " release ", "", "q3"])
+    kept = base.runs.get(run)
     assert (kept.note, kept.tags) == ("before the new edition", ("release", "q3"))
-    base.lab.set_note(run, "")
-    assert (base.lab.run(run).note, base.lab.run(run).tags) == ("", ("release", "q3"))
+    base.runs.set_note(run, "")
+    assert (base.runs.get(run).note, base.runs.get(run).tags) == ("", ("release", "q3"))
 
 
 def test_what_is_too_long_or_unknown_is_refused(base: KnowledgeBase) -> None:
     run = _run(base)
     with pytest.raises(InvalidInput, match="2,000 characters"):
-        base.lab.set_note(run, "x" * 2001)
+        base.runs.set_note(run, "x" * 2001)
     with pytest.raises(InvalidInput, match="20 tags"):
-        base.lab.set_tags(run, ["x" * 41])
-    for act in (base.lab.pin_baseline, base.lab.delete_run, base.lab.run):
+        base.runs.set_tags(run, ["x" * 41])
+    for act in (base.runs.pin, base.runs.remove, base.runs.get):
         with pytest.raises(NotFound, match="no run 'unknown'"):
             act("unknown")
 
@@ -60,26 +60,26 @@ def test_a_question_set_has_one_baseline_until_it_is_unpinned_or_deleted(
     base: KnowledgeBase,
 ) -> None:
     first, second = _run(base), _run(base)
-    assert base.lab.baseline(SET) is None
-    base.lab.pin_baseline(first)
-    base.lab.pin_baseline(second)
-    pinned = base.lab.baseline(SET)
+    assert base.runs.baseline(SET) is None
+    base.runs.pin(first)
+    base.runs.pin(second)
+    pinned = base.runs.baseline(SET)
     assert pinned is not None
     assert pinned.id == second
-    base.lab.delete_run(second)
-    assert base.lab.baseline(SET) is None
-    base.lab.pin_baseline(first)
-    base.lab.unpin_baseline(SET)
-    assert base.lab.baseline(SET) is None
+    base.runs.remove(second)
+    assert base.runs.baseline(SET) is None
+    base.runs.pin(first)
+    base.runs.unpin(SET)
+    assert base.runs.baseline(SET) is None
 
 
 def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
     base: KnowledgeBase,
 ) -> None:
     words, vectors = _run(base), _run(base, VECTORS)
-    base.lab.pin_baseline(words)
-    rows = base.lab.leaderboard(SET, "ndcg@3")
-    figures = {run.id: run.metrics["ndcg@3"] for run in base.lab.runs(SET)}
+    base.runs.pin(words)
+    rows = base.runs.leaderboard(SET, "ndcg@3")
+    figures = {run.id: run.metrics["ndcg@3"] for run in base.runs.every(SET)}
     assert [row.value for row in rows] == sorted(figures.values(), reverse=True)
     by_id = {row.run.id: row for row in rows}
     assert {name: row.value for name, row in by_id.items()} == figures
@@ -94,25 +94,25 @@ def test_the_leaderboard_ranks_runs_and_names_what_their_recipes_change(
 
 def test_without_a_baseline_changes_are_those_since_the_first_run(base: KnowledgeBase) -> None:
     words, vectors = _run(base), _run(base, VECTORS)
-    rows = {row.run.id: row.chips for row in base.lab.leaderboard(SET, "ndcg@3")}
+    rows = {row.run.id: row.chips for row in base.runs.leaderboard(SET, "ndcg@3")}
     assert rows == {words: (), vectors: ("mode lexical → dense",)}
 
 
 def test_a_run_without_the_metric_stands_last(base: KnowledgeBase) -> None:
-    shallow = base.lab.evaluate(SET, WORDS, (1,)).run.id
+    shallow = base.evaluator.evaluate(SET, WORDS, (1,)).run.id
     deep = _run(base)
-    rows = base.lab.leaderboard(SET)
+    rows = base.runs.leaderboard(SET)
     assert [(row.run.id, row.value is None) for row in rows] == [(deep, False), (shallow, True)]
     assert rows[1].interval is None
     with pytest.raises(InvalidInput, match="did not measure ndcg@10"):
-        base.lab.compare([deep], shallow)
+        base.runs.compare([deep], shallow)
 
 
 def test_comparing_lists_every_question_with_both_rankings(base: KnowledgeBase) -> None:
     words, vectors = _run(base), _run(base, VECTORS)
-    (found,) = base.lab.compare([vectors], words, "mrr@10")
-    before = {item.question_id: item for item in base.lab.run_results(words)}
-    after = {item.question_id: item for item in base.lab.run_results(vectors)}
+    (found,) = base.runs.compare([vectors], words, "mrr@10")
+    before = {item.question_id: item for item in base.runs.results(words)}
+    after = {item.question_id: item for item in base.runs.results(vectors)}
     assert {row.question_id for row in found.rows} == {"q1", "q2", "q3", "q4"}
     for row in found.rows:
         one, other = before[row.question_id], after[row.question_id]
@@ -134,7 +134,7 @@ def test_comparing_lists_every_question_with_both_rankings(base: KnowledgeBase) 
 
 def test_a_table_of_comparisons_is_corrected_together(base: KnowledgeBase) -> None:
     words, one, two = _run(base), _run(base, VECTORS), _run(base, QUICK)
-    table = base.lab.compare([one, two], words)
+    table = base.runs.compare([one, two], words)
     assert [each.run.id for each in table] == [one, two]
     assert [each.figures.compared for each in table] == [2, 2]
     raw = sorted(each.figures.raw_p for each in table)
@@ -143,7 +143,7 @@ def test_a_table_of_comparisons_is_corrected_together(base: KnowledgeBase) -> No
 
 def test_only_held_out_questions_are_compared_where_they_are_named(base: KnowledgeBase) -> None:
     words, vectors = _run(base), _run(base, VECTORS)
-    (found,) = base.lab.compare([vectors], words, held_out={"q1", "q3", "q5"})
+    (found,) = base.runs.compare([vectors], words, held_out={"q1", "q3", "q5"})
     assert {row.question_id for row in found.rows} == {"q1", "q3"}
     assert found.figures.kind == "held-out"
 
@@ -153,24 +153,24 @@ def test_regressions_are_the_questions_that_got_worse_than_the_baseline(
 ) -> None:
     words, vectors = _run(base), _run(base, VECTORS)
     with pytest.raises(NotFound, match="no baseline"):
-        base.lab.regressions(vectors)
-    base.lab.pin_baseline(words)
-    before = {item.question_id: item.metrics for item in base.lab.run_results(words)}
-    after = {item.question_id: item.metrics for item in base.lab.run_results(vectors)}
+        base.runs.regressions(vectors)
+    base.runs.pin(words)
+    before = {item.question_id: item.metrics for item in base.runs.results(words)}
+    after = {item.question_id: item.metrics for item in base.runs.results(vectors)}
     worse = {
         name for name, held in after.items() if held and held["ndcg@10"] < before[name]["ndcg@10"]
     }
     assert worse
-    assert {row.question_id for row in base.lab.regressions(vectors)} == worse
-    assert base.lab.regressions(words) == []
+    assert {row.question_id for row in base.runs.regressions(vectors)} == worse
+    assert base.runs.regressions(words) == []
 
 
 def test_an_id_that_means_another_question_now_is_left_out(base: KnowledgeBase) -> None:
     first = _run(base)
     rows = [json.loads(line) for line in QUESTIONS.splitlines()]
     rows[0]["text"] = "When does leave lapse?"
-    base.lab.import_questions(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
-    (found,) = base.lab.compare([_run(base)], first)
+    base.exchange.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
+    (found,) = base.runs.compare([_run(base)], first)
     assert {row.question_id for row in found.rows} == {"q2", "q3", "q4"}
     assert found.figures.left_out == 1
     assert found.caveats == ("The questions or their labels changed between the two runs.",)
@@ -181,20 +181,20 @@ def test_changed_documents_are_a_caveat(home: Path) -> None:
     first = _run(base)
     add(workspace, base, {"canteen.txt": "Lunch is served from eleven to two."})
     second = _run(base)
-    (found,) = base.lab.compare([second], first)
+    (found,) = base.runs.compare([second], first)
     assert found.caveats == ("The documents changed between the two runs.",)
-    base.lab.pin_baseline(first)
-    shown = {row.run.id: row.comparable for row in base.lab.leaderboard(SET)}
+    base.runs.pin(first)
+    shown = {row.run.id: row.comparable for row in base.runs.leaderboard(SET)}
     assert shown == {first: True, second: False}
 
 
 def test_runs_of_different_question_sets_are_not_compared(base: KnowledgeBase) -> None:
     first = _run(base)
-    base.lab.import_questions("other", "questions.jsonl", QUESTIONS)
-    other = base.lab.evaluate("other", WORDS).run.id
-    assert [run.id for run in base.lab.runs("other")] == [other]
+    base.exchange.import_file("other", "questions.jsonl", QUESTIONS)
+    other = base.evaluator.evaluate("other", WORDS).run.id
+    assert [run.id for run in base.runs.every("other")] == [other]
     with pytest.raises(InvalidInput, match="measured 'other'"):
-        base.lab.compare([other], first)
+        base.runs.compare([other], first)
 
 
 def test_chips_are_short_and_leave_answers_out() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag import Also, InvalidInput, InvalidRecipe, NotFound, Recipe, Workspace
+from rag import FurtherBase, InvalidInput, InvalidRecipe, NotFound, Recipe, Workspace
 from rag.__main__ import main
 from rag.errors import ProviderUnavailable
 from tests.workspaces import QUICK, add, workspace_at
@@ -35,31 +35,33 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any,
 @pytest.mark.parametrize(
     "also",
     [
-        Also("policies"),
-        Also("a: b, c", 3, 0.25, 0.5),
-        Also("x", threshold="off"),
-        Also("x", weight=2.0, threshold="auto"),
+        FurtherBase("policies"),
+        FurtherBase("a: b, c", 3, 0.25, 0.5),
+        FurtherBase("x", threshold="off"),
+        FurtherBase("x", weight=2.0, threshold="auto"),
     ],
 )
-def test_what_is_written_is_read(also: Also) -> None:
-    assert Also.parse(str(also)) == also
+def test_what_is_written_is_read(also: FurtherBase) -> None:
+    assert FurtherBase.parse(str(also)) == also
 
 
 def test_a_name_may_have_colons() -> None:
-    assert Also.parse("notes: 2026") == Also("notes: 2026")
-    assert Also.parse("notes: 2026:top_k=3,weight=0.5") == Also("notes: 2026", 3, weight=0.5)
+    assert FurtherBase.parse("notes: 2026") == FurtherBase("notes: 2026")
+    assert FurtherBase.parse("notes: 2026:top_k=3,weight=0.5") == FurtherBase(
+        "notes: 2026", 3, weight=0.5
+    )
 
 
 @pytest.mark.parametrize("text", ["", ":top_k=3", "x:top_k=many", "x:weight=0", "x:top_k=3,y=1"])
 def test_what_makes_no_sense_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        Also.parse(text)
+        FurtherBase.parse(text)
     assert "KB2:top_k=3" in caught.value.hint
 
 
 def test_hits_say_where_they_come_from(workspace: Workspace) -> None:
     base = workspace.base("pumps")
-    beside = workspace.beside("pumps", [Also("policies")])
+    beside = workspace.beside("pumps", [FurtherBase("policies")])
     trace = base.search(QUESTION, QUICK, beside)
     assert [(hit.base, hit.chunk.text) for hit in trace.hits] == [
         ("policies", LEAVE),
@@ -75,27 +77,27 @@ def test_a_base_is_searched_by_its_own_recipe(workspace: Workspace) -> None:
     workspace.base("policies").save_recipe(QUICK.with_fields({"search.threshold": 0.99}))
     base = workspace.base("pumps")
 
-    def found(also: Also) -> list[str]:
+    def found(also: FurtherBase) -> list[str]:
         return [
             hit.base for hit in base.search(QUESTION, QUICK, workspace.beside("pumps", [also])).hits
         ]
 
-    assert found(Also("policies")) == ["pumps"]
-    assert found(Also("policies", threshold="off")) == ["policies", "pumps"]
+    assert found(FurtherBase("policies")) == ["pumps"]
+    assert found(FurtherBase("policies", threshold="off")) == ["policies", "pumps"]
 
 
 def test_a_weight_moves_a_base_down(workspace: Workspace) -> None:
-    def found(also: Also) -> list[str]:
+    def found(also: FurtherBase) -> list[str]:
         beside = workspace.beside("copies", [also])
         return [hit.base for hit in workspace.base("copies").search(QUESTION, QUICK, beside).hits]
 
-    assert found(Also("policies")) == ["policies", "copies"]
-    assert found(Also("policies", weight=0.5)) == ["copies", "policies"]
+    assert found(FurtherBase("policies")) == ["policies", "copies"]
+    assert found(FurtherBase("policies", weight=0.5)) == ["copies", "policies"]
 
 
 def test_the_answer_cites_the_other_base(workspace: Workspace) -> None:
     base = workspace.base("pumps")
-    answer = base.ask(QUESTION, QUICK, workspace.beside("pumps", [Also("policies")])).answer
+    answer = base.ask(QUESTION, QUICK, workspace.beside("pumps", [FurtherBase("policies")])).answer
     assert answer.citations[0].hit.base == "policies"
 
 
@@ -103,7 +105,7 @@ def test_cosines_of_two_embedders_are_not_compared(workspace: Workspace) -> None
     other = Recipe().with_fields({"index.embedder": "wordllama", "search.threshold": None})
     add(workspace, workspace.create("static", other), {"leave.txt": LEAVE})
     trace = workspace.base("pumps").search(
-        QUESTION, QUICK, workspace.beside("pumps", [Also("static")])
+        QUESTION, QUICK, workspace.beside("pumps", [FurtherBase("static")])
     )
     merge = trace.stage("merge")
     assert merge is not None
@@ -112,7 +114,7 @@ def test_cosines_of_two_embedders_are_not_compared(workspace: Workspace) -> None
 
 
 def test_a_base_that_fails_is_a_note(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    beside = workspace.beside("pumps", [Also("policies")])
+    beside = workspace.beside("pumps", [FurtherBase("policies")])
 
     def down(*_: object) -> None:
         raise ProviderUnavailable("The model is down.", "Start it.")
@@ -133,7 +135,7 @@ def test_bases_that_cannot_be_searched_beside_it(
     workspace: Workspace, also: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        workspace.beside("pumps", [Also.parse(also)])
+        workspace.beside("pumps", [FurtherBase.parse(also)])
 
 
 def test_the_command_line_searches_several(

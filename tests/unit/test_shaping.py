@@ -137,7 +137,7 @@ def test_hits_and_figures_stay_about_passages(tmp_path: Path) -> None:
     wide = base.search(LEAVE, RECIPE.with_fields({"search.context": "section"}))
     assert [hit.chunk for hit in wide.hits] == [hit.chunk for hit in plain.hits]
     best = wide.context[0].chunk
-    assert best.text == base.library.document(best.document_id).text[best.start : best.end]
+    assert best.text == base.documents.document(best.document_id).text[best.start : best.end]
     assert best.text.startswith("# Leave")
     answer = base.ask(LEAVE, RECIPE.with_fields({"search.context": "section"})).answer
     cited = answer.citations[0].hit.chunk

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import Grid, KnowledgeBase, Recipe, sweep_candidates
+from rag import Grid, KnowledgeBase, Recipe
 from rag.errors import InvalidFile, InvalidInput, InvalidRecipe, NotFound
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import Arithmetic, Cut, Prepared, arithmetic, flattened
@@ -17,6 +17,7 @@ from rag.evaluation.sweeping.pruning import leading
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
+from rag.tuning import candidates
 from rag.types import Evidence, Question
 from tests.runs import SET, WORDS, handbook, without_spans
 from tests.workspaces import QUICK
@@ -38,7 +39,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def test_every_recipe_of_a_grid_is_confirmed_by_the_pipeline(base: KnowledgeBase) -> None:
-    sweeper = base.lab.sweeper(SET)
+    sweeper = base.tuning.sweeper(SET)
     sweep = sweeper.sweep(Grid.parse(GRID, WORDS), (1, 2))
     assert (len(sweep.grid), sweep.figures.shape, sweep.questions) == (432, (432, 16), 5)
     assert sweeper.verify(sweep, 60) == []
@@ -61,11 +62,11 @@ BY_WORDS: Mapping[str, list[Any]] = {
 def test_another_k1_and_b_make_what_a_search_with_them_finds(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sweeper, grid = base.lab.sweeper(SET), Grid.parse(BY_WORDS, WORDS)
+    sweeper, grid = base.tuning.sweeper(SET), Grid.parse(BY_WORDS, WORDS)
     sweep = sweeper.sweep(grid, (1, 2), with_context=True)
     assert sweeper.verify(sweep, 150, seed=1) == []
-    monkeypatch.setattr(sweep_candidates, "MOST_POSTINGS", 0)  # each pair is searched by itself
-    searched = base.lab.sweeper(SET).sweep(grid, (1, 2), with_context=True)
+    monkeypatch.setattr(candidates, "MOST_POSTINGS", 0)  # each pair is searched by itself
+    searched = base.tuning.sweeper(SET).sweep(grid, (1, 2), with_context=True)
     assert np.array_equal(sweep.figures, searched.figures)
     assert len(np.unique(sweep.figures, axis=0)) > 5
 
@@ -74,9 +75,9 @@ def test_of_many_recipes_nothing_is_left_out_that_matters(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grid = Grid.parse({**GRID, "search.dense_weight": [0.0, 0.3, 0.8]}, WORDS)
-    whole = base.lab.sweeper(SET).sweep(grid, (1, 2), with_context=True)
+    whole = base.tuning.sweeper(SET).sweep(grid, (1, 2), with_context=True)
     monkeypatch.setattr(arithmetic, "MANY", 1)
-    pruned = base.lab.sweeper(SET).sweep(grid, (1, 2), with_context=True)
+    pruned = base.tuning.sweeper(SET).sweep(grid, (1, 2), with_context=True)
     assert np.array_equal(whole.figures, pruned.figures)
 
 
@@ -95,12 +96,12 @@ STEPS: Mapping[str, list[Any]] = {
 
 
 def test_steps_are_swept_with_the_figures_of_the_pipeline(base: KnowledgeBase) -> None:
-    sweeper = base.lab.sweeper(SET)
+    sweeper = base.tuning.sweeper(SET)
     sweep = sweeper.sweep(Grid.parse(STEPS, WORDS), (1, 2))
     assert len(sweep.grid) == 2304
     assert sweeper.verify(sweep, 200, seed=3) == []
     for number in (0, 700, 2303):
-        run = base.lab.evaluate(SET, sweep.grid.recipe(number), (1, 2)).run
+        run = base.evaluator.evaluate(SET, sweep.grid.recipe(number), (1, 2)).run
         assert sweep.metrics(number) == without_spans(run.metrics)
 
 
@@ -108,13 +109,13 @@ def test_a_step_that_changes_nothing_has_the_figures_of_the_plain_recipe(
     base: KnowledgeBase,
 ) -> None:
     grid = {"search.mmr": [None, 1.0], "search.feedback": [0, 3], "search.feedback_weight": [0.0]}
-    sweep = base.lab.sweeper(SET).sweep(Grid.parse(grid, WORDS), (1, 3), with_context=True)
+    sweep = base.tuning.sweeper(SET).sweep(Grid.parse(grid, WORDS), (1, 3), with_context=True)
     assert [sweep.metrics(number) for number in range(4)] == [sweep.metrics(0)] * 4
 
 
 def test_what_is_shown_is_cut_at_top_k_with_steps_too(base: KnowledgeBase) -> None:
     grid = {"search.mmr": [None, 1.0], "search.top_k": [1, 2, 9]}
-    sweep = base.lab.sweeper(SET).sweep(
+    sweep = base.tuning.sweeper(SET).sweep(
         Grid.parse(grid, WORDS), (1, 3), as_shown=True, with_context=True
     )
     figures = sweep.figures.reshape(2, 3, -1)
@@ -122,17 +123,17 @@ def test_what_is_shown_is_cut_at_top_k_with_steps_too(base: KnowledgeBase) -> No
 
 
 def test_figures_are_those_that_an_evaluation_stores(base: KnowledgeBase) -> None:
-    sweep = base.lab.sweep(SET, GRID, WORDS, (1, 3))
+    sweep = base.tuning.sweep(SET, GRID, WORDS, (1, 3))
     for number in (0, 100, 431):
         recipe = sweep.grid.recipe(number)
-        run = base.lab.evaluate(SET, recipe, (1, 3)).run
+        run = base.evaluator.evaluate(SET, recipe, (1, 3)).run
         assert sweep.metrics(number) == without_spans(run.metrics)
         assert recipe == WORDS.with_fields(sweep.grid.changes(number))
-    assert sweep.base == without_spans(base.lab.evaluate(SET, WORDS, (1, 3)).run.metrics)
+    assert sweep.base == without_spans(base.evaluator.evaluate(SET, WORDS, (1, 3)).run.metrics)
 
 
 def test_a_wrong_figure_is_not_confirmed(base: KnowledgeBase) -> None:
-    sweeper = base.lab.sweeper(SET)
+    sweeper = base.tuning.sweeper(SET)
     sweep = sweeper.sweep(Grid.parse({"search.top_k": [3]}, WORDS), (1,))
     wrong = sweep.figures.copy()
     wrong[0, sweep.names.index("recall@1")] = np.nextafter(wrong[0, 1], 2)
@@ -143,7 +144,7 @@ def test_a_wrong_figure_is_not_confirmed(base: KnowledgeBase) -> None:
 
 def test_the_best_come_first_and_the_base_has_its_place(base: KnowledgeBase) -> None:
     grid = {"search.threshold": [1.0, None], "search.mode": ["lexical", "dense"]}
-    sweep = base.lab.sweep(SET, grid, WORDS, (3,))
+    sweep = base.tuning.sweep(SET, grid, WORDS, (3,))
     values = [sweep.metrics(number)["ndcg@3"] for number in range(4)]
     assert [sweep.metrics(number)["ndcg@3"] for number in sweep.best("ndcg@3", 9)] == sorted(
         values, reverse=True
@@ -178,11 +179,11 @@ def test_documents_that_are_not_cut_are_built_once_whatever_the_size() -> None:
 
 def test_context_tokens_grow_with_top_k(base: KnowledgeBase) -> None:
     grid = Grid.parse({"search.top_k": [1, 2, 100], "search.threshold": [None, 1.0]}, WORDS)
-    sweep = base.lab.sweeper(SET).sweep(grid, (3,), with_context=True)
+    sweep = base.tuning.sweeper(SET).sweep(grid, (3,), with_context=True)
     tokens = [sweep.metrics(number)["context_tokens"] for number in range(6)]
     texts = [
         [hit.chunk.text for hit in base.search(question.text, WORDS).hits]
-        for question in base.lab.questions(SET)
+        for question in base.questions.usable(SET)
     ]
     first = [base.count_tokens(found[0], WORDS) if found else 0 for found in texts]
     assert grid.changes(0) == {"search.top_k": 1, "search.threshold": None}
@@ -192,7 +193,7 @@ def test_context_tokens_grow_with_top_k(base: KnowledgeBase) -> None:
 
 
 def test_as_shown_cuts_at_top_k(base: KnowledgeBase) -> None:
-    sweeper, grid = base.lab.sweeper(SET), Grid.parse({"search.top_k": [1, 10]}, WORDS)
+    sweeper, grid = base.tuning.sweeper(SET), Grid.parse({"search.top_k": [1, 10]}, WORDS)
     whole, shown = sweeper.sweep(grid, (1, 3)), sweeper.sweep(grid, (1, 3), as_shown=True)
     assert np.array_equal(whole.figures[0], whole.figures[1])
     assert np.array_equal(shown.figures[1], whole.figures[1])
@@ -231,10 +232,10 @@ def test_a_wrong_grid_is_refused(grid: Any, error: type[Exception], said: str) -
 
 def test_unknown_and_unlabelled_sets_are_refused(base: KnowledgeBase) -> None:
     with pytest.raises(NotFound):
-        base.lab.sweep("no such set", {}, WORDS)
-    base.lab.import_questions("bare", "bare.jsonl", '{"id": "a", "text": "What?"}')
+        base.tuning.sweep("no such set", {}, WORDS)
+    base.exchange.import_file("bare", "bare.jsonl", '{"id": "a", "text": "What?"}')
     with pytest.raises(InvalidInput, match="label"):
-        base.lab.sweep("bare", {}, WORDS)
+        base.tuning.sweep("bare", {}, WORDS)
 
 
 def _recall(

@@ -39,7 +39,7 @@ def from_cache(trace: Trace) -> bool:
 def test_a_tag_is_no_change_of_the_documents(base: KnowledgeBase) -> None:
     before = base.version()
     first = base.search(ASKED, QUICK)
-    base.library.tag("leave.md", ["policy"])
+    base.documents.tag("leave.md", ["policy"])
     assert base.version() == before
     again = base.search(ASKED, QUICK)
     assert (from_cache(first), from_cache(again)) == (False, True)
@@ -47,13 +47,13 @@ def test_a_tag_is_no_change_of_the_documents(base: KnowledgeBase) -> None:
 
 def test_remembered_results_of_a_filter_by_tag_follow_the_tags(base: KnowledgeBase) -> None:
     assert documents(base.search(ASKED, TAGGED)) == set()
-    base.library.tag("leave.md", ["Policy"])
+    base.documents.tag("leave.md", ["Policy"])
     assert documents(base.search(ASKED, TAGGED)) == {"leave.md"}
-    base.library.tag("travel.txt", ["policy"])
+    base.documents.tag("travel.txt", ["policy"])
     assert documents(base.search(ASKED, TAGGED)) == {"leave.md", "travel.txt"}
-    base.library.tag("leave.md", [])
+    base.documents.tag("leave.md", [])
     assert documents(base.search(ASKED, TAGGED)) == {"travel.txt"}
-    base.library.tag("pump.txt", ["machine"])
+    base.documents.tag("pump.txt", ["machine"])
     assert from_cache(base.search(ASKED, TAGGED))
 
 
@@ -62,7 +62,7 @@ def test_only_filters_by_tag_and_date_name_documents(base: KnowledgeBase) -> Non
     assert (base.let_through(QUICK), base.let_through(by_name)) == ("", "")
     nothing, all_of_them = base.let_through(TAGGED), base.let_through(DATED)
     for name in ("leave.md", "pump.txt", "travel.txt"):
-        base.library.tag(name, ["policy"])
+        base.documents.tag(name, ["policy"])
     assert base.let_through(TAGGED) == all_of_them != nothing
     assert len(nothing) == 12
 
@@ -71,40 +71,40 @@ def test_a_run_without_such_a_filter_still_counts(
     filled: tuple[Workspace, KnowledgeBase], tmp_path: Path
 ) -> None:
     workspace, base = filled
-    run = base.lab.evaluate(SET, QUICK, (1, 3)).run
-    base.library.tag("leave.md", ["policy"])
+    run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run
+    base.documents.tag("leave.md", ["policy"])
     assert (run.base_version, run.let_through) == (base.version(), base.let_through(run.recipe))
     workspace.bundle(run.id, tmp_path / "run.zip")
-    assert "have changed since this run" not in base.lab.report(run.id)
+    assert "have changed since this run" not in base.reports.html(run.id)
 
 
 def test_a_run_with_such_a_filter_is_told_from_one_before(
     filled: tuple[Workspace, KnowledgeBase], tmp_path: Path
 ) -> None:
     workspace, base = filled
-    base.library.tag("leave.md", ["policy"])
-    before = base.lab.evaluate(SET, TAGGED, (1, 3)).run
+    base.documents.tag("leave.md", ["policy"])
+    before = base.evaluator.evaluate(SET, TAGGED, (1, 3)).run
     workspace.bundle(before.id, tmp_path / "before.zip")
-    base.library.tag("travel.txt", ["policy"])
-    after = base.lab.evaluate(SET, TAGGED, (1, 3)).run
+    base.documents.tag("travel.txt", ["policy"])
+    after = base.evaluator.evaluate(SET, TAGGED, (1, 3)).run
     assert before.documents_hash == after.documents_hash
     assert after.metrics["recall@3"] > before.metrics["recall@3"]
     with pytest.raises(InvalidInput, match="tags or dates that its recipe filters by changed"):
         workspace.bundle(before.id, tmp_path / "after.zip")
     said = "Tags or dates that its recipe filters by have changed since this run."
-    assert said in base.lab.report(before.id)
-    assert said not in base.lab.report(after.id)
+    assert said in base.reports.html(before.id)
+    assert said not in base.reports.html(after.id)
 
 
 def test_runs_that_filter_alike_are_compared_with_a_caveat(base: KnowledgeBase) -> None:
-    base.library.tag("leave.md", ["policy"])
-    before = base.lab.evaluate(SET, TAGGED, (10,)).run.id
-    base.library.tag("travel.txt", ["policy"])
-    after = base.lab.evaluate(SET, TAGGED, (10,)).run.id
-    without = base.lab.evaluate(SET, QUICK, (10,)).run.id
-    (found,) = base.lab.compare([after], before, "ndcg@10")
+    base.documents.tag("leave.md", ["policy"])
+    before = base.evaluator.evaluate(SET, TAGGED, (10,)).run.id
+    base.documents.tag("travel.txt", ["policy"])
+    after = base.evaluator.evaluate(SET, TAGGED, (10,)).run.id
+    without = base.evaluator.evaluate(SET, QUICK, (10,)).run.id
+    (found,) = base.runs.compare([after], before, "ndcg@10")
     assert found.caveats == ("The same filter lets through other documents than in the baseline.",)
-    assert base.lab.compare([without], before, "ndcg@10")[0].caveats == ()
-    base.lab.pin_baseline(before)
-    shown = {row.run.id: row.comparable for row in base.lab.leaderboard(SET, "ndcg@10")}
+    assert base.runs.compare([without], before, "ndcg@10")[0].caveats == ()
+    base.runs.pin(before)
+    shown = {row.run.id: row.comparable for row in base.runs.leaderboard(SET, "ndcg@10")}
     assert shown == {before: True, after: False, without: True}

@@ -9,7 +9,7 @@ import pytest
 
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Timeline, gather, retrieve, shares
-from rag.retrieval.transforms import NO_MODEL, middle
+from rag.retrieval.query_transforms import NO_MODEL, middle
 from rag.types import Message, Trace
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat

@@ -30,7 +30,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 @pytest.fixture(scope="module")
 def tuner(base: KnowledgeBase) -> Tuner:
-    return base.lab.tuner(SET)
+    return base.tuning.tuner(SET)
 
 
 def test_figures_are_those_of_an_evaluation_question_by_question(
@@ -38,7 +38,7 @@ def test_figures_are_those_of_an_evaluation_question_by_question(
 ) -> None:
     figures = tuner.figures(RECIPES, METRICS)
     for number, recipe in enumerate(RECIPES):
-        found = base.lab.evaluate(SET, recipe, (1, 3, 20))
+        found = base.evaluator.evaluate(SET, recipe, (1, 3, 20))
         by_id = {result.question_id: result for result in found.results}
         for name in METRICS:
             values = figures.metrics[name][number]
@@ -52,7 +52,7 @@ def test_figures_are_those_of_an_evaluation_question_by_question(
 def test_what_is_shown_is_what_a_search_returns(base: KnowledgeBase, tuner: Tuner) -> None:
     figures = tuner.figures(RECIPES, METRICS, totals=["tokens"])
     for number, recipe in enumerate(RECIPES):
-        hits = [base.search(question.text, recipe).hits for question in base.lab.questions(SET)]
+        hits = [base.search(question.text, recipe).hits for question in base.questions.usable(SET)]
         assert figures.shown[number].tolist() == [len(found) for found in hits]
         texts = [[hit.chunk.text for hit in found] for found in hits]
         tokens = [sum(base.count_tokens(text, recipe) for text in found) for found in texts]
@@ -81,7 +81,7 @@ def test_as_shown_cuts_at_top_k(tuner: Tuner) -> None:
 
 
 def test_a_part_has_its_questions_only(base: KnowledgeBase, tuner: Tuner) -> None:
-    parts = base.lab.split(SET)
+    parts = base.questions.split(SET)
     everything = tuner.figures([HYBRID], METRICS)
     all_ids = list(everything.labelled)
     for part, ids in (("tuning", parts.tuning), ("held-out", parts.held_out)):
@@ -105,9 +105,9 @@ def test_a_change_is_paired(tuner: Tuner) -> None:
 
 
 def test_intervals_are_those_of_the_lab(base: KnowledgeBase, tuner: Tuner) -> None:
-    run = base.lab.evaluate(SET, HYBRID, (1, 3, 20)).run
+    run = base.evaluator.evaluate(SET, HYBRID, (1, 3, 20)).run
     names = [*METRICS, "correct_refusal"]
-    expected = base.lab.intervals(run.id)
+    expected = base.run_figures.intervals(run.id)
     found = tuner.figures([HYBRID], METRICS).intervals(names)
     assert set(found) == set(names)
     for name in names:
@@ -125,7 +125,7 @@ def test_the_best_is_chosen_on_tuning_questions(base: KnowledgeBase, tuner: Tune
     assert best.recipe == grid.recipe(int(np.argmax(means)))
     assert best.selection.tried == 4
     assert best.selection.comparison.kind == "held-out"
-    held_out = set(base.lab.split(SET).held_out)
+    held_out = set(base.questions.split(SET).held_out)
     assert set(best.selection.comparison.differences) <= held_out
 
 
@@ -140,8 +140,8 @@ def test_a_set_too_small_is_not_split(base: KnowledgeBase) -> None:
     question = (
         '{"id": "a", "text": "Hotel?", "evidence": [{"document": "travel.txt", "quote": "Hotels"}]}'
     )
-    base.lab.import_questions("one", "one.jsonl", question)
-    tuner = base.lab.tuner("one")
+    base.exchange.import_file("one", "one.jsonl", question)
+    tuner = base.tuning.tuner("one")
     assert tuner.split is None
     assert tuner.figures([WORDS], METRICS).labelled == ("a",)
     with pytest.raises(InvalidInput, match="too few"):

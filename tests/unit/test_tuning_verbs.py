@@ -50,7 +50,7 @@ def test_a_sweep_prints_every_recipe_with_its_hash(
     ]
     for each in told["results"]:
         assert each["recipe"] == WORDS.with_fields(each["set"]).hash
-    metrics = without_spans(base.lab.evaluate(SET, WORDS, (1, 3)).run.metrics)
+    metrics = without_spans(base.evaluator.evaluate(SET, WORDS, (1, 3)).run.metrics)
     assert told["results"][0]["metrics"] == metrics
     assert told["base"] == {"recipe": WORDS.hash, "metrics": metrics}
 
@@ -92,13 +92,13 @@ def test_builds_of_a_grid_are_made(
     code, told = _run(capsys, "sweep", "handbook", SET, "--grid", str(tmp_path / "sizes.json"))
     assert (code, told["recipes"]) == (0, 2)
     smaller = WORDS.with_fields({"index.chunk_size": 16})
-    assert base.library.missing(smaller.index) == 0
-    metrics = base.lab.evaluate(SET, smaller, (1, 3, 5, 10, 20)).run.metrics
+    assert base.documents.missing(smaller.index) == 0
+    metrics = base.evaluator.evaluate(SET, smaller, (1, 3, 5, 10, 20)).run.metrics
     first = told["results"][0]
     assert first["metrics"] == metrics
     assert "span_iou@5" in metrics
-    held = base.library.documents(smaller.index)
-    texts = [part.text for item in held for part in base.library.chunks(item.id, smaller.index)]
+    held = base.documents.documents(smaller.index)
+    texts = [part.text for item in held for part in base.documents.chunks(item.id, smaller.index)]
     assert first["passages"] == len(texts)
     tokens = sum(base.count_tokens(text, smaller) for text in texts) / len(texts)
     assert first["mean_tokens"] == pytest.approx(tokens)
@@ -185,14 +185,14 @@ def test_bad_input_ends_with_2(
 def test_the_gate_passes_what_is_as_good_as_before(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = base.lab.evaluate(SET, WORDS, (1, 10)).run
+    before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
     code, told = _run(
         capsys, "gate", "handbook", SET, "--min", "recall@10=0.5", "--baseline", before.id
     )
     assert (code, told["passed"], told["failures"]) == (0, True, [])
     assert told["metrics"] == before.metrics
     assert told["regressions"] == {"recall@10": []}
-    assert base.lab.run(told["run"]).recipe == WORDS
+    assert base.runs.get(told["run"]).recipe == WORDS
 
 
 def test_the_gate_ends_with_1_below_a_least_value(
@@ -207,7 +207,7 @@ def test_the_gate_ends_with_1_below_a_least_value(
 def test_the_gate_lists_the_questions_that_got_worse(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = base.lab.evaluate(SET, WORDS, (1, 10)).run
+    before = base.evaluator.evaluate(SET, WORDS, (1, 10)).run
     worse = ("gate", "handbook", SET, "--baseline", before.id, "--set", "search.threshold=1.0")
     code, told = _run(capsys, *worse)
     assert code == 1
@@ -250,8 +250,8 @@ def test_a_gate_without_sense_ends_with_2(
 def test_a_baseline_of_another_set_is_refused(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = base.lab.export_questions(SET, "jsonl")
-    base.lab.import_questions("other", "other.jsonl", other)
-    run = base.lab.evaluate("other", VECTORS, (1,)).run
+    other = base.exchange.export_text(SET, "jsonl")
+    base.exchange.import_file("other", "other.jsonl", other)
+    run = base.evaluator.evaluate("other", VECTORS, (1,)).run
     assert main(["gate", "handbook", SET, "--baseline", run.id]) == 2
     assert "measured 'other'" in capsys.readouterr().err

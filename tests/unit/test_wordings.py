@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.errors import ProviderMisbehaved, ProviderUnavailable
+from rag.retrieval.query_rewriting import LONGEST_PASSAGE, complete, imagined, reworded
 from rag.retrieval.replies import LONGEST_REPLY, fenced, reply
-from rag.retrieval.wordings import LONGEST_PASSAGE, complete, imagined, reworded
 from rag.types import Delta, Message
 from tests.scripted_chat import ScriptedChat
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import Interval, mean_intervals, wilson
 from rag.evaluation.reliability import Quality, ReliabilityBin
 from rag.evaluation.run_intervals import UnjudgedShare
-
-if TYPE_CHECKING:
-    from rag.storage.runs import QuestionResult, Run
+from rag.results import QuestionResult, Run
 
 _DOCUMENT_ID = 64  # hexadecimal digits of a document's id; a passage's has 16
 

@@ -15,10 +15,10 @@ from rag.evaluation.sweeping.counting import Counter
 from rag.evaluation.sweeping.deep import Integers
 from rag.evaluation.sweeping.layout import Layout
 from rag.evaluation.sweeping.means import Means
-from rag.evaluation.sweeping.places import Labelled, Units
 from rag.evaluation.sweeping.pool import Family, Floats, Ranks, pool
 from rag.evaluation.sweeping.prepared import Prepared
 from rag.evaluation.sweeping.pruning import Leading
+from rag.evaluation.sweeping.rank_metrics import Labelled, Units
 from rag.recipe import SearchRecipe
 from rag.types import Question
 

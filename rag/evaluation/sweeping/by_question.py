@@ -16,8 +16,8 @@ from rag.evaluation.sweeping.context import Cut
 from rag.evaluation.sweeping.counting import Counter
 from rag.evaluation.sweeping.deep import Deep, Integers
 from rag.evaluation.sweeping.layout import Layout
-from rag.evaluation.sweeping.places import Labelled, Places, Units
 from rag.evaluation.sweeping.pool import Family, Floats, Pool, pool
+from rag.evaluation.sweeping.rank_metrics import Labelled, Places, Units
 from rag.recipe import Relevance, SearchRecipe
 from rag.types import Question
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rag.evaluation.metrics import Ranked, evaluate
-from rag.evaluation.sweeping.places import Labelled, Places, Units
 from rag.evaluation.sweeping.pool import Floats, Ranks
+from rag.evaluation.sweeping.rank_metrics import Labelled, Places, Units
 
 
 class Means:

@@ -1,0 +1,75 @@
+"""Conversations of a visitor: the one that goes on, and those of before."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.chat import turn
+from pages.components.shell.text import plain
+from pages.components.shell.wording import ago, counted
+from rag import KnowledgeBase
+
+CONVERSATION = "talk"  # the URL's parameter
+_HELD = "chat_talks"  # the conversation that goes on, by knowledge base
+_LISTED = 12
+_DIGITS = 9  # more than any conversation has, and few enough for an integer of SQL
+_LONGEST = 70  # characters of a question in the list
+
+
+def found(base: KnowledgeBase, wanted: str) -> int | None:
+    """The conversation that ``wanted`` numbers; else the one that this visitor had here last."""
+    held = _held().get(base.id)
+    named = int(wanted) if wanted.isdecimal() and len(wanted) <= _DIGITS else None
+    for talk in (named, held):
+        if talk is not None and base.conversations.exists(talk):
+            return remember(base, talk)
+    return None
+
+
+def remember(base: KnowledgeBase, talk: int) -> int:
+    """Makes it the one that goes on when the visitor comes back from another page."""
+    _held()[base.id] = talk
+    return talk
+
+
+def start_anew(base: KnowledgeBase) -> None:
+    """The next question opens a conversation."""
+    _held().pop(base.id, None)
+    _forget_address()
+
+
+def earlier_talks(base: KnowledgeBase, talk: int | None) -> None:
+    """A list of the last conversations; nothing where there is no other one."""
+    others = [each for each in base.conversations.recent(_LISTED) if each.id != talk]
+    if not others:
+        return
+    # Another key for another conversation, or the list would stay open over it.
+    with st.popover("Earlier", icon=":material/history:", key=f"chat_earlier_{talk}"):
+        for each in others:
+            short = each.question[:_LONGEST] + ("…" if len(each.question) > _LONGEST else "")
+            st.button(
+                f"{plain(short)} :gray[· {_size(each.turns)}{ago(each.asked)}]",
+                key=f"chat_talk_{each.id}",
+                type="tertiary",
+                on_click=_open,
+                args=(base, each.id),
+            )
+
+
+def _size(turns: int) -> str:
+    return f"{counted(turns, 'question')} · " if turns > 1 else ""
+
+
+def _open(base: KnowledgeBase, talk: int) -> None:
+    remember(base, talk)
+    _forget_address()
+
+
+def _forget_address() -> None:
+    for name in (CONVERSATION, turn.OPEN):
+        st.query_params.pop(name, None)
+
+
+def _held() -> dict[int, int]:
+    held: dict[int, int] = st.session_state.setdefault(_HELD, {})
+    return held

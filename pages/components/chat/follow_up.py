@@ -1,0 +1,52 @@
+"""The complete question that a follow-up was answered as: shown, and open to correction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.shell.text import plain
+from rag import KnowledgeBase, Message, Turn
+
+RETRY = "chat_retry"  # the session's state: what is asked next
+_AS_IT_IS = "chat_as_it_is"
+
+
+def understood(turn: Turn) -> None:
+    """What was searched instead of the words that were typed, and a way to say it better."""
+    if not turn.rewritten:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(f":material/alt_route: Understood as: *{plain(turn.rewritten)}*")
+        with st.popover("Edit", icon=":material/edit:", type="tertiary"):
+            key = f"chat_rewritten_{turn.id}"
+            st.text_area(
+                "Ask this instead",
+                turn.rewritten,
+                key=key,
+                max_chars=2000,
+                help="It is searched as it stands, without looking at the conversation.",
+            )
+            st.button(
+                "Ask again",
+                key=f"chat_reask_{turn.id}",
+                icon=":material/send:",
+                type="primary",
+                on_click=_ask_instead,
+                args=(key,),
+            )
+
+
+def _ask_instead(key: str) -> None:
+    text = str(st.session_state.get(key, "")).strip()
+    if text:
+        st.session_state[RETRY] = text
+        st.session_state[_AS_IT_IS] = True
+
+
+def history(base: KnowledgeBase, talk: int | None) -> Sequence[Message]:
+    """What a new question may refer to: nothing, where it was worded to stand by itself."""
+    if st.session_state.pop(_AS_IT_IS, False) or talk is None:
+        return ()
+    return base.conversations.history(talk)

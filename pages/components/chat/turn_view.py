@@ -1,0 +1,267 @@
+"""One question with its answer: text, sources, and what can be done with it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence, Set
+
+import streamlit as st
+
+from pages.components.chat import follow_up
+from pages.components.chat.collect_dialog import collect_button
+from pages.components.inspector import retrieval
+from pages.components.inspector.hit_sources import result_view
+from pages.components.recipe import federation, working_recipe
+from pages.components.shell.guard import guard, show_error
+from pages.components.shell.session import workspace
+from pages.components.shell.text import lines, marked, plain
+from pages.components.shell.wording import relevance
+from pages.components.source.search_notes import search_notes
+from pages.components.source.view import Place, forget_walk, source_view
+from rag import Dropped, KnowledgeBase, Recipe, StoredCitation, Turn
+
+OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
+NEAREST = 3
+_CITED = re.compile(r"\[\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*\]")
+_MODES = {"quotes": "quotes, no language model", "grounded": "language model, passages only"}
+
+
+def question(text: str) -> None:
+    """What the user asked."""
+    with st.chat_message("user", avatar=":material/person:"):
+        st.markdown(lines(text))
+
+
+def answer_text(text: str, known: Set[int] | None = None) -> str:
+    """An answer as markdown: its words as they are, its citations set off.
+
+    With ``known``, only brackets that name one of these numbers are citations.
+    """
+    spans = [
+        found.span()
+        for found in _CITED.finditer(text)
+        if known is None or not known.isdisjoint(_numbers(found.group()))
+    ]
+    return marked(text, spans, "blue")
+
+
+def _numbers(bracket: str) -> set[int]:
+    return {int(number) for number in re.findall(r"\d+", bracket)}
+
+
+def status_line(passages: int, used: int, seconds: float) -> str:
+    """What retrieval did, in a line."""
+    return f"looked at {passages:,} passages, {used} used, {seconds * 1000:.0f} ms"
+
+
+def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
+    """A turn as it was stored; the source that is open stands beside it."""
+    talk, beside = st.columns([3, 2], gap="medium")
+    with talk:
+        question(turn.question)
+        with st.chat_message("assistant", avatar=":material/menu_book:"):
+            with st.container():
+                follow_up.understood(turn)
+            _answer(turn)
+            after_answer(base, turn)
+    with beside:
+        opened_source(base, turn)
+
+
+def _answer(turn: Turn) -> None:
+    if turn.passages:
+        line = status_line(turn.passages, len(turn.citations), turn.seconds)
+        st.caption(f":material/manage_search: {line}")
+    if turn.answer and turn.status != "refused":
+        st.markdown(answer_text(turn.answer, {citation.n for citation in turn.citations}))
+
+
+def after_answer(base: KnowledgeBase, turn: Turn) -> None:
+    """What stands under an answer: notes, sources, links."""
+    if turn.status == "refused":
+        _refused(base, turn)
+    elif turn.status in ("failed", "asked"):
+        show_error(turn.note or "No answer came: it was stopped before it began.")
+    else:
+        _notes(turn)
+        _chips(base, turn)
+    _links(base, turn)
+
+
+def _notes(turn: Turn) -> None:
+    """How the answer was made, and what the reader has to know before trusting it."""
+    label = _MODES.get(turn.mode, plain(turn.mode))
+    notes = [turn.note] if turn.note else []
+    if turn.answer and not turn.citations:
+        notes.append("No passage is cited.")
+    good = turn.status == "complete" and turn.citations
+    icon = ":material/verified:" if good else ":orange[:material/warning:]"
+    st.caption(" · ".join([f"{icon} {label}", *(plain(note) for note in notes)]))
+
+
+def _refused(base: KnowledgeBase, turn: Turn) -> None:
+    """Says that nothing relevant was found, what came nearest, and what would let it in."""
+    with guard():
+        also = federation.known(turn.also)
+        trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)
+        stage = trace.stage("threshold")
+        misses = sorted(stage.dropped if stage else (), key=lambda drop: -drop.hit.relevance)
+        if trace.hits or not misses:
+            st.markdown(lines(turn.answer))
+            return
+        search_notes(trace)
+        limit = f"{trace.threshold or 0:.2f}"
+        st.markdown(
+            f"**Nothing relevant was found.** No passage reaches the threshold of {limit}. Nearest:"
+        )
+        st.markdown("\n".join(_miss(drop, relevance(trace)) for drop in misses[:NEAREST]))
+        enough = _just_below(misses[min(NEAREST, len(misses)) - 1].hit.relevance)
+        st.button(
+            f"Ask again with threshold {enough:.2f}",
+            key=f"chat_lower_{turn.id}",
+            icon=":material/vertical_align_bottom:",
+            on_click=_ask_with,
+            args=(base, turn.complete, enough),
+        )
+
+
+def _miss(drop: Dropped, name: str) -> str:
+    hit = drop.hit
+    page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
+    shown = math.floor(hit.relevance * 1000) / 1000  # never up to the threshold
+    return f"- {plain(_short(hit.document, 60))}{page} :gray[· {name} {shown:.3f}]"
+
+
+def _just_below(relevance: float) -> float:
+    return max(int(relevance * 100) / 100, 0.0)
+
+
+def _ask_with(base: KnowledgeBase, text: str, threshold: float) -> None:
+    working_recipe.change(base, {"search.threshold": threshold})
+    st.session_state[follow_up.RETRY] = text
+
+
+def _chips(base: KnowledgeBase, turn: Turn) -> None:
+    if not turn.citations:
+        return
+    key, opened = f"chat_sources_{turn.id}", _opened(turn)
+    labels = {citation.n: _chip(base, citation) for citation in turn.citations}
+    if st.session_state.get(key) != opened:
+        st.session_state[key] = opened
+    st.pills(
+        "Sources",
+        list(labels),
+        format_func=lambda number: labels[number],
+        key=key,
+        on_change=_open,
+        args=(turn.id, key),
+        label_visibility="collapsed",
+    )
+
+
+def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
+    page = f" · p. {citation.page}" if citation.page is not None else ""
+    full = round(min(max(citation.relevance, 0.0), 1.0) * 5)
+    bar = f":primary[{'▰' * full}]:gray[{'▱' * (5 - full)}]"
+    source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
+    return f"**{citation.n}** {source}{plain(_short(citation.document))}{page} {bar}"
+
+
+def _short(name: str, most: int = 34) -> str:
+    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
+
+
+def _open(turn_id: int, key: str) -> None:
+    number = st.session_state[key]
+    forget_walk()
+    if number is None:
+        st.query_params.pop(OPEN, None)
+    else:
+        st.query_params[OPEN] = f"{turn_id}.{number}"
+
+
+def _opened(turn: Turn) -> int | None:
+    turn_id, _, number = st.query_params.get(OPEN, "").partition(".")
+    numbers = {str(citation.n): citation.n for citation in turn.citations}
+    return numbers.get(number) if turn_id == str(turn.id) else None
+
+
+def opened_source(base: KnowledgeBase, turn: Turn) -> None:
+    """The document of the citation that is open, if it is one of this turn."""
+    number = _opened(turn)
+    for citation in turn.citations:
+        if citation.n == number:
+            with guard():
+                _open_source(base, turn, citation)
+
+
+def _open_source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
+    """The passage in the knowledge base that it is from, or the result of a tool as it came."""
+    if citation.from_tool:
+        result_view(citation.base, citation.document, citation.text, citation.url)
+        return
+    place = Place(citation.document_id, citation.start, citation.end, citation.quote)
+    if citation.base in ("", base.name):
+        source_view(base, _usable(base, turn.recipe), place)
+        return
+    other = workspace().base(citation.base)
+    st.caption(f":blue-badge[:material/database: {plain(other.name)}]")
+    source_view(other, other.recipe(), place)
+
+
+def _links(base: KnowledgeBase, turn: Turn) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if turn.status in ("failed", "asked", "interrupted"):
+            st.button(
+                "Try again",
+                key=f"chat_retry_{turn.id}",
+                icon=":material/refresh:",
+                on_click=_again,
+                args=(turn.question,),
+            )
+        if st.button(
+            "Inspect this",
+            key=f"chat_inspect_{turn.id}",
+            icon=":material/troubleshoot:",
+            type="tertiary",
+            help="Why these passages, and not others?",
+        ):
+            _inspect(base, turn)
+        if turn.status in ("complete", "interrupted", "refused"):
+            collect_button(base, turn)
+        if turn.status in ("complete", "interrupted"):
+            st.feedback(
+                "thumbs",
+                key=f"chat_thumb_{turn.id}",
+                default={1: 1, -1: 0}.get(turn.thumb),
+                on_change=_rate,
+                args=(base, turn.id),
+            )
+
+
+def _again(text: str) -> None:
+    st.session_state[follow_up.RETRY] = text
+
+
+def _inspect(base: KnowledgeBase, turn: Turn) -> None:
+    """The inspector shows the retrieval behind this very answer, so it takes its recipe too."""
+    working_recipe.replace(base, _usable(base, turn.recipe))
+    federation.bring_back(turn.also)
+    parameters = {"q": turn.complete}
+    if turn.citations:
+        parameters["passage"] = turn.citations[0].chunk_id
+    st.switch_page("inspector.py", query_params=parameters)
+
+
+def _rate(base: KnowledgeBase, turn_id: int) -> None:
+    thumb = st.session_state[f"chat_thumb_{turn_id}"]
+    base.conversations.rate(turn_id, {1: 1, 0: -1}.get(thumb, 0))
+
+
+def _usable(base: KnowledgeBase, recipe: Recipe) -> Recipe:
+    """A recipe of the past; where its build is gone, with the build that is in use now."""
+    built: Sequence[str] = [build.hash for build in base.documents.builds()]
+    if recipe.index.hash in built:
+        return recipe
+    return recipe.model_copy(update={"index": working_recipe.working(base).index})

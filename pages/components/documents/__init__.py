@@ -1,0 +1,1 @@
+"""What is in a knowledge base and how it is cut."""

@@ -1,0 +1,170 @@
+"""Ways into a knowledge base: files and folders, web addresses, pasted text, the sample."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell import base_picker, job_progress
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from rag import SAMPLE, SUPPORTED, JobItem, KnowledgeBase, Upload
+
+_JOB = "documents_job"  # the upload whose outcome this visitor still looks at, by base id
+_GENERATION = "documents_generation"
+_LISTED = 400  # pixels; more files scroll
+_MOST_SHORT = 10  # rows that need no scrolling
+
+
+def add_area(base: KnowledgeBase) -> None:
+    """Tabs to add documents. What is handed over becomes a job at once."""
+    files, addresses, text = st.tabs(
+        [
+            ":material/upload_file: Files",
+            ":material/language: Web addresses",
+            ":material/notes: Text",
+        ],
+        key="documents_add",
+    )
+    with files, guard():
+        _files(base)
+    with addresses, guard():
+        _addresses(base)
+    with text, guard():
+        _text(base)
+
+
+def sample_button(kind: str = "secondary") -> None:
+    """Loads the sample documents with their questions, and goes there."""
+    if st.button(
+        "Load the sample",
+        key="documents_sample",
+        icon=":material/dataset:",
+        type="primary" if kind == "primary" else "secondary",
+        help="Documents of a made-up company, with labelled questions to measure with.",
+    ):
+        base, job_id = workspace().start_demo()
+        base_picker.choose(SAMPLE)
+        _follow(base.id, job_id)
+
+
+def _files(base: KnowledgeBase) -> None:
+    folder = st.toggle("Whole folder", key="documents_folder", help=_FOLDER_HELP)
+    files = st.file_uploader(
+        "Folder to add" if folder else "Files to add",
+        # Single files are not sorted out by the browser: each of them gets its reason instead.
+        type=SUPPORTED if folder else None,
+        accept_multiple_files="directory" if folder else True,
+        max_upload_size=workspace().settings.max_upload_mb,
+        key=_named("documents_files"),
+        label_visibility="collapsed",
+    )
+    st.caption(_TYPES)
+    if files:
+        _follow(base.id, base.documents.add_files([Upload(file.name, file) for file in files]))
+
+
+_FOLDER_HELP = "With all folders inside it. Files of other types are left out."
+_TYPES = "PDF, Word, PowerPoint, Excel, Markdown, HTML, plain text, CSV, TSV and JSON"
+
+
+def _addresses(base: KnowledgeBase) -> None:
+    with st.form("documents_addresses", border=False):
+        given = st.text_area(
+            "Web addresses, one per line",
+            key=_named("documents_urls"),
+            placeholder="https://example.org/handbook.html",
+            height=100,
+        )
+        submitted = st.form_submit_button("Fetch", icon=":material/download:")
+    if submitted:
+        _follow(base.id, base.documents.add_urls(given.split()))
+
+
+def _text(base: KnowledgeBase) -> None:
+    with st.form("documents_text", border=False):
+        title = st.text_input("Title", key=_named("documents_title"), max_chars=200)
+        text = st.text_area(
+            "Text", key=_named("documents_pasted"), height=160, help="Markdown is fine."
+        )
+        submitted = st.form_submit_button("Add text", icon=":material/add:")
+    if submitted:
+        _follow(base.id, base.documents.add_text(title, text))
+
+
+def _named(key: str) -> str:
+    """A key that is another one after each upload: what was handed over is gone from the widget."""
+    return f"{key}_{st.session_state.setdefault(_GENERATION, 0)}"
+
+
+def _follow(base_id: int, job_id: int) -> None:
+    st.session_state[_GENERATION] = st.session_state.get(_GENERATION, 0) + 1
+    st.session_state.setdefault(_JOB, {})[base_id] = job_id
+    st.rerun()
+
+
+def upload_status(base: KnowledgeBase) -> None:
+    """The upload that runs, or the one that this visitor started last, until it is dismissed."""
+    running = [job.id for job in job_progress.active(base.id) if job.kind == "ingest"]
+    started = st.session_state.get(_JOB, {}).get(base.id)
+    if running:
+        _running_upload(base, started if started in running else running[0])
+    elif started is not None:
+        _finished_upload(base, started)
+
+
+@st.fragment(run_every=job_progress.POLL_SECONDS)
+def _running_upload(base: KnowledgeBase, job_id: int) -> None:
+    goes_on = False
+    with guard(), st.container(border=True):
+        job, items = workspace().jobs.get(job_id), workspace().jobs.items(job_id)
+        goes_on = job.active
+        job_progress.card(job, "upload")
+        _list_files(job_progress.file_rows(job, items))
+    if not goes_on:
+        st.session_state.setdefault(_JOB, {})[base.id] = job_id
+        st.rerun()
+
+
+def _list_files(rows: list[dict[str, object]]) -> None:
+    st.dataframe(
+        rows,
+        height=_LISTED if len(rows) > _MOST_SHORT else "content",
+        column_config={
+            "File": st.column_config.TextColumn(width="medium"),
+            "Stage": st.column_config.TextColumn(width="large"),
+            "Passages": st.column_config.NumberColumn(width="small", format="localized"),
+        },
+        hide_index=True,
+        placeholder="",
+        alt="The files of this upload with the stage that each is in.",
+    )
+
+
+def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
+    job, items = workspace().jobs.get(job_id), workspace().jobs.items(job_id)
+    failed = [item for item in items if item.status == "failed"]
+    good = job.status == "done" and not failed
+    with st.container(border=True):
+        icon = ":green[:material/check_circle:]" if good else ":orange[:material/warning:]"
+        st.markdown(f"{icon} **{plain(job_progress.summary(job, items))}**")
+        for item in failed:
+            st.markdown(_failure(item))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if job.status == "done" and len(failed) < len(items):
+                st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")
+            st.button(
+                "Dismiss",
+                key="documents_dismiss",
+                type="tertiary",
+                on_click=_dismiss,
+                args=(base.id,),
+            )
+
+
+def _failure(item: JobItem) -> str:
+    return f"- {plain(item.name)}: {plain(item.reason)} :gray[{plain(item.hint)}]"
+
+
+def _dismiss(base_id: int) -> None:
+    st.session_state.get(_JOB, {}).pop(base_id, None)

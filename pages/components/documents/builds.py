@@ -1,0 +1,255 @@
+"""Index builds: which there are, which one answers, what another one costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.shell import job_progress
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted, cut, duration
+from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase
+
+VECTOR_INDEXES: list[str] = IndexRecipe.model_json_schema()["properties"]["vector_index"]["enum"]
+_COUNTED = 1_000_000  # characters that are really cut for an estimate; the rest is in proportion
+_LEAST_PASSAGES = 20  # a rate measured over fewer says nothing
+
+
+def builds_view(base: KnowledgeBase) -> None:
+    """The builds as a table, and what can be done with the one that is picked."""
+    st.subheader("Index builds", divider="gray")
+    st.caption(
+        "Documents are cut and embedded once for every index recipe. Several builds can exist "
+        "side by side; one of them answers."
+    )
+    builds, active = base.documents.builds(), base.recipe().index
+    event = st.dataframe(
+        [_row(base, build, active) for build in builds],
+        key=f"documents_builds_{base.id}",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "State": st.column_config.TextColumn(help="Missing: documents that it lacks."),
+            "Cut": st.column_config.TextColumn(width="medium"),
+            "Passages": st.column_config.NumberColumn(format="localized"),
+        },
+        alt="Index builds with cut, embedder, documents, passages and state.",
+    )
+    picked = [builds[row] for row in event.selection.rows if row < len(builds)]
+    if picked:
+        _actions(base, picked[0], active)
+    with st.expander("Build another index", icon=":material/add:", key="documents_build_more"):
+        _another(base, active)
+
+
+def _row(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> dict[str, object]:
+    missing = base.documents.missing(build.recipe)
+    state = f"{missing:,} missing" if missing else "ready"
+    if missing and _being_built(base, build.recipe):
+        state = "being built"
+    return {
+        "State": "answers now" if build.hash == active.hash and not missing else state,
+        "Cut": cut(build.recipe),
+        "Embedder": build.recipe.embedder,
+        "Words": build.recipe.analyzer,
+        "Vectors": build.recipe.vector_index,
+        "Documents": build.documents,
+        "Passages": build.passages,
+        "Id": build.hash[:6],
+    }
+
+
+def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
+    answers = build.hash == active.hash
+    missing = base.documents.missing(build.recipe)
+    with st.container(horizontal=True):
+        if missing:
+            build_button(base, build.recipe, "documents_build_rest", "Build the rest")
+        elif not answers:
+            st.button(
+                "Answer with this build",
+                key="documents_build_use",
+                icon=":material/check_circle:",
+                help="Saves it as the index part of the recipe.",
+                on_click=_use,
+                args=(base, build.recipe),
+            )
+        if not answers and st.button(
+            "Delete", key="documents_build_drop", icon=":material/delete:"
+        ):
+            _confirm_delete(base, build)
+        if answers and not missing:
+            st.caption("This build answers the questions now, so it cannot be deleted.")
+
+
+def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:
+    """Saves a recipe with that index; other changes that are not saved stay as they are."""
+    changes = {f"index.{name}": value for name, value in recipe.model_dump().items()}
+    with guard():
+        working = working_recipe.working(base).with_fields(changes)
+        base.save_recipe(base.recipe().with_fields(changes))
+        working_recipe.replace(base, working)
+        st.toast("Questions are answered with this build now.", icon=":material/check:")
+
+
+@st.dialog("Delete this build?", icon=":material/delete:")
+def _confirm_delete(base: KnowledgeBase, build: BuildRow) -> None:
+    st.markdown(f"**{plain(cut(build.recipe))}**, {plain(build.recipe.embedder)}")
+    st.markdown(
+        f"{counted(build.passages, 'passage')} with their vectors go, unless another build "
+        "shares them. Documents, labels and runs stay; it can be built again."
+    )
+    if st.button(
+        "Delete",
+        key="documents_build_drop_really",
+        type="primary",
+        on_click=_delete,
+        args=(base, build.hash),
+    ):
+        st.rerun()
+
+
+def _delete(base: KnowledgeBase, build_hash: str) -> None:
+    with guard(in_dialog=True):
+        base.documents.delete_build(build_hash)
+
+
+def _another(base: KnowledgeBase, active: IndexRecipe) -> None:
+    st.caption("The cut is set with the sliders of a document's preview; choose the rest here.")
+    embedders = [
+        item.name for item in workspace().statuses() if item.ready and item.embedding_model
+    ]
+    left, right = st.columns(2)
+    embedder = left.selectbox(
+        "Embedder",
+        list(dict.fromkeys([active.embedder, *embedders])),
+        key="documents_embedder",
+        help="A name, or PROVIDER:MODEL.",
+        accept_new_options=True,
+    )
+    vectors = right.selectbox(
+        "Vector index",
+        VECTOR_INDEXES,
+        key="documents_vector_index",
+        help="Flat is exact. HNSW and IVF are approximate, for very many passages.",
+    )
+    changes = {"embedder": embedder or active.embedder, "vector_index": vectors}
+    recipe = IndexRecipe.model_validate(_cut_in_preview(active).model_dump() | changes)
+    if recipe.hash in {build.hash for build in base.documents.builds()}:
+        st.caption("This build exists. Change the embedder, the vector index or the cut.")
+    else:
+        st.caption(f"Cut: {cut(recipe)}.")
+        build_button(base, recipe, "documents_build_another")
+
+
+def _cut_in_preview(active: IndexRecipe) -> IndexRecipe:
+    """The cut that the preview's sliders show, where there are any."""
+    keys = {"chunker": "chunker", "chunk_size": "size", "chunk_overlap": "overlap"}
+    state = st.session_state
+    shown = {
+        field: state[f"documents_{key}"]
+        for field, key in keys.items()
+        if f"documents_{key}" in state
+    }
+    return IndexRecipe.model_validate(active.model_dump() | shown)
+
+
+def build_button(
+    base: KnowledgeBase, recipe: IndexRecipe, key: str, label: str = "Build this index"
+) -> None:
+    """Queues a build, and says before what it costs."""
+    with guard(), st.container(horizontal=True, vertical_alignment="center"):
+        building = _being_built(base, recipe)
+        st.button(
+            label,
+            key=key,
+            icon=":material/construction:",
+            disabled=building,
+            on_click=_build,
+            args=(base, recipe),
+        )
+        st.caption("It is being built." if building else cost(base, recipe))
+
+
+def _build(base: KnowledgeBase, recipe: IndexRecipe) -> None:
+    with guard():
+        base.documents.build(recipe)
+
+
+def _being_built(base: KnowledgeBase, recipe: IndexRecipe) -> bool:
+    return any(
+        job.kind == "build" and IndexRecipe.model_validate(job.payload["recipe"]) == recipe
+        for job in job_progress.active(base.id)
+    )
+
+
+def cost(base: KnowledgeBase, recipe: IndexRecipe) -> str:
+    """``Builds 1,240 passages, about 40 s.``, as far as it is known."""
+    return cost_of(base, [recipe])
+
+
+def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
+    """The same for several, one after the other."""
+    sizes = [_passages(base, recipe) for recipe in recipes]
+    exact = all(each for _, each in sizes)
+    total = counted(sum(size for size, _ in sizes), "passage")
+    words = f"Builds {total}" if exact else f"Builds about {total}"
+    rates = {recipe.embedder: _rate(base, recipe.embedder) for recipe in recipes}
+    unknown = [name for name, rate in rates.items() if rate is None]
+    if unknown:
+        return f"{words}. How long {' and '.join(unknown)} takes is not known yet."
+    seconds = sum(
+        size / (rates[recipe.embedder] or 1.0)
+        for recipe, (size, _) in zip(recipes, sizes, strict=True)
+    )
+    return f"{words}, about {duration(seconds)}."
+
+
+def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
+    """How many passages a build will have, and whether that is exact."""
+    known = [build for build in base.documents.builds() if build.recipe.cut == recipe.cut]
+    if known and not base.documents.missing(known[0].recipe):
+        return known[0].passages, True
+    return expected_passages(base.id, base.name, base.version(), recipe)
+
+
+@st.cache_data(max_entries=64, show_spinner="Counting passages …")
+def expected_passages(
+    base_id: int, base_name: str, version: int, recipe: IndexRecipe
+) -> tuple[int, bool]:
+    """How many passages a recipe cuts all documents into, and whether all were really cut."""
+    library = workspace().base(base_name).documents
+    infos = library.documents(recipe)
+    total, seen, passages = sum(info.characters for info in infos), 0, 0
+    for info in infos:
+        if seen >= _COUNTED:
+            return round(passages * total / seen), False
+        passages += sum(1 for _ in library.preview(library.document(info.id), recipe))
+        seen += info.characters
+    return passages, True
+
+
+def _rate(base: KnowledgeBase, embedder: str) -> float | None:
+    """Passages in a second with an embedder, from the jobs that were done with it."""
+    jobs = [job for job in workspace().jobs.recent(base.id) if job.status == "done"]
+    rates = [_rate_of(base, job, embedder) for job in jobs]
+    return max((rate for rate in rates if rate is not None), default=None)
+
+
+def _rate_of(base: KnowledgeBase, job: JobRow, embedder: str) -> float | None:
+    if job.finished is None or job.kind not in ("ingest", "build"):
+        return None
+    if job.kind == "ingest":
+        used = base.recipe().index.embedder
+        passages = sum(item.chunks for item in workspace().jobs.items(job.id))
+    else:
+        built = IndexRecipe.model_validate(job.payload["recipe"])
+        used = built.embedder
+        passages = sum(row.passages for row in base.documents.builds() if row.recipe == built)
+    seconds = (job.finished - job.created).total_seconds()
+    return passages / seconds if used == embedder and passages >= _LEAST_PASSAGES else None

@@ -1,0 +1,186 @@
+"""How a document is cut, and how another cut would look, before anything is embedded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import mean, median
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.components.documents.builds import build_button
+from pages.components.shell.palette import palette, template
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted, cut, kind
+from pages.components.source.passages import draw_passages
+from rag import Chunk, DocumentInfo, IndexRecipe, KnowledgeBase
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
+_CHUNKER, _SIZE, _OVERLAP = "documents_chunker", "documents_size", "documents_overlap"
+_ORIGIN = "documents_cut_origin"
+_SMALLEST = {"tokens": 16, "characters": 50}
+_LARGEST = {"tokens": 1024, "characters": 6000}
+_BINS = 24
+_FEW = 5
+
+
+def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
+    """The picked document: its text in passages, their sizes, and controls for another cut."""
+    stored = base.recipe().index
+    st.subheader(plain(info.name), divider="gray")
+    _about(base, info)
+    left, right = st.columns([3, 2], gap="large")
+    with right:
+        wanted = _controls(stored)
+        proposed = _chunks(base.id, base.name, info.id, wanted)
+        present = base.documents.chunks(info.id, stored)
+        _sizes(base, wanted, proposed, present)
+        if wanted.cut != stored.cut:
+            build_button(base, wanted, "documents_build_cut")
+            st.button(
+                "Back to the stored cut",
+                key="documents_cut_reset",
+                type="tertiary",
+                on_click=_follow,
+                args=(stored,),
+            )
+    with left:
+        st.caption(_caption(wanted, stored))
+        text = base.documents.document(info.id).text
+        draw_passages(text, proposed, f"documents_window_{info.id[:12]}")
+
+
+def _about(base: KnowledgeBase, info: DocumentInfo) -> None:
+    pages = [counted(info.pages, "page")] if info.pages else []
+    facts = [kind(info.media_type), *pages, f"{info.characters:,} characters"]
+    if info.date:
+        facts.append(f"dated {plain(info.date)}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        source = f" · {plain(info.source)}" if info.source else ""
+        st.caption(" · ".join(facts) + source, width="stretch")
+        original = base.documents.original(info.id)
+        if original is not None:
+            st.download_button(
+                "Original",
+                data=original.read_bytes,
+                file_name=info.name,
+                key=f"documents_original_{info.id[:12]}",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+            )
+
+
+def _controls(stored: IndexRecipe) -> IndexRecipe:
+    if st.session_state.get(_ORIGIN) != stored.hash:
+        _follow(stored)
+    unit = stored.chunk_unit
+    chunker = st.selectbox("Cut by", CHUNKERS, key=_CHUNKER)
+    whole = chunker == "whole"
+    size = st.slider(
+        f"Longest passage ({unit})",
+        _SMALLEST[unit],
+        max(_LARGEST[unit], stored.chunk_size),
+        key=_SIZE,
+        disabled=whole,
+    )
+    st.session_state[_OVERLAP] = min(st.session_state[_OVERLAP], size // 2)
+    overlap = st.slider(
+        f"Overlap ({unit})", 0, size // 2, key=_OVERLAP, disabled=whole, help=_OVERLAP_HELP
+    )
+    changes = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
+    return IndexRecipe.model_validate(stored.model_dump() | changes)
+
+
+_OVERLAP_HELP = "What neighbours share, drawn in orange. It costs space and repeats itself."
+
+
+def _follow(stored: IndexRecipe) -> None:
+    """Sets the controls to a recipe."""
+    st.session_state[_ORIGIN] = stored.hash
+    st.session_state[_CHUNKER] = stored.chunker
+    st.session_state[_SIZE] = max(stored.chunk_size, _SMALLEST[stored.chunk_unit])
+    st.session_state[_OVERLAP] = min(stored.chunk_overlap, stored.chunk_size // 2)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _chunks(base_id: int, base_name: str, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
+    """A document is named by its content, so the cut depends on nothing else."""
+    library = workspace().base(base_name).documents
+    return list(library.preview(library.document(document_id), recipe))
+
+
+def _caption(wanted: IndexRecipe, stored: IndexRecipe) -> str:
+    if wanted.cut == stored.cut:
+        return f"The stored cut: {cut(stored)}."
+    return f"Preview: {cut(wanted)}. Stored: {cut(stored)}."
+
+
+def _sizes(
+    base: KnowledgeBase, wanted: IndexRecipe, proposed: Sequence[Chunk], present: Sequence[Chunk]
+) -> None:
+    lengths = base.documents.sizes(proposed, wanted)
+    before = base.documents.sizes(present, wanted) if wanted.cut != base.recipe().index.cut else []
+    if not lengths:
+        st.caption("This document has no text to cut.")
+        return
+    st.markdown(_takeaway(lengths, before, wanted.chunk_unit))
+    st.plotly_chart(
+        _histogram(lengths, before, wanted.chunk_unit),
+        theme=None,
+        key="documents_sizes",
+        config={"displayModeBar": False},
+        alt=f"Histogram of passage sizes in {wanted.chunk_unit}. {_summary(lengths)}.",
+    )
+
+
+def _takeaway(lengths: Sequence[int], before: Sequence[int], unit: str) -> str:
+    text = f"**{counted(len(lengths), 'passage')}**, {_summary(lengths)} {unit}"
+    return (
+        f"{text}; stored: {counted(len(before), 'passage')}, {_summary(before)}."
+        if before
+        else f"{text}."
+    )
+
+
+def _summary(lengths: Sequence[int]) -> str:
+    return f"mean {mean(lengths):.0f}, median {median(lengths):.0f}"
+
+
+def _ticks(step: int, *sizes: Sequence[int]) -> dict[str, int]:
+    """One at every count where the bars are low, or plotly would draw halves of passages."""
+    bars = (Counter(size // step for size in each).values() for each in sizes if each)
+    return {"dtick": 1} if max(map(max, bars)) <= _FEW else {"nticks": 5}
+
+
+def _histogram(lengths: Sequence[int], before: Sequence[int], unit: str) -> go.Figure:
+    import plotly.graph_objects as go
+
+    colours = palette()
+    step = max(1, -(-max([*lengths, *before]) // _BINS))
+    bins = {"start": 0, "size": step}
+    figure = go.Figure(layout={"template": template(colours), "height": 210, "barmode": "overlay"})
+    if before:
+        figure.add_histogram(
+            x=before, xbins=bins, name="stored", marker={"color": colours.not_relevant}
+        )
+    figure.add_histogram(
+        x=lengths,
+        xbins=bins,
+        name="preview" if before else "stored",
+        marker={"color": colours.accent},
+        opacity=0.75 if before else 1,
+    )
+    figure.update_layout(
+        xaxis={"title": f"size ({unit})", "rangemode": "tozero"},
+        yaxis={"title": "passages", "tickformat": ",d", "minallowed": 0}
+        | _ticks(step, lengths, before),
+        showlegend=bool(before),
+        bargap=0.05,
+    )
+    return figure

@@ -1,0 +1,155 @@
+"""The documents of a knowledge base: pick one to look into it, or several to delete them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.guard import guard
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted, kind
+from rag import DocumentInfo, IndexRecipe, KnowledgeBase
+
+_DOCUMENT = "doc"  # the URL's parameter: the beginning of a document's id
+_LONG = 12  # hex digits in the URL
+_TALLEST = 420  # pixels
+
+
+def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | None:
+    """Draws the table; returns the one document that is picked, if it is one."""
+    infos = base.documents.documents(recipe)
+    key = f"documents_table_{base.id}_{base.version()}"
+    if f"{key}_default" not in st.session_state:
+        st.session_state[f"{key}_default"] = _rows_from_url(infos)
+        _gone_note(base, infos)
+    tagged = any(info.tags for info in infos)
+    event = st.dataframe(
+        [_row(info) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
+        key=key,
+        height=_TALLEST if len(infos) > 10 else "auto",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode=("multi-row", "single-cell"),
+        selection_default={"selection": {"rows": st.session_state[f"{key}_default"]}},
+        column_config=_columns(),
+        placeholder="–",
+        alt="Documents with type, pages, passages, status and date.",
+    )
+    chosen = event.selection.rows or [row for row, _ in event.selection.cells]
+    picked = [infos[row] for row in chosen if row < len(infos)]
+    _toolbar(base, picked, sorted({tag for info in infos for tag in info.tags}))
+    _to_url(picked)
+    return picked[0] if len(picked) == 1 else None
+
+
+def _row(info: DocumentInfo) -> dict[str, object]:
+    return {
+        "Name": info.name,
+        "Type": kind(info.media_type),
+        "Pages": info.pages or None,
+        "Passages": info.passages,
+        "Status": "ready" if info.passages else "not built",
+        "Updated": info.added,
+    }
+
+
+def _columns() -> dict[str, object]:
+    return {
+        "Name": st.column_config.TextColumn(width="large"),
+        "Passages": st.column_config.NumberColumn(
+            help="In the build that answers now.", format="localized"
+        ),
+        "Status": st.column_config.TextColumn(help="Ready: questions find it."),
+        "Updated": st.column_config.DatetimeColumn(format="distance"),
+        "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),
+    }
+
+
+def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], known: list[str]) -> None:
+    if not picked:
+        st.caption("Click a document to see how it was cut. Tick documents to delete them.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if st.button(
+            f"Delete {counted(len(picked), 'document')}",
+            key="documents_delete",
+            icon=":material/delete:",
+        ):
+            _confirm_delete(base, picked)
+        if len(picked) == 1:
+            _tags(base, picked[0], known)
+
+
+def _tags(base: KnowledgeBase, info: DocumentInfo, known: list[str]) -> None:
+    key = f"documents_tags_{info.id}_{','.join(info.tags)}"
+    st.multiselect(
+        "Tags",
+        known,
+        list(info.tags),
+        key=key,
+        accept_new_options=True,
+        placeholder="Type a tag",
+        width=420,
+        on_change=_tag,
+        args=(base, info, key),
+        help="A recipe can search only documents with a tag: Advanced, Filter.",
+    )
+
+
+def _tag(base: KnowledgeBase, info: DocumentInfo, key: str) -> None:
+    with guard():
+        base.documents.tag(info.id, st.session_state[key])
+
+
+@st.dialog("Delete documents?", icon=":material/delete:")
+def _confirm_delete(base: KnowledgeBase, picked: list[DocumentInfo]) -> None:
+    ids = [info.id for info in picked]
+    with guard():
+        st.markdown("\n".join(f"- {plain(info.name)}" for info in picked[:8]))
+        if len(picked) > 8:
+            st.caption(f"and {counted(len(picked) - 8, 'more document')}")
+        labels = base.documents.labels_on(ids)
+        passages = sum(info.passages for info in picked)
+        st.markdown(f"{counted(passages, 'passage')} and the stored files go with them.")
+        if labels:
+            st.warning(
+                f"{counted(labels, 'label')} of your question sets point there. They stay, "
+                "but count again only when the same text is added once more.",
+                icon=":material/label_off:",
+            )
+        if st.button(
+            "Delete",
+            key="documents_delete_really",
+            type="primary",
+            on_click=_delete,
+            args=(base, ids),
+        ):
+            st.rerun()
+
+
+def _delete(base: KnowledgeBase, ids: list[str]) -> None:
+    with guard(in_dialog=True):
+        base.documents.delete_documents(ids)
+
+
+def _rows_from_url(infos: list[DocumentInfo]) -> list[int]:
+    wanted = st.query_params.get(_DOCUMENT, "")
+    return [row for row, info in enumerate(infos) if wanted and info.id.startswith(wanted)][:1]
+
+
+def _gone_note(base: KnowledgeBase, infos: list[DocumentInfo]) -> None:
+    """On the first look only: later, what is not here was deleted by this visitor."""
+    wanted = st.query_params.get(_DOCUMENT, "")
+    first = not st.session_state.get(f"documents_seen_{base.id}")
+    st.session_state[f"documents_seen_{base.id}"] = True
+    if first and wanted and not any(info.id.startswith(wanted) for info in infos):
+        st.warning(
+            "The document of this link is not here any more: it was deleted or replaced.",
+            icon=":material/scan_delete:",
+        )
+
+
+def _to_url(picked: list[DocumentInfo]) -> None:
+    if len(picked) == 1:
+        st.query_params[_DOCUMENT] = picked[0].id[:_LONG]
+    elif _DOCUMENT in st.query_params:
+        del st.query_params[_DOCUMENT]

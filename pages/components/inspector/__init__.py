@@ -1,0 +1,1 @@
+"""One retrieval, looked into."""

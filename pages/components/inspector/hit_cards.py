@@ -1,0 +1,160 @@
+"""Candidates as cards: who found them, with which score, and why they were dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.components.inspector.candidates import CUTS, Candidate, Group
+from pages.components.shell.palette import palette
+from pages.components.shell.text import Span, plain
+from pages.components.source.snippets import snippet
+from rag import Chunk, Hit, Share, Trace
+
+FIRST = 10  # cards of a group before "show more"
+MORE = 20
+BAR = 16  # signs in a full bar
+_CUTS: dict[Group, str] = {
+    "context": ":material/data_usage: **Context budget**",
+    "merge": ":material/merge: **Merged list**",
+    "top_k": ":material/content_cut: **Top-k**",
+    "duplicates": ":material/content_copy: **Copies**",
+    "threshold": ":material/vertical_align_center: **Threshold**",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a card needs besides its passage; labels are those of the base ``labelled``."""
+
+    trace: Trace
+    shares: Mapping[int, Share]
+    spans: Callable[[Hit], Sequence[Span]]
+    select: Callable[[str], None]
+    selected: int | None
+    grade: Callable[[Chunk], None]
+    labelled: str = ""
+
+    @property
+    def best(self) -> float:
+        """The highest score, which fills the bar."""
+        return max((share.dense + share.lexical for share in self.shares.values()), default=1.0)
+
+
+def hit_cards(shown: Sequence[Candidate], evidence: Evidence) -> None:
+    """Cards in groups, a cut line before each group that was dropped."""
+    for group in ("prompt", *CUTS):
+        members = [each for each in shown if each.group == group]
+        if members:
+            _cut_line(group, len(members), evidence.trace)
+            _group(group, members, evidence)
+
+
+def _cut_line(group: Group, dropped: int, trace: Trace) -> None:
+    if group == "prompt":
+        return
+    stage = trace.stage(group)
+    note = stage.note if stage else ""
+    st.divider()
+    st.markdown(f"{_CUTS[group]} · {plain(note)} :gray[· {dropped:,} dropped below this line]")
+
+
+def _group(group: Group, members: Sequence[Candidate], evidence: Evidence) -> None:
+    key = f"inspector_more_{group}"
+    shown = int(st.session_state.get(key, FIRST))
+    for each in members[:shown]:
+        _card(each, evidence)
+    if len(members) > shown:
+        st.button(
+            f"Show more ({len(members) - shown:,} left)",
+            key=f"{key}_button",
+            type="tertiary",
+            icon=":material/expand_more:",
+            on_click=_show_more,
+            args=(key, shown + MORE),
+        )
+
+
+def _show_more(key: str, count: int) -> None:
+    st.session_state[key] = count
+
+
+def _card(each: Candidate, evidence: Evidence) -> None:
+    hit, kept = each.hit, each.group == "prompt"
+    is_selected = hit.chunk.key == evidence.selected
+    with st.container(border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.button(
+                _title(hit, kept=kept),
+                key=f"inspector_card_{hit.chunk.id}",
+                type="tertiary",
+                icon=":material/radio_button_checked:" if is_selected else None,
+                on_click=evidence.select,
+                args=(hit.chunk.id,),
+                help="Open in its document",
+            )
+            st.space("stretch")
+            if hit.base in ("", evidence.labelled):
+                evidence.grade(hit.chunk)
+            else:
+                st.markdown(origin_badge(hit))
+        st.markdown(_body(each, evidence, kept=kept))
+
+
+def origin_badge(hit: Hit) -> str:
+    """The other knowledge base, or the tool, that a hit is from. Its labels are not ours."""
+    icon, colour = (
+        (":material/api:", "violet") if hit.from_tool else (":material/database:", "blue")
+    )
+    return f":{colour}-badge[{icon} {plain(hit.base)}]"
+
+
+def _title(hit: Hit, *, kept: bool) -> str:
+    page = f" · page {hit.chunk.page}" if hit.chunk.page is not None else ""
+    words = f"{hit.rank} · {plain(hit.document)}{page}"
+    return f"**{words}**" if kept else f":gray[{words}]"
+
+
+def _body(each: Candidate, evidence: Evidence, *, kept: bool) -> str:
+    hit = each.hit
+    text = snippet(hit.chunk.text, evidence.spans(hit))
+    rows = [
+        f":small[:gray[{plain(hit.chunk.heading)}]]" if hit.chunk.heading else "",
+        f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",
+        f":small[{text}]" if kept else f":small[:gray[{text}]]",
+        f":small[:material/block: {plain(each.reason)}]" if each.reason else "",
+    ]
+    return "  \n".join(row for row in rows if row)
+
+
+def bar(share: Share | None, best: float) -> str:
+    """Who contributed how much, as two coloured lengths; a full bar is the best score."""
+    if share is None or best <= 0:
+        return ""
+    dense, lexical = (round(BAR * part / best) for part in (share.dense, share.lexical))
+    colours = palette()
+    pieces = (("━" * dense, colours.dense), ("━" * lexical, colours.lexical))
+    rest = "━" * max(BAR - dense - lexical, 0)
+    drawn = [(signs, colour) for signs, colour in (*pieces, (rest, colours.grid)) if signs]
+    return "".join(f':color[{signs}]{{foreground="{colour}"}}' for signs, colour in drawn)
+
+
+def figures(hit: Hit) -> str:
+    """All raw parts of a score, each with the rank that its retriever gave."""
+    found = [
+        f"cosine {_figure(hit, 'dense', 'dense_rank')}",
+        f"BM25 {_figure(hit, 'bm25', 'bm25_rank')}",
+        f"fused {_figure(hit, 'fused', '')}",
+        f"merged {_figure(hit, 'merged', '')}",
+        f"its own score {_figure(hit, 'service', '')}",
+    ]
+    return " · ".join(part for part in found if not part.endswith(" "))
+
+
+def _figure(hit: Hit, name: str, rank: str) -> str:
+    if name not in hit.parts:
+        return ""
+    place = f" (#{hit.parts[rank]:.0f})" if rank in hit.parts else ""
+    return f"{hit.parts[name]:.2f}{place}"

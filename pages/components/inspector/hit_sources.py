@@ -1,0 +1,77 @@
+"""Hits of several sources, each explained by the knowledge base that it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.components.inspector import retrieval
+from pages.components.shell.session import workspace
+from pages.components.shell.text import lines, plain
+from rag import FurtherBase, Hit, KnowledgeBase, Recipe, Share, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One knowledge base with what it alone found."""
+
+    base: KnowledgeBase
+    recipe: Recipe
+    trace: Trace
+
+    def hit(self, key: int) -> Hit | None:
+        """A passage as this base found it, with its own score and rank."""
+        every = [*self.trace.hits, *(d.hit for s in self.trace.stages for d in s.dropped)]
+        return next((hit for hit in every if hit.chunk.key == key), None)
+
+
+class Origins:
+    """The sources of a merged retrieval by name; of a plain one, its knowledge base."""
+
+    def __init__(
+        self, base: KnowledgeBase, recipe: Recipe, trace: Trace, also: Sequence[FurtherBase]
+    ) -> None:
+        self.own = Origin(base, recipe, trace)
+        self._others: dict[str, Origin] = {}
+        if also or recipe.search.tools:
+            alone = recipe.with_fields({"search.tools": ()})
+            found = retrieval.search(base, trace.question, alone)
+            self.own = Origin(base, alone, found)
+        answered = {hit.base for hit in trace.hits}
+        answered.update(drop.hit.base for stage in trace.stages for drop in stage.dropped)
+        for each in workspace().beside(base.name, also):
+            if each.base.name in answered:
+                found = retrieval.search(each.base, trace.question, each.recipe)
+                self._others[each.base.name] = Origin(each.base, each.recipe, found)
+
+    def of(self, hit: Hit) -> Origin | None:
+        """The knowledge base of a hit; None for the result of a tool."""
+        if hit.from_tool:
+            return None
+        return self._others.get(hit.base, self.own)
+
+    def shares(self) -> Mapping[int, Share]:
+        """What dense and lexical retrieval contributed, as each base ranks by itself."""
+        found: dict[int, Share] = {}
+        for each in (*self._others.values(), self.own):
+            found.update(each.base.shares(each.trace, each.recipe))
+        return found
+
+    def spans(self) -> Callable[[Hit], Sequence[tuple[int, int]]]:
+        """The matched words of a hit, by the index of its base."""
+        finders = {
+            id(each): each.base.word_finder(each.trace, each.recipe)
+            for each in (self.own, *self._others.values())
+        }
+        return lambda hit: finders[id(self.of(hit) or self.own)](hit)
+
+
+def result_view(name: str, title: str, text: str, url: str, height: int = 520) -> None:
+    """The result of a tool, whole: there is no document that it could be opened in."""
+    st.markdown(f"**{plain(title)}** :gray-badge[:material/api: {plain(name)}]")
+    if url:
+        st.link_button("Open at its source", url, icon=":material/open_in_new:")
+    with st.container(height=height, border=True):
+        st.markdown(lines(text))

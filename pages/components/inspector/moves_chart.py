@@ -1,0 +1,158 @@
+"""Two lists of passages with a line for every passage from its place left to its place right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.components.shell.palette import Palette, palette, template
+from rag import Compared, Ranked
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_ROW = 26
+_NAME = 12  # characters of a document's name beside a line
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A passage (document, and which of it) from a rank left to a rank right.
+
+    None: that list does not show it.
+    """
+
+    name: tuple[str, str]
+    before: int | None
+    after: int | None
+    grade: int
+
+
+def moves(found: Compared) -> list[Move]:
+    """Every passage that either list shows, once; ranks beyond a list count as not shown."""
+    sides = found.sides
+    shown = [
+        Move(_name(place), _within(place.other, len(sides.before)), place.rank, place.grade)
+        for place in sides.after
+    ]
+    kept = {move.before for move in shown}
+    gone = [
+        Move(_name(place), place.rank, _within(place.other, len(sides.after)), place.grade)
+        for place in sides.before
+        if place.rank not in kept
+    ]
+    return [*shown, *gone]
+
+
+def moves_chart(found: Compared) -> None:
+    """Draws the lines; those of relevant passages are thick."""
+    drawn = moves(found)
+    if drawn:
+        st.plotly_chart(
+            figure(drawn, palette()),
+            theme=None,
+            key="inspector_moves",
+            config={"displayModeBar": False},
+            alt=takeaway(drawn),
+        )
+        st.caption(takeaway(drawn))
+
+
+def takeaway(drawn: list[Move]) -> str:
+    """The picture in one sentence."""
+    steps = [move.before - move.after for move in drawn if move.before and move.after]
+    up, down = sum(step > 0 for step in steps), sum(step < 0 for step in steps)
+    new = sum(move.before is None for move in drawn)
+    gone = sum(move.after is None for move in drawn)
+    return f"{up} up, {down} down, {new} new, {gone} gone."
+
+
+def figure(drawn: list[Move], colours: Palette) -> go.Figure:
+    """The chart as a plotly figure."""
+    import plotly.graph_objects as go
+
+    lowest = max(rank for move in drawn for rank in (move.before, move.after) if rank) + 1
+    chart = go.Figure(layout={"template": template(colours)})
+    for move in drawn:
+        chart.add_trace(_line(move, lowest, colours))
+    chart.update_layout(
+        height=_ROW * lowest + 70,
+        showlegend=False,
+        dragmode=False,
+        xaxis={
+            "range": [-1.1, 2.1],
+            "tickvals": [0, 1],
+            "ticktext": ["as it is", "the other recipe"],
+            "side": "top",
+            "zeroline": False,
+            "fixedrange": True,
+            "showgrid": False,
+        },
+        yaxis={
+            "range": [lowest + 0.6, 0.4],
+            "tickvals": list(range(1, lowest + 1)),
+            "ticktext": [*map(str, range(1, lowest)), "none"],
+            "fixedrange": True,
+            "showgrid": False,
+        },
+    )
+    return chart
+
+
+def _line(move: Move, lowest: int, colours: Palette) -> go.Scatter:
+    import plotly.graph_objects as go
+
+    ends = (move.before or lowest, move.after or lowest)
+    step = _step(move)
+    colour = colours.relevant if move.grade else colours.dense if step > 0 else colours.lexical
+    if step == 0 and not move.grade:
+        colour = colours.muted
+    names = [_short(move.name) if rank else "" for rank in (move.before, move.after)]
+    style: dict[str, Any] = {"color": colour, "width": 4 if move.grade else 2}
+    if move.before is None or move.after is None:
+        style["dash"] = "dot"
+    return go.Scatter(
+        x=[0, 1],
+        y=list(ends),
+        mode="lines+markers+text",
+        line=style,
+        marker={"color": colour, "size": 9},
+        text=[f"{names[0]} ", f" {names[1]}"],
+        textposition=["middle left", "middle right"],
+        textfont={"size": 11, "color": colours.muted},
+        hovertext=f"{_plain(' '.join(move.name))}: {move.before or 'not shown'} → "
+        f"{move.after or 'not shown'}",
+        hoverinfo="text",
+    )
+
+
+def _step(move: Move) -> int:
+    """Places gained; new passages gain, gone ones lose."""
+    if move.before is None or move.after is None:
+        return 1 if move.before is None else -1
+    return move.before - move.after
+
+
+def _within(rank: int | None, length: int) -> int | None:
+    return rank if rank is not None and rank <= length else None
+
+
+def _name(place: Ranked) -> tuple[str, str]:
+    """The document, and which passage of it."""
+    if place.chunk is None:
+        return place.document, ""
+    page = "" if place.chunk.page is None else f"p. {place.chunk.page} "
+    return place.document, f"{page}#{place.chunk.order + 1}"
+
+
+def _short(name: tuple[str, str]) -> str:
+    document, passage = name
+    short = document if len(document) <= _NAME else f"{document[: _NAME - 1]}…"
+    return _plain(f"{short} {passage}")
+
+
+def _plain(name: str) -> str:
+    # Plotly reads a few tags in its labels; a name must not become one.
+    return name.replace("&", "&amp;").replace("<", "&lt;")

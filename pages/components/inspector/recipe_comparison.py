@@ -1,0 +1,164 @@
+"""The question with another recipe beside: what moved, how much the lists agree, labels found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.components.inspector import explanations
+from pages.components.inspector.moves_chart import moves_chart
+from pages.components.labels.grading import SET
+from pages.components.runs.traces import card
+from pages.components.shell.text import plain
+from rag import Compared, InvalidRecipe, KnowledgeBase, Ranked, Recipe, Trace
+
+AGAINST, CHANGES, RUN = "against", "changes", "against_run"
+_SAVED, _CHANGED, _OF_RUN = "The saved recipe", "Changed fields", "A run's recipe"
+_DEFAULT = "mode=dense"
+
+
+def compare_view(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
+    """Left the recipe that you work with, right the other one."""
+    other = _other(base, recipe)
+    if other is None:
+        return
+    differences = recipe.differences(other)
+    if not differences:
+        st.info("Both recipes are the same.", icon=":material/drag_handle:")
+        return
+    if base.documents.missing(other.index):
+        st.info("The other recipe needs an index that is not built; build it on Documents.")
+        return
+    found = explanations.compare(base, trace.question, recipe, other, st.session_state.get(SET))
+    st.caption(_told(differences))
+    _figures(found)
+    moves_chart(found)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _side("As it is", found.sides.before, len(found.sides.after), is_after=False)
+    with right:
+        _side("The other recipe", found.sides.after, len(found.sides.before), is_after=True)
+    _labels(found)
+
+
+def _other(base: KnowledgeBase, recipe: Recipe) -> Recipe | None:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        kind = st.segmented_control(
+            "Compare with",
+            [_CHANGED, _SAVED, _OF_RUN],
+            key=AGAINST,
+            default=_CHANGED,
+            required=True,
+            bind="query-params",
+        )
+        if kind == _SAVED:
+            return base.recipe()
+        if kind == _OF_RUN:
+            return _of_run(base)
+        text = st.text_input(
+            "Fields",
+            value=_DEFAULT,
+            key=CHANGES,
+            bind="query-params",
+            help="As on the command line, more than one by comma: mode=dense, dense_weight=0.3",
+        )
+    return recipe.with_fields(fields(text or ""))
+
+
+def _of_run(base: KnowledgeBase) -> Recipe | None:
+    runs = {run.id: run for run in base.runs.every()}
+    if not runs:
+        st.caption("No run yet: evaluate a question set on Metrics.")
+        return None
+    chosen = st.selectbox(
+        "Run",
+        list(runs),
+        key=RUN,
+        format_func=lambda name: f"{name} · {runs[name].question_set} · {runs[name].created:%d %b}",
+    )
+    return runs[chosen].recipe
+
+
+def fields(text: str) -> dict[str, Any]:
+    """``mode=dense, search.top_k=3`` as recipe fields. Raises InvalidRecipe."""
+    found = {}
+    for each in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (part.strip() for part in each.partition("="))
+        if not equals:
+            raise InvalidRecipe(f"{each!r} has no value.", "Write it like mode=dense.")
+        found[name if "." in name else f"search.{name}"] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _told(differences: dict[str, tuple[Any, Any]]) -> str:
+    shown = [
+        f"{name} {json.dumps(one)} → {json.dumps(other)}"
+        for name, (one, other) in differences.items()
+    ]
+    return plain(" · ".join(shown))
+
+
+def _figures(found: Compared) -> None:
+    before, after = found.found()
+    kept = sum(
+        place.other is not None and place.other <= len(found.sides.before)
+        for place in found.sides.after
+    )
+    one, two, three = st.columns(3)
+    one.metric(
+        "Rank-biased overlap",
+        f"{found.overlap:.2f}",
+        help="1: the same list, 0: nothing in common; first places count most "
+        "(Webber, Moffat, Zobel 2010, p = 0.9, extrapolated).",
+    )
+    two.metric("Shown by both", f"{kept} of {len(found.sides.after)}")
+    if found.labels:
+        three.metric(
+            "Labels found", f"{after} of {len(found.labels)}", delta=after - before or None
+        )
+
+
+def _side(title: str, places: Sequence[Ranked], others: int, *, is_after: bool) -> None:
+    """``others``: how many the other list shows; what stands behind them is not shown there."""
+    st.markdown(f"**{title}**")
+    if not places:
+        st.info("Nothing came back.", icon=":material/block:")
+        return
+    with st.container(border=True, gap="small"):
+        for place in places:
+            shown = place.other is not None and place.other <= others
+            drawn = place if shown else replace(place, other=None)
+            st.markdown(card(drawn, is_after=is_after))
+
+
+def _labels(found: Compared) -> None:
+    if not found.labels:
+        st.caption("No label says where this question is answered: grade passages above.")
+        return
+    st.dataframe(
+        [
+            {
+                "label": each.label.quote or each.label.document_name,
+                "document": each.label.document_name,
+                "grade": each.label.grade,
+                "as it is": each.before,
+                "other": each.after,
+            }
+            for each in found.labels
+        ],
+        hide_index=True,
+        placeholder="not shown",
+        column_config={"label": st.column_config.TextColumn("label", width="large")},
+        alt="Labels, and the rank at which each recipe shows them.",
+    )

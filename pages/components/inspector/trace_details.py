@@ -1,0 +1,173 @@
+"""A retrieval in full: its stages, words, what would change it, what carries it, the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from pages.components.inspector.attribution import attribution_view
+from pages.components.inspector.hit_sources import Origin, Origins
+from pages.components.inspector.passage_map import passage_map
+from pages.components.inspector.recipe_comparison import compare_view
+from pages.components.inspector.what_if import what_if
+from pages.components.shell.guard import guard
+from pages.components.shell.text import plain
+from pages.components.shell.wording import placed
+from rag import Explanation, Hit, KnowledgeBase, Recipe, Trace
+
+VIEW = "view"
+VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Map", "Prompt"]
+
+
+def trace_details(
+    origins: Origins,
+    trace: Trace,
+    recipe: Recipe,
+    selected: Hit | None,
+    grades: Mapping[int, int],
+    select: Callable[[str], None],
+) -> None:
+    """Draws the chosen one of the views; what the others need is not computed.
+
+    ``grades`` are this question's labels by passage key, ``select`` opens a passage by its id.
+    A passage is explained by the knowledge base that it is from, as that one alone finds it.
+    """
+    view = st.segmented_control(
+        "Details",
+        VIEWS,
+        key=VIEW,
+        default=VIEWS[0],
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    if view == "Stages":
+        _stages(trace)
+    elif view == "Prompt":
+        _prompt(origins.own.base, trace, recipe)
+    elif view == "Map":
+        own = origins.own
+        passage_map(own.base, own.trace, own.recipe, selected, grades, select)
+    else:
+        origin = origins.own if selected is None else origins.of(selected)
+        if origin is None:
+            st.caption("The result of a service: why it found that, only the service knows.")
+            return
+        if origin is not origins.own:
+            st.caption(f"As {plain(origin.base.name)} finds it by its saved recipe.")
+        found = origin.hit(selected.chunk.key) if selected else None
+        _explained(str(view), origin, found or selected)
+
+
+def _explained(view: str, origin: Origin, selected: Hit | None) -> None:
+    base, trace, recipe = origin.base, origin.trace, origin.recipe
+    if view == "Terms":
+        _terms(base, trace, recipe, selected)
+    elif view == "What if":
+        what_if(base, trace, recipe, selected)
+    elif view == "Attribution":
+        with guard():
+            attribution_view(base, trace, recipe, selected)
+    elif view == "Compare":
+        with guard():
+            compare_view(base, trace, recipe)
+
+
+def _stages(trace: Trace) -> None:
+    rows = [
+        {
+            "stage": stage.name.replace("_", "-"),
+            "taken": stage.taken,
+            "given": stage.given,
+            "dropped": len(stage.dropped),
+            "milliseconds": stage.seconds * 1000,
+            "note": stage.note,
+        }
+        for stage in trace.stages
+    ]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config={
+            "milliseconds": st.column_config.NumberColumn("ms", format="%.1f"),
+            "note": st.column_config.TextColumn("note", width="large"),
+        },
+    )
+    st.caption(f"{trace.seconds * 1000:.0f} ms from question to results.")
+
+
+def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
+    if selected is None:
+        st.caption("Select a passage to see which words of the question it has.")
+        return
+    found = base.explain_words(selected.chunk.key, trace, recipe)
+    asked = base.spelled(trace.words or trace.question, recipe)
+    there = base.spelled(selected.chunk.text, recipe)
+    stems = any(word.casefold() != term for term, word in asked.items())
+    st.markdown(
+        f"{plain(selected.document)}, {placed(selected)}: BM25 **{found.score:.2f}**"
+        + ("" if recipe.search.mode != "dense" else " :gray[· not used: the mode is dense]")
+    )
+    st.dataframe(
+        _term_rows(found, asked, there),
+        hide_index=True,
+        placeholder="–",
+        column_config={
+            "contribution": st.column_config.ProgressColumn(
+                "adds to the score",
+                format="%.2f",
+                min_value=0.0,
+                max_value=max((match.contribution for match in found.matches), default=1.0),
+            ),
+            "rarity": st.column_config.NumberColumn(
+                "rarity (idf)", format="%.2f", help="Words that few passages have count more."
+            ),
+        },
+    )
+    words = f"{found.length} words of {found.average_length:.0f} on average"
+    st.caption(
+        f"{words}: lengths count {found.length_factor:.2f}-fold (k1 {found.k1}, b {found.b})."
+        + (" Words count by their stems, so other endings match too." if stems else "")
+    )
+
+
+def _term_rows(
+    found: Explanation, asked: Mapping[str, str], there: Mapping[str, str]
+) -> list[dict[str, object]]:
+    """A row for each word; ``asked`` and ``there`` have terms as they are written."""
+    matched = [
+        {
+            "word": asked.get(match.term, match.term),
+            "in the passage": there.get(match.matched, match.matched),
+            "match": match.kind,
+            "times": match.tf,
+            "passages with it": match.passages,
+            "rarity": match.idf,
+            "contribution": match.contribution,
+        }
+        for match in sorted(found.matches, key=lambda match: -match.contribution)
+    ]
+    missing = [
+        {
+            "word": asked.get(word, word),
+            "in the passage": None,
+            "match": "missing",
+            "times": 0,
+            "passages with it": None,
+            "rarity": None,
+            "contribution": 0.0,
+        }
+        for word in found.unmatched
+    ]
+    return [*matched, *missing]
+
+
+def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
+    text = base.prompt(trace)
+    tokens = base.count_tokens(text, recipe)
+    st.caption(
+        f"{tokens:,} tokens, of which passages may fill {recipe.answer.context_tokens:,}. "
+        "A language model gets exactly this; quotes need no prompt."
+    )
+    st.code(text, language=None, wrap_lines=True, height=420)

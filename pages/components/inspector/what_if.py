@@ -1,0 +1,200 @@
+"""Why one passage stands where it stands, what would change it, and where a missing one went."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.inspector import explanations
+from pages.components.recipe import working_recipe
+from pages.components.shell.guard import guard
+from pages.components.shell.text import plain
+from pages.components.source.view import forget_walk
+from rag import (
+    Counterfactual,
+    Finding,
+    Hit,
+    InvalidInput,
+    KnowledgeBase,
+    NotFound,
+    Recipe,
+    Standing,
+    Trace,
+    passage_key,
+)
+
+PASSAGE = "passage"  # the URL's parameter: any passage of the build, by id
+TEXT, DOCUMENT = "missing", "missing_document"
+MOST_DOCUMENTS = 500
+_FATES = {"found": "found", "not found": "not found", "kept": "came through", "lost": "lost here"}
+_MATCHES = {
+    "exact": ":green-badge[has these words]",
+    "similar": ":orange-badge[has nearly these words]",
+    "nearest": ":gray-badge[nearest, without the words]",
+    "document": "",
+}
+
+
+def what_if(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
+    """Left the passage that is open, right the search for one that is missing."""
+    left, right = st.columns(2, gap="large")
+    with left, guard():
+        _passage(base, trace, recipe, selected)
+    with right, guard():
+        _missing(base, trace, recipe)
+
+
+def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
+    st.markdown("##### Where the passage stands")
+    key = _wanted(selected)
+    if key is None:
+        st.caption("Select a passage above, or find one on the right.")
+        return
+    try:
+        standing = explanations.standing(base, trace, recipe, key)
+    except NotFound:
+        if selected is None:
+            raise
+        key = selected.chunk.key
+        standing = explanations.standing(base, trace, recipe, key)
+    st.markdown(headline(standing))
+    if recipe.search.tools:
+        st.caption("Without the tools of the recipe: by what this knowledge base finds alone.")
+    _steps(standing)
+    st.markdown("##### What would change that")
+    for change in explanations.changes(base, trace, recipe, key):
+        _change(base, change)
+    st.caption(
+        "Each alone, tried by a search. A change 1 % shorter was tried too, and falls short."
+    )
+
+
+def _wanted(selected: Hit | None) -> int | None:
+    """The passage that the URL names, also one that is no candidate; else the selected one."""
+    try:
+        return passage_key(st.query_params[PASSAGE])
+    except (InvalidInput, KeyError):
+        return selected.chunk.key if selected else None
+
+
+def headline(found: Standing) -> str:
+    """The passage and its fate, as markdown."""
+    page = "" if found.chunk.page is None else f" · page {found.chunk.page}"
+    icon = ":material/block:" if found.lost else ":material/check_circle:"
+    return f"**{plain(found.document)}**{page}  \n{icon} {plain(found.summary)}"
+
+
+def _steps(found: Standing) -> None:
+    st.dataframe(
+        [
+            {"stage": step.stage.replace("_", "-"), "": _FATES[step.fate], "how": step.words}
+            for step in found.steps
+        ],
+        hide_index=True,
+        column_config={"how": st.column_config.TextColumn("how", width="large")},
+        alt=f"The passage through the stages: {found.summary}",
+    )
+    if found.figures.lacking:
+        st.caption(
+            f"Words of the question that it lacks: {plain(', '.join(found.figures.lacking))}"
+        )
+
+
+def _change(base: KnowledgeBase, change: Counterfactual) -> None:
+    if change.value is None:
+        st.markdown(f":gray[:material/remove: {plain(change.words)}]")
+        return
+    words, button = st.columns([4, 1], vertical_alignment="center")
+    icon = ":material/login:" if change.enters else ":material/logout:"
+    words.markdown(f"{icon} {plain(change.words[0].upper() + change.words[1:])}")
+    button.button(
+        "Apply",
+        key=f"what_if_apply_{change.field}",
+        type="tertiary",
+        icon=":material/tune:",
+        help="Changes the recipe that you work with; reset brings it back.",
+        on_click=_apply,
+        args=(base, change),
+    )
+
+
+def _apply(base: KnowledgeBase, change: Counterfactual) -> None:
+    whole = change.field in ("top_k", "candidates")
+    with guard():
+        value = int(change.value or 0) if whole else change.value
+        working_recipe.change(base, {f"search.{change.field}": value})
+
+
+def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
+    st.markdown("##### Find the missing")
+    text = st.text_area(
+        "A sentence that should have been found",
+        key=TEXT,
+        bind="query-params",
+        height=80,
+        placeholder="Paste the words of the passage that you expected.",
+    )
+    document = _document(base, recipe)
+    if text and text.strip():
+        found = explanations.find(base, trace, recipe, text)
+    elif document:
+        found = explanations.in_document(base, trace, recipe, document)
+    else:
+        st.caption("Paste a sentence or choose a document: you see where it went, and why.")
+        return
+    if not found:
+        st.info("This document has no passage in the index.")
+    for finding in found:
+        _finding(finding)
+
+
+def _document(base: KnowledgeBase, recipe: Recipe) -> str | None:
+    documents = {info.name: info.id for info in base.documents.documents(recipe.index)}
+    if len(documents) <= MOST_DOCUMENTS:
+        name = st.selectbox(
+            "or a document", sorted(documents), index=None, key=DOCUMENT, bind="query-params"
+        )
+    else:
+        name = st.text_input("or the name of a document", key=DOCUMENT, bind="query-params")
+    if name and name not in documents:
+        st.caption(f"No document is called {plain(name)}.")
+    return documents.get(name) if name else None
+
+
+def _finding(finding: Finding) -> None:
+    found = finding.standing
+    with st.container(border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"{headline(found)} {_MATCHES[finding.match]}", width="stretch")
+            st.button(
+                "Look up",
+                key=f"what_if_look_{found.chunk.id}",
+                type="tertiary",
+                icon=":material/search:",
+                on_click=_open,
+                args=(found.chunk.id,),
+            )
+        words = gap_words(finding)
+        if words:
+            st.caption(words)
+        st.markdown(f":small[:gray[{plain(found.chunk.text[:240])} …]]")
+
+
+def gap_words(finding: Finding) -> str:
+    """Why it is not on top: what it lacks against the last passage that is shown."""
+    gap, lacking = finding.gap, finding.standing.figures.lacking
+    if gap is None:
+        return ""
+    parts = [_behind(gap.dense, "similarity", 3)]
+    parts += [_behind(gap.bm25, "BM25", 2)] if gap.bm25 is not None else []
+    parts += [_behind(gap.score, "score", 3)] if gap.score is not None else []
+    words = f"; it lacks the words {plain(', '.join(lacking))}" if lacking else ""
+    return f"Against the last one shown ({plain(gap.last.document)}): {', '.join(parts)}{words}."
+
+
+def _behind(gap: float, name: str, digits: int) -> str:
+    return f"{abs(gap):.{digits}f} {'less' if gap > 0 else 'more'} {name}"
+
+
+def _open(chunk_id: str) -> None:
+    st.query_params[PASSAGE] = chunk_id
+    forget_walk()

@@ -1,0 +1,1 @@
+"""Question sets, and labels made where passages are seen."""

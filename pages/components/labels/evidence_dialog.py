@@ -1,0 +1,109 @@
+"""Choosing the words of a passage that answer: by sentences, or pasted to the letter."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from pages.components.labels.grading import GRADES, MEANINGS, Grading
+from pages.components.shell.guard import guard
+from pages.components.shell.notices import notices
+from pages.components.shell.text import Span, marked
+from rag import Hit, InvalidInput
+
+_SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|(?=\n\s*\n)|\Z)", re.DOTALL)
+
+
+def evidence_button(grading: Grading, hit: Hit) -> None:
+    """A button that opens the choice for a passage."""
+    if st.button(
+        "Label the exact words",
+        key="inspector_evidence",
+        icon=":material/ink_highlighter:",
+        type="tertiary",
+        help="Labels the words that answer instead of the whole passage: figures by character "
+        "need them.",
+    ):
+        _choose(grading, hit)
+
+
+@st.dialog("Which words answer?", icon=":material/ink_highlighter:", width="large")
+def _choose(grading: Grading, hit: Hit) -> None:
+    refused = notices()
+    count = len(sentences(hit.chunk.text))
+    if count > 1:
+        st.slider("From sentence to sentence", 1, count, (1, count), key=_key("from", hit))
+    st.text_input(
+        "Or paste the words",
+        key=_key("words", hit),
+        placeholder="exactly as they stand in the passage",
+    )
+    with guard(), st.container(border=True, height=280):
+        st.markdown(marked(hit.chunk.text, [_span(hit)], "green-background"))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control(
+            "Grade",
+            GRADES[1:],
+            default=GRADES[2],
+            required=True,
+            key=_key("grade", hit),
+            help=MEANINGS,
+        )
+        stored = st.button(
+            "Store the label",
+            key="inspector_evidence_store",
+            type="primary",
+            on_click=_store,
+            args=(grading, hit),
+        )
+    if stored and not refused:
+        st.rerun()
+
+
+def _key(what: str, hit: Hit) -> str:
+    return f"inspector_evidence_{what}_{hit.chunk.id}"
+
+
+def _span(hit: Hit) -> Span:
+    """What is chosen now. Raises InvalidInput for words that are not there."""
+    pieces = sentences(hit.chunk.text)
+    first, last = st.session_state.get(_key("from", hit), (1, len(pieces)))
+    return chosen(hit.chunk.text, pieces[first - 1 : last], st.session_state[_key("words", hit)])
+
+
+def _store(grading: Grading, hit: Hit) -> None:
+    with guard(in_dialog=True):
+        start, end = _span(hit)
+        grading.base.passage_labels.grade_words(
+            grading.set_name,
+            grading.question,
+            hit.chunk,
+            hit.chunk.start + start,
+            hit.chunk.start + end,
+            int(st.session_state[_key("grade", hit)]),
+        )
+
+
+def sentences(text: str) -> list[Span]:
+    """Spans of the sentences of a text, without the white space between them."""
+    found = [
+        (match.start(), match.start() + len(match.group().rstrip()))
+        for match in _SENTENCE.finditer(text)
+    ]
+    return [span for span in found if span[1] > span[0]] or [(0, len(text))]
+
+
+def chosen(text: str, pieces: list[Span], words: str) -> Span:
+    """The span of the words where any are given, else of the sentences. Raises InvalidInput."""
+    words = words.strip()
+    if not words:
+        return pieces[0][0], pieces[-1][1]
+    # White space is where a copied line was broken; it need not be the same.
+    pattern = r"\s+".join(re.escape(word) for word in words.split())
+    found = re.search(pattern, text)
+    if found is None:
+        raise InvalidInput(
+            "These words do not stand in the passage.", "Copy them from it, letter by letter."
+        )
+    return found.span()

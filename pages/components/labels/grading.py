@@ -1,0 +1,197 @@
+"""Labelling where passages are seen: the set that labels go to, and grade buttons for a passage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.components.labels.question_sets import SET
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.wording import counted
+from rag import HIGHEST_GRADE, Chunk, KnowledgeBase, QuestionLabels, QuestionSet, Recipe
+
+FIRST_SET = "my questions"  # where labels go while there is no set
+GRADES = tuple(str(grade) for grade in range(HIGHEST_GRADE + 1))
+MEANINGS = "0 not relevant, 1 relevant, 2 highly relevant, 3 the answer itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """A question in the set that its labels go to."""
+
+    base: KnowledgeBase
+    recipe: Recipe
+    set_name: str
+    question: str
+    known: QuestionLabels
+
+    def buttons(self, chunk: Chunk) -> None:
+        """One button a grade; the grade that a passage has is lit, and goes out by a click."""
+        grade = self.known.grades.get(chunk.key)
+        key, shown = f"inspector_grade_{chunk.id}", None if grade is None else str(grade)
+        if st.session_state.get(key) != shown:  # else a click during a run would be undone
+            st.session_state[key] = shown
+        st.segmented_control(
+            f"Grade: {MEANINGS}",
+            GRADES,
+            key=key,
+            label_visibility="collapsed",
+            on_change=self._graded,
+            args=(chunk, key),
+        )
+
+    def _graded(self, chunk: Chunk, key: str) -> None:
+        wanted = st.session_state[key]
+        with guard():
+            if wanted is None:
+                self._remove(chunk)
+            else:
+                self._grade(chunk, int(wanted))
+
+    def _grade(self, chunk: Chunk, grade: int) -> None:
+        place = (chunk.document_id, chunk.start, chunk.end)
+        self.base.passage_labels.grade(self.set_name, self.question, *place, grade)
+        now = self.base.passage_labels.of(self.set_name, self.question, self.recipe.index)
+        if now.grades.get(chunk.key, grade) > grade:
+            st.toast(
+                "This passage is part of a longer label, which still gives it a higher grade.",
+                icon=":material/info:",
+            )
+
+    def _remove(self, chunk: Chunk) -> None:
+        place = (chunk.document_id, chunk.start, chunk.end)
+        gone = self.base.passage_labels.remove(self.set_name, self.question, *place)
+        if gone:
+            st.toast(f"{counted(gone, 'label')} removed.", icon=":material/label_off:")
+        else:
+            st.toast(
+                "The label covers more than this passage, so it stays.", icon=":material/info:"
+            )
+
+
+def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
+    """Draws which set labels go to and what it says about the question."""
+    sets = base.questions.every()
+    names = [item.name for item in sets] or [FIRST_SET]
+    _preset(base, sets, question, recipe)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        chosen = st.selectbox(
+            "Labels go to",
+            names,
+            key=SET,
+            bind="query-params",
+            accept_new_options=True,
+            width=260,
+            help=f"Grade the passages below: {MEANINGS}. Type a name to start a new question set.",
+        )
+        name = (chosen or names[0]).strip() or names[0]
+        grading = Grading(base, recipe, name, question, _labels(base, sets, name, question, recipe))
+        with guard():
+            _question_buttons(grading)
+        st.markdown(state(grading.known))
+    return grading
+
+
+def state(known: QuestionLabels) -> str:
+    """What a set says about a question, as a badge."""
+    if known.question_id is None:
+        return ":gray-badge[not in this set yet]"
+    if not known.answerable:
+        return ":orange-badge[:material/block: no answer in the documents]"
+    if not known.relevant:
+        return ":gray-badge[:material/label: no label yet]"
+    return f":green-badge[:material/label: {counted(known.relevant, 'label')}]"
+
+
+def _preset(
+    base: KnowledgeBase, sets: Sequence[QuestionSet], question: str, recipe: Recipe
+) -> None:
+    """At first, the set that has the question, where one does."""
+    if SET in st.session_state or SET in st.query_params:
+        return
+    for item in sets:
+        if _labels(base, sets, item.name, question, recipe).question_id is not None:
+            st.session_state[SET] = item.name
+            return
+
+
+def _question_buttons(grading: Grading) -> None:
+    if grading.known.question_id is None and st.button(
+        "Add question",
+        key="inspector_collect",
+        icon=":material/playlist_add:",
+        help="Puts the question into the set; grading a passage does that too.",
+    ):
+        _collect(grading)
+        st.rerun()
+    if not grading.known.answerable:
+        if st.button("It has an answer", key="inspector_answerable", icon=":material/undo:"):
+            grading.base.question_edits.edit_question(
+                grading.set_name, _collect(grading), answerable=True
+            )
+            st.rerun()
+    elif st.button(
+        "No answer",
+        key="inspector_unanswerable",
+        icon=":material/block:",
+        help="The documents do not answer this question: retrieving nothing is right.",
+    ):
+        if grading.known.relevant:
+            _confirm_unanswerable(grading)
+        else:
+            _mark_unanswerable(grading)
+            st.rerun()
+
+
+def _collect(grading: Grading) -> str:
+    return grading.base.question_edits.collect(grading.set_name, grading.question)
+
+
+def _mark_unanswerable(grading: Grading) -> None:
+    with guard(in_dialog=True):
+        grading.base.labels.mark_unanswerable(
+            grading.set_name, _collect(grading), discard_labels=grading.known.relevant > 0
+        )
+
+
+@st.dialog("No answer in the documents?", icon=":material/block:")
+def _confirm_unanswerable(grading: Grading) -> None:
+    st.markdown(
+        f"The question has {counted(grading.known.relevant, 'label')} that say where it is "
+        "answered. They are deleted when you go on."
+    )
+    if st.button(
+        "Delete them, there is no answer",
+        key="inspector_unanswerable_really",
+        type="primary",
+        on_click=_mark_unanswerable,
+        args=(grading,),
+    ):
+        st.rerun()
+
+
+def _labels(
+    base: KnowledgeBase, sets: Sequence[QuestionSet], name: str, question: str, recipe: Recipe
+) -> QuestionLabels:
+    versions = {item.name: str(item.changed) for item in sets}
+    if name not in versions:
+        return QuestionLabels()
+    home, held = str(workspace().settings.home), (base.id, base.version())
+    return _read(base, recipe, home, held, name, versions[name], question, recipe.index.hash)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _read(
+    _base: KnowledgeBase,
+    _recipe: Recipe,
+    home: str,
+    held: tuple[int, int],
+    name: str,
+    version: str,
+    question: str,
+    index_hash: str,
+) -> QuestionLabels:
+    return _base.passage_labels.of(name, question, _recipe.index)

@@ -1,0 +1,101 @@
+"""The questions of a set as a table to edit, and how they are split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.components.shell.guard import guard
+from pages.components.shell.wording import counted
+from rag import KnowledgeBase, QuestionRow, TouchstoneError
+
+_TABLE, _LOADED = "questions_table", "questions_loaded"
+
+
+def edit_button(base: KnowledgeBase, set_name: str) -> None:
+    """A button that opens the table."""
+    if st.button("Edit questions", key="questions_edit", icon=":material/edit:"):
+        # As it was when it was opened: edits count rows, and others may change the set meanwhile.
+        st.session_state[_LOADED] = [
+            QuestionRow(item.id, item.text, item.answerable, item.tags)
+            for item in base.questions.labelled(set_name)
+        ]
+        _edit(base, set_name)
+
+
+@st.dialog("Edit questions", icon=":material/edit:", width="large")
+def _edit(base: KnowledgeBase, set_name: str) -> None:
+    before: list[QuestionRow] = st.session_state[_LOADED]
+    st.caption(
+        "Change a text, add a row at the end, or tick rows to delete them. Labels stay with their "
+        "question; what is saved is a new version of the set."
+    )
+    edited = st.data_editor(
+        [_shown(row) for row in before],
+        key=_TABLE,
+        num_rows="dynamic",
+        hide_index=True,
+        height=380,
+        column_config={
+            "id": None,
+            "Question": st.column_config.TextColumn(required=True, width="large"),
+            "Answerable": st.column_config.CheckboxColumn(
+                default=True, help="Whether the documents answer it."
+            ),
+            "Tags": st.column_config.TextColumn(help="Separated by semicolons."),
+        },
+    )
+    if st.button("Save", key="questions_save", type="primary"):
+        with guard():
+            base.question_edits.save_table(set_name, before, read_rows(edited))
+            st.rerun()
+    _split(base, set_name)
+
+
+def _shown(row: QuestionRow) -> dict[str, object]:
+    return {
+        "id": row.id,
+        "Question": row.text,
+        "Answerable": row.answerable,
+        "Tags": "; ".join(row.tags),
+    }
+
+
+def read_rows(edited: Sequence[Mapping[str, Any]]) -> list[QuestionRow]:
+    """The table as it was edited; empty rows are left out."""
+    return [
+        QuestionRow(
+            str(row.get("id") or ""),
+            str(row["Question"]),
+            row.get("Answerable") is not False,
+            tuple(tag.strip() for tag in str(row.get("Tags") or "").split(";") if tag.strip()),
+        )
+        for row in edited
+        if row.get("Question")
+    ]
+
+
+def _split(base: KnowledgeBase, set_name: str) -> None:
+    """Which questions are held out: by a share and a seed, the same on every machine."""
+    found = base.questions.named(set_name)
+    st.markdown("**Tuning and held-out questions**")
+    try:
+        parts = base.questions.split(set_name)
+    except TouchstoneError as error:
+        st.caption(f"{error.message} {error.hint}")
+        return
+    st.caption(
+        f"{counted(len(parts.tuning), 'question')} to tune on, {len(parts.held_out):,} held out to "
+        "report on."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        share = st.slider(
+            "Share to tune on", 0.2, 0.8, found.split_share, 0.05, key="questions_share"
+        )
+        seed = st.number_input("Seed", 0, 9999, found.split_seed, key="questions_seed", width=120)
+        if st.button("Split again", key="questions_split", icon=":material/shuffle:"):
+            with guard():
+                base.question_edits.set_split(set_name, int(seed), float(share))
+                st.rerun()

@@ -1,0 +1,136 @@
+"""Questions made from the documents: asked for as a job, accepted or rejected by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+
+import streamlit as st
+
+from pages.components.labels.grading import FIRST_SET
+from pages.components.shell.guard import guard
+from pages.components.shell.notices import later
+from pages.components.shell.wording import counted
+from rag import MODEL_KINDS, OFFLINE_KINDS, KnowledgeBase, LabelledQuestion, Recipe
+
+_KINDS = {
+    "factual": "Factual",
+    "paraphrase": "In other words",
+    "two-passage": "Two passages needed",
+    "unanswerable": "Not answered here",
+    "cloze": "Gap in a sentence",
+    "keywords": "Key words",
+    "heading": "Heading",
+}
+_ICON = ":material/rule:"
+_ASKED, _FIELDS = "questions_asked", ("set", "kinds", "number")
+_LEAKING = 0.5  # from here on the words give the passage away
+
+
+def make_button(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
+    """A button that asks which questions to make."""
+    if st.button("Make questions", key="questions_make", icon=":material/auto_awesome:"):
+        _make(base, set_name, recipe)
+
+
+@st.dialog("Make questions", icon=":material/auto_awesome:")
+def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
+    has_model = recipe.answer.provider != "extractive"
+    kinds = [*(MODEL_KINDS if has_model else ()), *OFFLINE_KINDS]
+    if has_model:
+        st.caption("The model of the recipe writes them; the others are cut from the text.")
+    else:
+        st.caption(
+            "Without a language model these are cut from the text: no questions in earnest, but "
+            "honest test queries. Choose a provider in the recipe for questions in words."
+        )
+    st.text_input("Question set", set_name or FIRST_SET, key=f"{_ASKED}_set")
+    st.pills(
+        "Kinds",
+        kinds,
+        selection_mode="multi",
+        default=kinds[:2],
+        format_func=lambda kind: _KINDS.get(kind, kind),
+        key=f"{_ASKED}_kinds",
+    )
+    st.number_input("How many", 1, 500, 20, key=f"{_ASKED}_number")
+    st.caption("Each shows its source and waits until somebody accepts it.")
+    if st.button(
+        "Make", key="questions_make_go", type="primary", on_click=_request, args=(base, recipe)
+    ):
+        st.rerun()
+
+
+def _request(base: KnowledgeBase, recipe: Recipe) -> None:
+    name, kinds, number = (st.session_state[f"{_ASKED}_{each}"] for each in _FIELDS)
+    with guard(in_dialog=True):
+        base.proposals.request(name, kinds, int(number), recipe)
+        later(partial(st.toast, "They come in as they are made.", icon=":material/auto_awesome:"))
+
+
+def proposals(base: KnowledgeBase, set_name: str) -> None:
+    """Those that wait for a decision."""
+    waiting = base.proposals.every(set_name)
+    if not waiting:
+        return
+    with st.expander(f"{counted(len(waiting), 'question')} to accept or reject", icon=_ICON):
+        st.caption(
+            "Tick rows and decide. A high leak means that the question repeats rare words of its "
+            "passage: it is too easy to find."
+        )
+        event = st.dataframe(
+            [_row(item) for item in waiting],
+            key=f"questions_proposed_{set_name}",
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="multi-row",
+            column_config={
+                "Question": st.column_config.TextColumn(width="large"),
+                "Words that answer": st.column_config.TextColumn(width="large"),
+                "Leak": st.column_config.ProgressColumn(format="percent", width="small"),
+            },
+            alt="Proposed questions with leak, kind, source and the words that answer.",
+        )
+        picked = [waiting[row].id for row in event.selection.rows if row < len(waiting)]
+        _decisions(base, set_name, waiting, picked)
+
+
+def _decisions(
+    base: KnowledgeBase, set_name: str, waiting: Sequence[LabelledQuestion], picked: Sequence[str]
+) -> None:
+    open_ = [item.id for item in waiting if (item.leak or 0.0) < _LEAKING]
+    choices: dict[str, tuple[str, Callable[[str, Collection[str]], None], Sequence[str]]] = {
+        "accept": (f"Accept {len(picked):,}", base.proposals.accept, picked),
+        "reject": (f"Reject {len(picked):,}", base.proposals.reject, picked),
+        "accept_open": (
+            f"Accept the {len(open_):,} with little leak",
+            base.proposals.accept,
+            open_,
+        ),
+    }
+    with st.container(horizontal=True):
+        for key, (label, decide, ids) in choices.items():
+            st.button(
+                label,
+                key=f"questions_{key}",
+                disabled=not ids,
+                on_click=_decided,
+                args=(decide, set_name, ids),
+            )
+
+
+def _decided(
+    decide: Callable[[str, Collection[str]], None], set_name: str, ids: Collection[str]
+) -> None:
+    with guard():
+        decide(set_name, ids)
+
+
+def _row(item: LabelledQuestion) -> dict[str, object]:
+    return {
+        "Question": item.text,
+        "Leak": item.leak,
+        "Kind": _KINDS.get(item.origin, item.origin),
+        "Source": ", ".join(dict.fromkeys(label.document_name for label in item.labels)) or None,
+        "Words that answer": " … ".join(label.quote for label in item.labels) or None,
+    }

@@ -1,0 +1,144 @@
+"""Question sets in and out: import, export, and labels that lost their text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.shell.guard import guard
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted
+from rag import KnowledgeBase
+
+SET = "set"  # state key of the picker and name of the URL's parameter
+_IMPORTED = "metrics_imported"
+_JUDGEMENTS = (".qrels", ".txt")
+_EXAMPLE = (
+    '{"id": "q1", "text": "How long is the warranty?", "tags": ["policy"], "evidence": ['
+    '{"document": "terms.pdf", "quote": "The warranty lasts 24 months.", "grade": 2}]}\n'
+    '{"id": "q2", "text": "Who won the 1954 world cup?", "answerable": false}\n'
+)
+_EXAMPLE_CSV = (
+    "id,question,answerable,tags,document,quote,grade\n"
+    "q1,How long is the warranty?,true,policy,terms.pdf,The warranty lasts 24 months.,2\n"
+    "q2,Who won the 1954 world cup?,false,,,,\n"
+)
+
+
+def import_button(label: str = "Import questions", *, primary: bool = False) -> bool:
+    """A button that asks for the import dialog."""
+    return st.button(
+        label,
+        key="metrics_import",
+        icon=":material/upload_file:",
+        type="primary" if primary else "secondary",
+    )
+
+
+@st.dialog("Import questions", icon=":material/upload_file:")
+def import_dialog(base: KnowledgeBase) -> None:
+    """Reads a file into a question set, or judgements into one that is there."""
+    st.caption(
+        "One question a line, with the passages that answer it: the document's name and the "
+        "words. Labels are kept as places in documents, so they outlive every new index."
+    )
+    _examples()
+    st.caption(
+        "A zip is a collection in BEIR's layout (queries.jsonl, qrels). TREC judgements (.qrels) "
+        "go to the questions of a set that is there."
+    )
+    file = st.file_uploader(
+        "JSONL, CSV, BEIR zip or TREC qrels",
+        type=["jsonl", "csv", "zip", "qrels", "txt"],
+        key="metrics_import_file",
+    )
+    if file is not None and file.name.lower().endswith(_JUDGEMENTS):
+        names = [item.name for item in base.questions.every()]
+        name = st.selectbox("Set that the judgements are for", names, key="metrics_judged_set")
+    else:
+        name = st.text_input(
+            "Name of the set",
+            value=Path(file.name).stem if file else "",
+            max_chars=80,
+            help="A set of that name is replaced.",
+        )
+    if st.button("Import", key="metrics_import_go", type="primary", disabled=file is None):
+        with guard():
+            _import(base, (name or "").strip(), file.name, file.getvalue())
+
+
+def _examples() -> None:
+    with st.container(horizontal=True):
+        for form, text in (("jsonl", _EXAMPLE), ("csv", _EXAMPLE_CSV)):
+            st.download_button(
+                f"Example {form.upper()}",
+                data=text,
+                file_name=f"questions.{form}",
+                key=f"metrics_example_{form}",
+                icon=":material/download:",
+                type="tertiary",
+                on_click="ignore",
+            )
+
+
+def _import(base: KnowledgeBase, name: str, file_name: str, content: bytes) -> None:
+    number = base.exchange.import_file(name, file_name, content)
+    what = "judgement" if file_name.lower().endswith(_JUDGEMENTS) else "question"
+    st.session_state[_IMPORTED] = f"{counted(number, what)} imported into {name}."
+    choose_set(name)
+    st.rerun()
+
+
+def choose_set(name: str) -> None:
+    """Makes a set the picked one at the next run; a drawn picker cannot be set."""
+    st.session_state["metrics_next_set"] = name
+
+
+def settle_set(names: list[str]) -> None:
+    """Follows a set that was just imported, and leaves one that is gone."""
+    chosen = st.session_state.pop("metrics_next_set", None)
+    if chosen in names:
+        st.session_state[SET] = chosen
+    elif st.session_state.get(SET) not in (None, *names):
+        del st.session_state[SET]
+    said = st.session_state.pop(_IMPORTED, None)
+    if said:
+        st.toast(plain(said), icon=":material/check:")
+
+
+def export_buttons(base: KnowledgeBase, name: str) -> None:
+    """Downloads of a set, as files that can be imported again."""
+    exports: dict[str, tuple[str, Callable[[], str | bytes]]] = {
+        "JSONL": ("jsonl", partial(base.exchange.export_text, name, "jsonl")),
+        "CSV": ("csv", partial(base.exchange.export_text, name, "csv")),
+        "BEIR": ("zip", partial(base.exchange.export_beir, name)),
+        "TREC qrels": ("qrels", partial(base.exchange.export_text, name, "qrels")),
+    }
+    for label, (ending, data) in exports.items():
+        st.download_button(
+            f"Export {label}",
+            data=data,
+            file_name=f"{name}.{ending}",
+            key=f"metrics_export_{ending}",
+            icon=":material/download:",
+            on_click="ignore",
+            width="stretch",
+        )
+
+
+def lost_labels(base: KnowledgeBase, name: str) -> None:
+    """Labels whose words no present document has; they do not count."""
+    lost = base.questions.lost_labels(name)
+    if not lost:
+        return
+    title = f"{counted(len(lost), 'label')} point to text that is not here"
+    with st.expander(title, icon=":material/label_off:"):
+        st.caption("They do not count. They come back when a document with these words is added.")
+        rows = [
+            {"Question": question, "Document": label.document_name, "Words": label.quote}
+            for question, label in lost
+        ]
+        st.dataframe(rows, hide_index=True, alt="Labels whose text is not in any document.")

@@ -1,0 +1,147 @@
+"""The figures of a run: cards with their change, and the table at several k."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.components.shell.text import plain
+from pages.components.shell.wording import ago
+from rag import Interval, Run
+
+_UNCHANGED = 0.0005  # below that, three decimals show no change
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure of ``Run.metrics`` as a card."""
+
+    metric: str
+    label: str
+    help: str
+    percent: bool = False
+
+
+CARDS = (
+    Card(
+        "ndcg@10",
+        "nDCG@10",
+        "Are the best passages at the top? 1 is the ideal order of everything relevant.",
+    ),
+    Card("mrr@10", "MRR@10", "One divided by the rank of the first relevant passage, on average."),
+    Card("recall@10", "Recall@10", "Share of the relevant passages among the first ten."),
+    Card("precision@5", "Precision@5", "Share of relevant passages among the first five."),
+    Card(
+        "correct_refusal",
+        "Correct refusals",
+        "Share of the questions that the documents do not answer for which nothing came back. "
+        "A higher threshold refuses more.",
+        percent=True,
+    ),
+)
+MEASURES: Mapping[str, str] = {
+    "ndcg": "nDCG",
+    "mrr": "MRR",
+    "recall": "Recall",
+    "precision": "Precision",
+    "f1": "F1",
+    "map": "MAP",
+    "hit": "Hit rate",
+    "span_recall": "Span recall",
+    "span_precision": "Span precision",
+    "span_iou": "Span IoU",
+    "token_recall": "Span recall, tokens",
+    "token_precision": "Span precision, tokens",
+    "token_iou": "Span IoU, tokens",
+}
+
+
+def cards(run: Run, before: Run | None, intervals: Mapping[str, Interval]) -> None:
+    """Five figures, each with its interval and its change against another run."""
+    with st.grid(len(CARDS), min_column_width=150):
+        for card in CARDS:
+            with st.container(border=True, height="stretch", gap="small"):
+                _card(card, run.metrics, before.metrics if before else {})
+                if card.metric in intervals:
+                    st.caption(_spread(intervals[card.metric], card))
+
+
+def _card(card: Card, now: Mapping[str, float], before: Mapping[str, float]) -> None:
+    value = now.get(card.metric)
+    if value is None:
+        st.metric(card.label, "–", help=f"{card.help} This set has no such question.")
+        return
+    change = value - before[card.metric] if card.metric in before else None
+    st.metric(
+        card.label,
+        _shown(value, card),
+        delta=_change(change, card),
+        delta_color="off" if change is not None and abs(change) < _UNCHANGED else "normal",
+        delta_arrow="off" if change is not None and abs(change) < _UNCHANGED else "auto",
+        help=f"{card.help} Below it the interval that holds the figure for all questions "
+        "of this kind, at 95 %.",
+    )
+
+
+def _spread(interval: Interval, card: Card) -> str:
+    form = ".0%" if card.percent else ".2f"
+    return f"95 %: {interval.low:{form}} to {interval.high:{form}}"
+
+
+def _shown(value: float, card: Card) -> str:
+    return f"{value:.0%}" if card.percent else f"{value:.3f}"
+
+
+def _change(change: float | None, card: Card) -> str | None:
+    if change is None:
+        return None
+    if abs(change) < _UNCHANGED:
+        return "no change"
+    return f"{change * 100:+.0f} points" if card.percent else f"{change:+.3f}"
+
+
+def cutoffs(run: Run) -> list[int]:
+    """The k at which a run was measured."""
+    return sorted({int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")})
+
+
+def at_cutoffs(run: Run) -> list[dict[str, object]]:
+    """A row per measure, a column per k."""
+    return [
+        {"Measure": label} | {f"@{k}": run.metrics.get(f"{name}@{k}") for k in cutoffs(run)}
+        for name, label in MEASURES.items()
+        if f"{name}@{cutoffs(run)[0]}" in run.metrics
+    ]
+
+
+def figures_table(run: Run) -> None:
+    """All measures at all k."""
+    config = {f"@{k}": st.column_config.NumberColumn(format="%.3f") for k in cutoffs(run)}
+    st.dataframe(
+        at_cutoffs(run), hide_index=True, column_config=config, alt="Measures at several cutoffs."
+    )
+
+
+def comparison(run: Run, before: Run | None, *, pinned: bool) -> str:
+    """What the changes on the cards are measured against; ``pinned`` for the baseline."""
+    if before is None:
+        return "The first run of this set: the next one shows what changed."
+    changed = before.recipe.differences(run.recipe)
+    which = "the baseline, the run" if pinned else "the run"
+    return f"Change against {which} {ago(before.created)}: {_differences(changed)}."
+
+
+def _differences(changed: Mapping[str, Sequence[object]]) -> str:
+    if not changed:
+        return "the same recipe"
+    shown = [
+        f"{plain(name)} {plain(_value(a))} → {plain(_value(b))}" for name, (a, b) in changed.items()
+    ]
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return ", ".join(shown[:3]) + more
+
+
+def _value(value: object) -> str:
+    return "off" if value is None else str(value)

@@ -1,0 +1,113 @@
+"""What happened to every question of a run, failures first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.metrics.cards import cutoffs
+from pages.components.shell.text import plain
+from rag import KnowledgeBase, QuestionResult, Run
+
+_SCORE = "ndcg@10"
+_PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
+
+
+def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
+    """The questions as a table with a filter; the picked one opens in the inspector."""
+    st.subheader("Questions, failures first", divider="gray")
+    shown = worst_first(_filtered(results))
+    event = st.dataframe(
+        [_row(run, result) for result in shown],
+        key=f"metrics_questions_{run.id}",
+        height=460 if len(shown) > 10 else "auto",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode=("single-row", "single-cell"),
+        column_config=_columns(run),
+        placeholder="–",
+        alt="Questions with tags, first relevant rank, found passages and nDCG@10, worst first.",
+    )
+    rows = event.selection.rows or [row for row, _ in event.selection.cells]
+    picked = shown[rows[0]] if rows and rows[0] < len(shown) else None
+    _open(base, picked)
+
+
+def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
+    """By nDCG@10; of equal ones, those whose first relevant passage stands lower come first."""
+    return sorted(results, key=lambda one: (score(one), -(one.first_relevant or 10_000)))
+
+
+def score(result: QuestionResult) -> float:
+    """nDCG@10; a question without an answer scores 1 when nothing came back, else 0."""
+    if result.answerable:
+        return result.metrics.get(_SCORE, 0.0)
+    return 0.0 if result.ranking else 1.0
+
+
+def _filtered(results: Sequence[QuestionResult]) -> list[QuestionResult]:
+    tags = sorted({tag for result in results for tag in result.tags})
+    if not tags:
+        return list(results)
+    wanted = st.pills(
+        "Tags", tags, selection_mode="multi", format_func=_tag, key="tag", bind="query-params"
+    )
+    return [result for result in results if not wanted or set(wanted) & set(result.tags)]
+
+
+def _tag(tag: str) -> str:
+    """A tag as a label, which may hold Markdown; plain words stay what the URL calls them."""
+    return tag if _PLAIN.fullmatch(tag) else plain(tag)
+
+
+def _row(run: Run, result: QuestionResult) -> dict[str, object]:
+    return {
+        "Question": result.text,
+        "Tags": list(result.tags),
+        "First relevant": _first(result),
+        "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
+        "nDCG@10": score(result),
+        "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in cutoffs(run)]
+        if result.metrics
+        else None,
+    }
+
+
+def _first(result: QuestionResult) -> str:
+    if not result.answerable:
+        return "answered, wrongly" if result.ranking else "refused, rightly"
+    return str(result.first_relevant or "not found")
+
+
+def _columns(run: Run) -> dict[str, object]:
+    return {
+        "Question": st.column_config.TextColumn(width="large"),
+        "Tags": st.column_config.ListColumn(width="small"),
+        "First relevant": st.column_config.TextColumn(
+            help="Rank of the first relevant passage; for questions that the documents do not "
+            "answer, whether nothing came back."
+        ),
+        "Found": st.column_config.TextColumn(help="Relevant passages that were retrieved at all."),
+        "nDCG@10": st.column_config.ProgressColumn(
+            format="%.2f", min_value=0, max_value=1, width="small"
+        ),
+        "Recall by k": st.column_config.LineChartColumn(
+            y_min=0, y_max=1, width="small", help=f"At k = {', '.join(map(str, cutoffs(run)))}."
+        ),
+    }
+
+
+def _open(base: KnowledgeBase, picked: QuestionResult | None) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if picked is None:
+            st.caption("Click a question to see why it went like that.")
+            return
+        st.page_link(
+            "inspector.py",
+            label="Open in the inspector",
+            icon=":material/troubleshoot:",
+            query_params={"kb": base.name, "q": picked.text},
+        )
+        st.caption(plain(picked.text))

@@ -1,0 +1,50 @@
+"""The figures of a run by tag of its questions: where it is good, and where not."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.metrics.cards import cutoffs
+from rag import KnowledgeBase, Run, TagFigures
+
+_MEASURES = {"ndcg": "nDCG", "recall": "Recall", "mrr": "MRR"}
+_PREFERRED = 10
+_REFUSED = "correct_refusal"
+
+
+def tag_table(base: KnowledgeBase, run: Run) -> None:
+    """A row for each tag; nothing where no question has one."""
+    k = _PREFERRED if _PREFERRED in cutoffs(run) else cutoffs(run)[-1]
+    names = {f"{measure}@{k}": f"{label}@{k}" for measure, label in _MEASURES.items()}
+    leading = next(iter(names))
+    found = base.run_figures.by_tag(run.id, [*names, _REFUSED])
+    if not found:
+        return
+    with st.expander("Figures by tag", icon=":material/sell:"):
+        st.caption(f"The interval is that of {names[leading]}: a tag of few questions says little.")
+        st.dataframe(
+            [_row(each, names, leading) for each in found],
+            key="metrics_by_tag",
+            hide_index=True,
+            column_config={
+                label: st.column_config.NumberColumn(format="%.3f") for label in names.values()
+            }
+            | {
+                "Refused rightly": st.column_config.NumberColumn(
+                    format="percent", help="Unanswerable questions for which nothing came back."
+                )
+            },
+            placeholder="–",
+            alt=f"Tags with their questions, {', '.join(names.values())} and refusals.",
+        )
+
+
+def _row(found: TagFigures, names: dict[str, str], leading: str) -> dict[str, object]:
+    low, high = found.intervals.get(leading, (None, None))
+    return {
+        "Tag": found.tag,
+        "Questions": found.questions,
+        **{label: found.means.get(name) for name, label in names.items()},
+        "95 % interval": "–" if low is None else f"{low:.3f} to {high:.3f}",
+        "Refused rightly": found.means.get(_REFUSED),
+    }

@@ -1,0 +1,1 @@
+"""The working recipe and its widgets, the same on every page."""

@@ -1,0 +1,120 @@
+"""Which other knowledge bases are searched with the chosen one, and how much they count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.recipe.working_recipe import fresh
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from rag import FurtherBase, InvalidInput, KnowledgeBase
+
+ALSO = "also"  # the URL's parameter, once for each base
+_HELD = "scope_held"
+
+
+def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
+    """Draws the picker where there are other knowledge bases; returns those that were chosen.
+
+    To be drawn before the recipe panel, which notes that the page is no longer fresh.
+    """
+    others = [info.name for info in workspace().bases() if info.name != base.name]
+    if not others:
+        return ()
+    if fresh():
+        _restore()
+    held = st.session_state.get(ALSO)
+    if held is not None and not set(held) <= set(others):  # another base was chosen meanwhile
+        st.session_state[ALSO] = [name for name in held if name in others]
+    chosen = st.multiselect(
+        "Also search in",
+        others,
+        key=ALSO,
+        bind="query-params",
+        placeholder="only this knowledge base",
+        help="Each is searched by its own saved recipe; results are merged by relevance. "
+        "Labels are those of the chosen knowledge base.",
+    )
+    also: tuple[FurtherBase, ...] = ()
+    if chosen:
+        with st.popover("How much they count", icon=":material/balance:", width="stretch"):
+            also = tuple(_settings(name) for name in chosen)
+    st.session_state[_HELD] = also
+    return also
+
+
+def bring_back(also: Sequence[str]) -> None:
+    """Makes what a stored turn was asked of too the choice on the page that is opened next."""
+    st.session_state[_HELD] = known(also)
+
+
+def _restore() -> None:
+    """Puts the choice back into widgets that come up with their defaults on another page."""
+    held: tuple[FurtherBase, ...] | None = st.session_state.get(_HELD)
+    if held is None:
+        return
+    st.session_state[ALSO] = [each.name for each in held]
+    for each in held:
+        name, own = each.name, each.threshold == "saved"
+        st.session_state[f"also_weight_{name}"] = each.weight
+        st.session_state[f"also_own_{name}"] = own
+        if each.top_k is not None:
+            st.session_state[f"also_k_{name}"] = each.top_k
+        if isinstance(each.threshold, float):
+            st.session_state[f"also_least_{name}"] = each.threshold
+
+
+def known(also: Sequence[str]) -> tuple[FurtherBase, ...]:
+    """What a stored turn was asked of too, without what is gone."""
+    names = {info.name for info in workspace().bases()}
+    found = []
+    for text in also:
+        try:
+            each = FurtherBase.parse(text)
+        except InvalidInput:
+            continue
+        if each.name in names:
+            found.append(each)
+    return tuple(found)
+
+
+def _settings(name: str) -> FurtherBase:
+    st.markdown(f"**{plain(name)}**")
+    saved = workspace().base(name).recipe().search
+    weight = st.slider(
+        "Weight",
+        0.1,
+        2.0,
+        1.0,
+        0.1,
+        key=f"also_weight_{name}",
+        bind="query-params",
+        help="Multiplies its relevance when the lists are merged.",
+    )
+    top_k = st.number_input(
+        "At most this many passages",
+        min_value=1,
+        max_value=1000,
+        value=saved.top_k,
+        key=f"also_k_{name}",
+        bind="query-params",
+    )
+    own = st.toggle("Its own threshold", value=True, key=f"also_own_{name}", bind="query-params")
+    least = st.slider(
+        "Threshold",
+        0.0,
+        1.0,
+        0.2,
+        0.01,
+        key=f"also_least_{name}",
+        bind="query-params",
+        disabled=own,
+    )
+    return FurtherBase(
+        name,
+        None if top_k == saved.top_k else int(top_k),
+        "saved" if own else round(float(least), 2),
+        round(float(weight), 2),
+    )

@@ -1,0 +1,97 @@
+"""The part of the recipe that needs an index of its own: choose a build, or make one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.wording import counted, cut
+from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe
+
+CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "whole"]
+
+
+def index_panel(base: KnowledgeBase, recipe: Recipe, group: Callable[..., Any]) -> None:
+    """Draws the builds that can be searched, and the way to another one in a ``group``."""
+    builds = {build.hash: build for build in base.documents.builds()}
+    ready = [key for key, build in builds.items() if not base.documents.missing(build.recipe)]
+    now = recipe.index.hash
+    names = list(dict.fromkeys([*ready, now]))
+    if st.session_state.get("recipe_index") != now:
+        st.session_state["recipe_index"] = now
+    st.selectbox(
+        "Index",
+        names,
+        format_func=lambda key: _label(builds.get(key), recipe.index),
+        key="recipe_index",
+        on_change=_choose,
+        args=(base, {key: build.recipe for key, build in builds.items()}),
+        help="Another cut or embedding model needs an index of its own.",
+    )
+    _keep_address(base, now)
+    waiting = len(builds) - len(ready)
+    if waiting:
+        one = waiting == 1
+        st.caption(
+            f"{waiting:,} {'index is' if one else 'indexes are'} not complete yet; to be chosen "
+            f"once {'it is' if one else 'they are'} built."
+        )
+    with group("New index", icon=":material/add:", width="stretch", key="recipe_new_index"):
+        _new_index(base, recipe, builds.get(now))
+
+
+def _label(build: BuildRow | None, present: IndexRecipe) -> str:
+    recipe = build.recipe if build else present
+    size = f", {counted(build.passages, 'passage')}" if build else ""
+    return f"{cut(recipe)}, {recipe.embedder}{size}"
+
+
+def _choose(base: KnowledgeBase, recipes: dict[str, IndexRecipe]) -> None:
+    chosen = recipes.get(st.session_state["recipe_index"])
+    if chosen is not None:
+        recipe = working_recipe.working(base).model_copy(update={"index": chosen})
+        working_recipe.replace(base, recipe)
+
+
+def _keep_address(base: KnowledgeBase, build_hash: str) -> None:
+    """The URL names the build where it is not that of the saved recipe."""
+    wanted = "" if build_hash == base.recipe().index.hash else build_hash
+    if st.query_params.get(working_recipe.BUILD, "") == wanted:
+        return
+    if wanted:
+        st.query_params[working_recipe.BUILD] = wanted
+    else:
+        del st.query_params[working_recipe.BUILD]
+
+
+def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) -> None:
+    documents, passages = (present.documents, present.passages) if present else (0, 0)
+    embedders = [
+        each.name for each in workspace().statuses() if each.ready and each.embedding_model
+    ]
+    now = recipe.index
+    names = list(dict.fromkeys([now.embedder, *embedders]))
+    with st.form("recipe_index_form", border=False):
+        chunker = st.selectbox("Cut", CHUNKERS, index=CHUNKERS.index(now.chunker))
+        size = st.number_input("Passage size, tokens", 8, 8192, now.chunk_size, step=50)
+        overlap = st.number_input("Overlap, tokens", 0, 4096, now.chunk_overlap, step=10)
+        embedder = st.selectbox("Embedding model", names)
+        st.caption(
+            f"Cuts and embeds {counted(documents, 'document')} again "
+            f"({counted(passages, 'passage')} now), in the background. The present index stays."
+        )
+        if st.form_submit_button("Build", icon=":material/construction:"):
+            fields = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
+            _build(base, recipe, {**fields, "embedder": embedder, "chunk_unit": "tokens"})
+
+
+def _build(base: KnowledgeBase, recipe: Recipe, fields: dict[str, object]) -> None:
+    with guard():
+        wanted = recipe.with_fields({f"index.{key}": value for key, value in fields.items()})
+        base.documents.build(wanted.index)
+        st.toast("Building. The new index can be chosen here once it is done.")

@@ -1,0 +1,255 @@
+"""The recipe as widgets: the same ones on every page, bound to the URL, always in step.
+
+The working recipe is the truth. A widget shows its value; a change goes to the recipe first (in
+the widget's callback) and comes back from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.components.recipe.index_fields import index_panel
+from pages.components.recipe.steps import steps_panel
+from pages.components.recipe.widgets import Widgets, refused
+from pages.components.recipe.working_recipe import (
+    AUTO,
+    CUT,
+    OFF,
+    PARAMETERS,
+    SET,
+    THRESHOLD,
+    TOOLS,
+    drawn,
+    working,
+)
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import relevance
+from rag import InvalidInput, KnowledgeBase, Recipe, Trace
+
+MODES = ["Dense", "Lexical", "Hybrid"]
+FUSIONS = ["Weighted", "Rrf"]
+MOST_SHOWN = 50
+RELEVANCES = ["Cosine", "Probability"]
+_THRESHOLD_HELP = {
+    "cosine": "Least similarity (cosine of question and passage) of a passage that comes back.",
+    "probability": "Least probability of being relevant, as learned from labels.",
+}
+
+
+def recipe_panel(
+    base: KnowledgeBase,
+    *,
+    answers: bool = False,
+    explain: Callable[[Recipe], str] | None = None,
+    floating: bool = False,
+) -> Recipe:
+    """Draws the panel; returns the working recipe.
+
+    ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
+    ``floating`` opens what is advanced over the page, where it would push too much down.
+    """
+    slot = _Panel(base).search()
+    fold, group = (st.popover, st.expander) if floating else (st.expander, st.popover)
+    with fold("Advanced", icon=":material/tune:", width="stretch", key="recipe_advanced"):
+        _Panel(base).advanced()
+        steps_panel(base, group)
+        index_panel(base, working(base), group)
+    if answers:
+        with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
+            _Panel(base).answers()
+    drawn()
+    if problem := refused():
+        st.error(plain(problem))
+    recipe = working(base)
+    if explain is not None:
+        slot.caption(explain(recipe))
+    return recipe
+
+
+def what_it_means(trace: Trace) -> str:
+    """The threshold in terms of this question."""
+    taken = trace.stage("threshold")
+    if trace.threshold is None or taken is None:
+        return "No threshold: whatever ranks highest comes back."
+    return f"{relevance(trace)} ≥ {trace.threshold:.2f}: {taken.given:,} of {taken.taken:,} pass"
+
+
+class _Panel(Widgets):
+    """The widgets of one knowledge base's working recipe."""
+
+    def search(self) -> DeltaGenerator:
+        """What is used most: mode, weight, threshold, top-k. Returns the threshold's caption."""
+        self.choice("mode", "Mode", MODES, help="By meaning, by words, or both.")
+        search, index = self.recipe.search, self.recipe.index
+        if (
+            search.relevance == "probability"
+            or self.base.tuning.calibrator.fitted(index) is not None
+        ):
+            self.choice(
+                "by",
+                "Threshold compares",
+                RELEVANCES,
+                help="The cosine, or the probability that was learned from labels for this index.",
+            )
+        if search.mode == "hybrid":
+            self.slider(
+                "w",
+                "Dense weight",
+                0.05,
+                help="Share of the meaning (vectors) in the ranking; the rest is words.",
+            )
+        self._threshold()
+        slot = st.empty()
+        most = MOST_SHOWN if max(search.top_k, self.saved.search.top_k) <= MOST_SHOWN else 1000
+        self.bound(
+            "k",
+            st.slider,
+            "Top-k",
+            min_value=1,
+            max_value=most,
+            help="Most passages to return.",
+        )
+        return slot
+
+    def _threshold(self) -> None:
+        how = _how(self.recipe)
+        level, default = self._level(self.recipe), self._level(self.saved)
+        self.draw(
+            THRESHOLD,
+            lambda **given: st.slider("Threshold", 0.0, 1.0, default, 0.01, **given),
+            level,
+            lambda value: {"search.threshold": round(float(value), 2)},
+            disabled=how == OFF,
+            help=_THRESHOLD_HELP[self.recipe.search.relevance],
+        )
+        self.draw(
+            CUT,
+            lambda **given: st.segmented_control(
+                "How the threshold is set",
+                [AUTO, SET, OFF],
+                default=_how(self.saved),
+                required=True,
+                label_visibility="collapsed",
+                **given,
+            ),
+            how,
+            self._cut,
+        )
+
+    def _cut(self, how: str) -> dict[str, float | str | None]:
+        # On a busy machine this change and the slider's arrive together, in either order: what
+        # the slider has set by now is kept.
+        now = working(self.base)
+        kept = now.search.threshold if _how(now) == SET else self._level(now)
+        return {"search.threshold": {AUTO: "auto", OFF: None, SET: kept}[how]}
+
+    def _level(self, recipe: Recipe) -> float:
+        try:
+            value = self.base.threshold(recipe)
+            if value is None:
+                value = self.base.threshold(recipe.with_fields({"search.threshold": "auto"}))
+        except InvalidInput:  # no calibration: the search itself says so, beside the slider
+            value = None
+        return min(max(round(value or 0.0, 2), 0.0), 1.0)
+
+    def advanced(self) -> None:
+        """What is rarely touched: depth, fusion, BM25, and the room in the prompt."""
+        self.bound(
+            "candidates",
+            st.number_input,
+            "Candidates",
+            min_value=1,
+            max_value=2000,
+            step=10,
+            help="Passages taken from each retriever before they are ranked together.",
+        )
+        self.bound(
+            "context",
+            st.number_input,
+            "Context budget, tokens",
+            min_value=1,
+            max_value=1_000_000,
+            step=500,
+            help="Most tokens of passages in the prompt.",
+        )
+        search = self.recipe.search
+        if search.mode == "hybrid":
+            self.choice("fusion", "Fusion", FUSIONS, help="Weighted scores, or reciprocal ranks.")
+            if search.fusion == "rrf":
+                self.bound(
+                    "rrf",
+                    st.number_input,
+                    "Constant of reciprocal ranks",
+                    min_value=1,
+                    max_value=1000,
+                )
+        if search.mode != "dense":
+            self.slider("k1", "BM25 k1", 0.1, 10.0, help="How soon repeated words stop counting.")
+            self.slider("b", "BM25 b", 0.05, help="How much long passages are discounted.")
+            self.bound("fuzzy", st.toggle, "Forgive misspellings")
+            self.bound("prefix", st.toggle, "Match beginnings of words")
+
+        self._tools()
+
+    def _tools(self) -> None:
+        """Services that are asked as well; nothing is drawn while there are none."""
+        named = (*self.recipe.search.tools, *self.saved.search.tools)
+        names = list(dict.fromkeys([*(tool.name for tool in workspace().tools.every()), *named]))
+        if not names:
+            return
+        saved = list(self.saved.search.tools)
+        self.draw(
+            TOOLS,
+            lambda **given: st.multiselect("HTTP tools", names, default=saved, **given),
+            list(self.recipe.search.tools),
+            lambda value: {"search.tools": value},
+            help="Services that are asked with each question; Settings has them.",
+            placeholder="none",
+        )
+
+    def answers(self) -> None:
+        """Who answers, and at what length."""
+        ready = [each.name for each in workspace().statuses() if each.ready and each.chat_model]
+        names = list(
+            dict.fromkeys([*ready, self.recipe.answer.provider, self.saved.answer.provider])
+        )
+        saved = names.index(self.saved.answer.provider)
+        field = PARAMETERS["provider"]
+        self.draw(
+            "provider",
+            lambda **given: st.selectbox("Provider", names, index=saved, **given),
+            self.recipe.answer.provider,
+            lambda value: {field: value},
+            help="extractive quotes the passages and needs no language model.",
+        )
+        if self.recipe.answer.provider == "extractive":
+            return
+        self.draw(
+            "model",
+            lambda **given: st.text_input("Model", self.saved.answer.model or "", **given),
+            self.recipe.answer.model or "",
+            lambda value: {"answer.model": value or None},
+            placeholder="the provider's default",
+        )
+        self.slider("temperature", "Temperature", 0.1, 2.0)
+        self.bound(
+            "length",
+            st.number_input,
+            "Longest answer, tokens",
+            min_value=1,
+            max_value=100_000,
+            step=100,
+        )
+
+
+def _how(recipe: Recipe) -> str:
+    match recipe.search.threshold:
+        case "auto":
+            return AUTO
+        case None:
+            return OFF
+    return SET

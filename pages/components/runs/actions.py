@@ -1,0 +1,231 @@
+"""What can be done with one run: pin it, describe it, use its recipe, take it away, delete it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.runs.table import SELECTED, run_name
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted
+from rag import KnowledgeBase, LeaderboardRow, Run
+
+
+def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
+    """A row of buttons for one run."""
+    with st.container(horizontal=True, gap="small"):
+        use_button(base, row.run, primary=True)
+        _pin_button(base, row)
+        if st.button("Note and tags", key="runs_note", icon=":material/edit_note:"):
+            _annotate(base, row.run)
+        downloads(base, row.run)
+        delete_button(base, [row])
+
+
+def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
+    """Makes the run's recipe the one that every page works with."""
+    st.button(
+        "Use this recipe",
+        key=f"runs_use_{run.id}",
+        type="primary" if primary else "secondary",
+        icon=":material/check:",
+        help="Chat, inspector and metrics work with it until it is reset in the sidebar.",
+        on_click=_use,
+        args=(base, run),
+    )
+
+
+def _use(base: KnowledgeBase, run: Run) -> None:
+    with guard():
+        working_recipe.replace(base, run.recipe)
+        missing = base.documents.missing(run.recipe.index)
+        if missing:
+            st.toast(
+                f"In use, but its index lacks {counted(missing, 'document')}: build it in the "
+                "recipe panel, under Advanced.",
+                icon=":material/construction:",
+            )
+        else:
+            st.toast(
+                "Every page works with this recipe now. The recipe chip in the sidebar saves it.",
+                icon=":material/check:",
+            )
+
+
+def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
+    st.button(
+        "Unpin" if row.is_baseline else "Pin as baseline",
+        key="runs_pin",
+        icon=":material/keep_off:" if row.is_baseline else ":material/keep:",
+        help="The baseline is what the other runs of this question set are measured against.",
+        on_click=_pin,
+        args=(base, row),
+    )
+
+
+def _pin(base: KnowledgeBase, row: LeaderboardRow) -> None:
+    with guard():
+        if row.is_baseline:
+            base.runs.unpin(row.run.question_set)
+        else:
+            base.runs.pin(row.run.id)
+
+
+@st.dialog("Note and tags", icon=":material/edit_note:")
+def _annotate(base: KnowledgeBase, run: Run) -> None:
+    with st.form("runs_annotate", border=False):
+        st.text_area(
+            "Note",
+            run.note,
+            key="runs_note_text",
+            max_chars=2000,
+            placeholder="What was tried, and why",
+            help="Its first line names the run in comparisons.",
+        )
+        st.multiselect(
+            "Tags",
+            run.tags,
+            default=run.tags,
+            key="runs_note_tags",
+            accept_new_options=True,
+            max_selections=20,
+        )
+        if st.form_submit_button("Save", type="primary", on_click=_describe, args=(base, run.id)):
+            st.rerun()
+
+
+def _describe(base: KnowledgeBase, run_id: str) -> None:
+    with guard(in_dialog=True):
+        base.runs.set_note(run_id, st.session_state["runs_note_text"])
+        base.runs.set_tags(run_id, st.session_state["runs_note_tags"])
+
+
+def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:
+    """The run as files: for people, for the command line, for another machine, for trec_eval."""
+    with st.popover("Download", icon=":material/download:", key=f"runs_download_{run.id}"):
+        st.download_button(
+            "Report (HTML)",
+            data=partial(base.reports.html, run.id, against.id if against else None),
+            file_name=f"report-{run.id}.html",
+            mime="text/html",
+            key="runs_report",
+            icon=":material/article:",
+            help="One file that opens anywhere, also without a network.",
+            on_click="ignore",
+            width="stretch",
+        )
+        st.download_button(
+            "Recipe (JSON)",
+            data=json.dumps(run.recipe.model_dump(mode="json"), indent=2),
+            file_name=f"recipe-{run.recipe.hash}.json",
+            mime="application/json",
+            key="runs_recipe",
+            icon=":material/data_object:",
+            help="For the command line: --recipe FILE.",
+            on_click="ignore",
+            width="stretch",
+        )
+        _bundle_button(base, run)
+        _trec_buttons(base, run)
+
+
+def _trec_buttons(base: KnowledgeBase, run: Run) -> None:
+    files = {
+        "TREC run": (
+            "run",
+            base.exchange.export_run,
+            "The rankings, for trec_eval and its relatives.",
+        ),
+        "TREC qrels": (
+            "qrels",
+            base.exchange.export_run_qrels,
+            "The judgements that fit the rankings.",
+        ),
+    }
+    for label, (ending, export, help_text) in files.items():
+        st.download_button(
+            label,
+            data=partial(export, run.id),
+            file_name=f"{run.id}.{ending}",
+            key=f"runs_trec_{ending}",
+            icon=":material/download:",
+            help=help_text,
+            on_click="ignore",
+            width="stretch",
+        )
+
+
+def _bundle_button(base: KnowledgeBase, run: Run) -> None:
+    versions = {item.name: item.version for item in base.questions.every()}
+    now = (versions.get(run.question_set), base.let_through(run.recipe))
+    changed = documents_changed(base, run) or now != (run.set_version, run.let_through)
+    st.download_button(
+        "Experiment (ZIP)",
+        data=partial(_bundle, run.id),
+        file_name=f"experiment-{run.id}.zip",
+        mime="application/zip",
+        key="runs_bundle",
+        icon=":material/folder_zip:",
+        disabled=changed,
+        help="Questions, documents or tags changed since this run, so it cannot be repeated: "
+        "evaluate again."
+        if changed
+        else "Recipe, questions, labels and results: another machine imports it and measures the "
+        "same figures.",
+        on_click="ignore",
+        width="stretch",
+    )
+
+
+def documents_changed(base: KnowledgeBase, run: Run) -> bool:
+    """Whether other documents are held than when a run was made; a new index changes none."""
+    return run.base_version != base.version() and run.documents_hash != base.documents_hash()
+
+
+def _bundle(run_id: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "experiment.zip"
+        workspace().bundle(run_id, target)
+        return target.read_bytes()
+
+
+def delete_button(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
+    """Asks before runs go."""
+    label = "Delete" if len(chosen) == 1 else f"Delete {counted(len(chosen), 'run')}"
+    if st.button(label, key="runs_delete", icon=":material/delete:"):
+        _confirm_delete(base, chosen)
+
+
+@st.dialog("Delete runs?", icon=":material/delete:")
+def _confirm_delete(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
+    st.markdown("\n".join(f"- {plain(run_name(row))}" for row in chosen[:8]))
+    if len(chosen) > 8:
+        st.caption(f"and {counted(len(chosen) - 8, 'more run')}")
+    st.markdown("Their figures, rankings and notes go with them. Questions and labels stay.")
+    if any(row.is_baseline for row in chosen):
+        st.warning(
+            "The baseline is among them: the question set is left without one.",
+            icon=":material/keep_off:",
+        )
+    if st.button(
+        "Delete",
+        key="runs_delete_really",
+        type="primary",
+        on_click=_delete,
+        args=(base, [row.run.id for row in chosen]),
+    ):
+        st.rerun()
+
+
+def _delete(base: KnowledgeBase, ids: list[str]) -> None:
+    with guard(in_dialog=True):
+        for run_id in ids:
+            base.runs.remove(run_id)
+        st.query_params.pop(SELECTED, None)

@@ -1,0 +1,206 @@
+"""Runs against one of them: who is ahead, whether that is chance, and on which questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from pages.components.labels.judging import judge_button
+from pages.components.runs.actions import downloads, use_button
+from pages.components.runs.difference_chart import difference_chart
+from pages.components.runs.questions import questions_table, select
+from pages.components.runs.table import metric_label, run_names
+from pages.components.runs.traces import traces
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from rag import Comparison, KnowledgeBase, LeaderboardRow, RunComparison, TouchstoneError
+
+AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and the run in detail
+ON = "on"
+ALL, HELD_OUT = "All questions", "Held-out only"
+_BADGES = {
+    "better": ("Better", "green", ":material/trending_up:"),
+    "worse": ("Worse", "red", ":material/trending_down:"),
+    "undecided": ("Not decided", "gray", ":material/drag_handle:"),
+}
+
+
+def comparison(
+    base: KnowledgeBase,
+    chosen: Sequence[LeaderboardRow],
+    found: Sequence[LeaderboardRow],
+    metric: str,
+) -> None:
+    """The section below the table. ``chosen`` are the ticked runs, ``found`` is the table."""
+    names = run_names(found)
+    st.subheader("Comparison", divider="gray")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        against = _reference(chosen, found, names)
+        only = _held_out(base, chosen[0].run.question_set)
+    others = [row.run.id for row in chosen if row.run.id != against]
+    table = _compare(base, others, against, metric, only)
+    if len(table) > 1:
+        _table(table, names)
+    shown = _one(table, names)
+    _verdict(shown, names)
+    with st.container(horizontal=True, gap="small"):
+        if len(chosen) > 1:  # for a single run they stand above
+            use_button(base, shown.run)
+            downloads(base, shown.run, shown.baseline)
+        judge_button(base, shown.run, shown.baseline)
+    scope = f"{shown.run.id}_{against}_{metric}_{only is not None}"
+    difference_chart(shown, select, f"runs_chart_{scope}")
+    picked = questions_table(shown, scope)
+    if picked:
+        traces(base, shown, names, picked)
+
+
+def _reference(
+    chosen: Sequence[LeaderboardRow], found: Sequence[LeaderboardRow], names: Mapping[str, str]
+) -> str:
+    """The run that the others are compared with: as the URL says, else as it makes most sense."""
+    pinned = [row for row in found if row.is_baseline]
+    rows = {row.run.id: row for row in (*(chosen if len(chosen) > 1 else ()), *pinned)}
+    wanted = st.query_params.get(AGAINST, "")
+    options = list(rows)
+    _show("runs_against", wanted if wanted in rows else default_reference(chosen, rows))
+    return str(
+        st.selectbox(
+            "Compare with",
+            options,
+            key="runs_against",
+            format_func=lambda run_id: names[run_id],
+            on_change=lambda: st.query_params.update({AGAINST: st.session_state["runs_against"]}),
+            width=380,
+        )
+    )
+
+
+def _show(key: str, value: str) -> None:
+    if st.session_state.get(key) != value:  # else a click during a run would be undone
+        st.session_state[key] = value
+
+
+def default_reference(chosen: Sequence[LeaderboardRow], rows: Mapping[str, LeaderboardRow]) -> str:
+    """The baseline where it is ticked or only one run is, else the oldest of the ticked ones."""
+    baseline = next((name for name, row in rows.items() if row.is_baseline), None)
+    ticked = [row.run.id for row in chosen]
+    if baseline is not None and (baseline in ticked or len(ticked) == 1):
+        return baseline
+    return min(chosen, key=lambda row: row.run.created).run.id
+
+
+def _held_out(base: KnowledgeBase, set_name: str) -> tuple[str, ...] | None:
+    """Ids of the questions that count, None for all."""
+    try:
+        ids = base.questions.split(set_name).held_out
+    except TouchstoneError:
+        return None  # the set is gone, or too small to be split
+    choice = st.segmented_control(
+        "Questions",
+        [ALL, HELD_OUT],
+        default=ALL,
+        required=True,
+        key=ON,
+        bind="query-params",
+        help="Whoever tuned on some questions reports on the others: the held-out ones.",
+    )
+    return ids if choice == HELD_OUT else None
+
+
+def _compare(
+    base: KnowledgeBase,
+    others: Sequence[str],
+    against: str,
+    metric: str,
+    only: tuple[str, ...] | None,
+) -> list[RunComparison]:
+    home = str(workspace().settings.home)
+    return _compared(base, home, base.id, tuple(others), against, metric, only)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _compared(
+    _base: KnowledgeBase,
+    home: str,
+    base_id: int,
+    others: tuple[str, ...],
+    against: str,
+    metric: str,
+    only: tuple[str, ...] | None,
+) -> list[RunComparison]:
+    return _base.runs.compare(others, against, metric, only)
+
+
+def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
+    label = metric_label(table[0].figures.metric)
+    st.dataframe(
+        [_row(each.figures, names[each.run.id], label) for each in table],
+        hide_index=True,
+        column_config={
+            "Run": st.column_config.TextColumn(width="large"),
+            label: st.column_config.NumberColumn(format="%.3f"),
+            "Difference": st.column_config.NumberColumn(format="%+.3f"),
+            "p": st.column_config.NumberColumn(
+                format="%.4f",
+                help="How often chance alone would show such a difference, corrected after Holm "
+                "for the number of comparisons in this table.",
+            ),
+            "p alone": st.column_config.NumberColumn(format="%.4f", help="Without correction."),
+        },
+        alt="Each run against the reference, with interval, counts and corrected p-value.",
+    )
+
+
+def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
+    return {
+        "Run": name,
+        label: figures.mean,
+        "Difference": figures.difference,
+        "95 % interval": f"{figures.interval.low:+.3f} to {figures.interval.high:+.3f}",
+        "Won": figures.won,
+        "Lost": figures.lost,
+        "Tied": figures.tied,
+        "p": figures.p,
+        "p alone": figures.raw_p,
+        "Verdict": _BADGES[figures.verdict][0].lower(),
+    }
+
+
+def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunComparison:
+    """The comparison that is shown in detail."""
+    if len(table) == 1:
+        return table[0]
+    by_id = {each.run.id: each for each in table}
+    wanted = st.query_params.get(SHOWN, "")
+    _show("runs_shown", wanted if wanted in by_id else table[0].run.id)
+    picked = st.pills(
+        "In detail",
+        list(by_id),
+        key="runs_shown",
+        format_func=lambda run_id: plain(names[run_id]),
+        required=True,
+        on_change=lambda: st.query_params.update({SHOWN: st.session_state["runs_shown"]}),
+    )
+    return by_id[str(picked)]
+
+
+def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
+    label, colour, icon = _BADGES[shown.figures.verdict]
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(label, color=colour, icon=icon)
+            st.markdown(
+                f"**{plain(names[shown.run.id])}** against **{plain(names[shown.baseline.id])}**"
+            )
+        st.markdown(plain(capitalised(shown.figures.sentence)))
+        changed = ", ".join(shown.chips) or "nothing, both search alike"
+        st.caption(f"What the recipe changes: {plain(changed)}.")
+        for caveat in shown.caveats:
+            st.caption(f":material/warning: {plain(caveat)}")
+
+
+def capitalised(sentence: str) -> str:
+    """A sentence as it is quoted: with a capital and a full stop."""
+    return f"{sentence[:1].upper()}{sentence[1:]}."

@@ -1,0 +1,100 @@
+"""The difference of two runs on every question, from the greatest gain to the greatest loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.components.runs.table import metric_label
+from pages.components.shell.palette import Palette, palette, template
+from pages.components.shell.wording import counted
+from rag import QuestionDifference, RunComparison
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_HEIGHT = 260
+_LONGEST = 70
+_FEWEST = 12  # places on the axis, or a few bars would be walls
+
+
+def difference_chart(found: RunComparison, select: Callable[[str], None], key: str) -> None:
+    """Draws the bars; a click on one selects its question."""
+    st.caption(takeaway(found))
+    st.plotly_chart(
+        figure(found, palette()),
+        theme=None,
+        key=key,
+        on_select=lambda: _clicked(key, select),
+        selection_mode="points",
+        config={"displayModeBar": False},
+        alt=f"Bars: difference in {metric_label(found.figures.metric)} on every question. "
+        f"{takeaway(found)}",
+    )
+
+
+def _clicked(key: str, select: Callable[[str], None]) -> None:
+    event: Any = st.session_state.get(key)
+    points = event.selection.points if event else []
+    if points:
+        select(str(points[0]["customdata"][0]))
+
+
+def takeaway(found: RunComparison) -> str:
+    """The bars in one sentence."""
+    figures = found.figures
+    return (
+        f"Better on {counted(figures.won, 'question')}, worse on {figures.lost:,}, "
+        f"the same on {figures.tied:,}."
+    )
+
+
+def sorted_by_gain(rows: Sequence[QuestionDifference]) -> list[QuestionDifference]:
+    """The greatest gain first, the greatest loss last."""
+    return sorted(rows, key=lambda row: -row.difference)
+
+
+def figure(found: RunComparison, colours: Palette) -> go.Figure:
+    """The chart as a plotly figure; a difference of zero is a tick on the line."""
+    import plotly.graph_objects as go
+
+    rows = sorted_by_gain(found.rows)
+    chart = go.Figure(layout={"template": template(colours), "height": _HEIGHT, "bargap": 0.15})
+    inks = {"won": colours.relevant, "lost": colours.lexical, "tied": colours.not_relevant}
+    for outcome, name in (("won", "better"), ("lost", "worse"), ("tied", "the same")):
+        shown = [(place, row) for place, row in enumerate(rows, 1) if row.outcome == outcome]
+        if shown:
+            chart.add_bar(
+                x=[place for place, _ in shown],
+                y=[row.difference for _, row in shown],
+                customdata=[[row.question_id, _label(row)] for _, row in shown],
+                name=f"{name} ({len(shown):,})",
+                marker={"color": inks[outcome], "line": {"width": 0}},
+                hovertemplate="%{customdata[1]}<br>%{y:+.3f}<extra></extra>",
+            )
+    chart.update_layout(
+        clickmode="event+select",
+        dragmode=False,
+        showlegend=True,
+        xaxis={
+            "title": "questions, by difference",
+            "showgrid": False,
+            "showticklabels": False,
+            "range": [0.4, max(len(rows), _FEWEST) + 0.6],
+        },
+        yaxis={
+            "title": f"difference in {metric_label(found.figures.metric)}",
+            "zeroline": True,
+            "zerolinecolor": colours.muted,
+            "tickformat": "+.2f",
+        },
+    )
+    return chart
+
+
+def _label(row: QuestionDifference) -> str:
+    text = row.text if len(row.text) <= _LONGEST else f"{row.text[:_LONGEST]} …"
+    # Plotly reads a few tags in its labels; a question must not become one.
+    return text.replace("&", "&amp;").replace("<", "&lt;")

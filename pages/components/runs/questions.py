@@ -1,0 +1,107 @@
+"""The questions that a run won and lost, as a table; the picked one is in the URL."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.metrics.cards import MEASURES
+from rag import QuestionDifference, RunComparison
+
+QUESTION, OUTCOME = "question", "outcome"  # the URL's parameters
+_TABLES = "runs_questions_drawn"  # counts picks from elsewhere, each of which draws the table anew
+_OUTCOMES = {"Lost": "lost", "Won": "won", "Tied": "tied"}
+
+
+def select(question_id: str) -> None:
+    """Picks a question from outside of the table; call it in a callback."""
+    st.query_params[QUESTION] = question_id
+    st.session_state[_TABLES] = st.session_state.get(_TABLES, 0) + 1
+
+
+def questions_table(found: RunComparison, scope: str) -> str | None:
+    """Draws the table; returns the id of the picked question."""
+    outcome = _OUTCOMES[_outcome(found)]
+    rows = [row for row in found.rows if row.outcome == outcome]
+    if not rows:
+        st.caption(f"No question is {outcome}.")
+        return _known(found)
+    key = f"runs_questions_{scope}_{outcome}_{st.session_state.get(_TABLES, 0)}"
+    if f"{key}_default" not in st.session_state:
+        st.session_state[f"{key}_default"] = _from_url(rows)
+    st.dataframe(
+        [_row(row) for row in rows],
+        key=key,
+        height=320 if len(rows) > 8 else "auto",
+        hide_index=True,
+        on_select=lambda: _picked(key, rows),
+        selection_mode=("single-row", "single-cell"),
+        selection_default={"selection": {"rows": st.session_state[f"{key}_default"]}},
+        column_config=_columns(found),
+        placeholder="–",
+        alt=f"Questions {outcome}, the largest difference first.",
+    )
+    picked = _known(found)
+    if picked is None:
+        st.caption("Click a question, or its bar, to see what both runs retrieved.")
+    return picked
+
+
+def _outcome(found: RunComparison) -> str:
+    counts = {"Lost": found.figures.lost, "Won": found.figures.won, "Tied": found.figures.tied}
+    return str(
+        st.segmented_control(
+            "Questions by outcome",
+            list(counts),
+            default="Lost",
+            required=True,
+            key=OUTCOME,
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    )
+
+
+def _picked(key: str, rows: list[QuestionDifference]) -> None:
+    selection = st.session_state[key].selection
+    places = selection.rows or [place for place, _ in selection.cells]
+    if places and places[0] < len(rows):
+        st.query_params[QUESTION] = rows[places[0]].question_id
+    else:
+        st.query_params.pop(QUESTION, None)
+
+
+def _known(found: RunComparison) -> str | None:
+    wanted = st.query_params.get(QUESTION, "")
+    return wanted if any(row.question_id == wanted for row in found.rows) else None
+
+
+def _from_url(rows: list[QuestionDifference]) -> list[int]:
+    wanted = st.query_params.get(QUESTION, "")
+    return [place for place, row in enumerate(rows) if row.question_id == wanted]
+
+
+def _row(row: QuestionDifference) -> dict[str, object]:
+    return {
+        "Question": row.text,
+        "Tags": list(row.tags) or None,
+        "Before": row.before,
+        "After": row.after,
+        "Difference": row.difference,
+        "First relevant": f"{row.first_before or 'none'} → {row.first_after or 'none'}",
+    }
+
+
+def _columns(found: RunComparison) -> dict[str, object]:
+    measure = MEASURES.get(found.figures.metric.partition("@")[0], "The metric")
+    return {
+        "Question": st.column_config.TextColumn(width="large"),
+        "Tags": st.column_config.ListColumn(width="small"),
+        "Before": st.column_config.NumberColumn(
+            format="%.3f", width="small", help=f"{measure} in the run that is compared with."
+        ),
+        "After": st.column_config.NumberColumn(format="%.3f", width="small"),
+        "Difference": st.column_config.NumberColumn(format="%+.3f", width="small"),
+        "First relevant": st.column_config.TextColumn(
+            width="small", help="Rank of the first relevant passage, before and after."
+        ),
+    }

@@ -1,0 +1,177 @@
+"""The runs of a question set as a table: the baseline on top, then the best first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.metrics.cards import MEASURES
+from pages.components.metrics.interval_picture import interval_picture, scale
+from pages.components.shell.palette import palette
+from pages.components.shell.session import workspace
+from pages.components.shell.wording import counted
+from rag import KnowledgeBase, LeaderboardRow, Run
+
+SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
+_TALLEST = 430  # pixels
+_LONGEST_NAME = 60
+
+
+def rows(
+    base: KnowledgeBase, set_name: str, metric: str, runs: Sequence[Run]
+) -> list[LeaderboardRow]:
+    """The leaderboard of a set with its baseline first."""
+    baseline = base.runs.baseline(set_name)
+    state = tuple((run.id, run.note, run.tags) for run in runs)
+    home = str(workspace().settings.home)
+    found = _leaderboard(base, home, base.id, set_name, metric, state, baseline and baseline.id)
+    return sorted(found, key=lambda row: not row.is_baseline)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _leaderboard(
+    _base: KnowledgeBase,
+    home: str,
+    base_id: int,
+    set_name: str,
+    metric: str,
+    state: tuple[tuple[str, str, tuple[str, ...]], ...],
+    baseline_id: str | None,
+) -> list[LeaderboardRow]:
+    return _base.runs.leaderboard(set_name, metric)
+
+
+def run_name(row: LeaderboardRow) -> str:
+    """What to call a run: its note, else what its recipe changes, else its recipe."""
+    note = row.run.note.partition("\n")[0]
+    name = note or ", ".join(row.chips) or ("baseline" if row.is_baseline else "")
+    name = name or f"recipe {row.run.recipe.hash[:6]}"
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]} …"
+
+
+def run_names(found: Sequence[LeaderboardRow]) -> dict[str, str]:
+    """Names by id; runs that would be called the same have the beginning of their id as well."""
+    names = {row.run.id: run_name(row) for row in found}
+    often = Counter(names.values())
+    return {
+        row.run.id: names[row.run.id]
+        if often[names[row.run.id]] == 1
+        else f"{names[row.run.id]}, run {row.run.id[:6]}"
+        for row in found
+    }
+
+
+def metric_names(runs: Sequence[Run]) -> dict[str, str]:
+    """Label to metric, of all that any of the runs measured by question; nDCG@10 first."""
+    names = {name for run in runs for name in run.metrics if "@" in name}
+    order = list(MEASURES)
+    known = [name for name in names if name.partition("@")[0] in order]
+    known.sort(key=lambda name: (order.index(name.partition("@")[0]), int(name.partition("@")[2])))
+    known.sort(key=lambda name: name != "ndcg@10")
+    return {metric_label(name): name for name in known}
+
+
+def metric_label(metric: str) -> str:
+    """``ndcg@10`` as people write it."""
+    name, _, k = metric.partition("@")
+    return f"{MEASURES.get(name, name)}@{k}"
+
+
+def table(
+    base: KnowledgeBase, found: Sequence[LeaderboardRow], metric: str
+) -> list[LeaderboardRow]:
+    """Draws the table; returns the ticked runs in its order. The URL remembers them."""
+    order = tuple(row.run.id for row in found)
+    key = f"runs_table_{base.id}_{hash((metric, order))}"
+    if f"{key}_default" not in st.session_state:
+        st.session_state[f"{key}_default"] = _from_url(order)
+    event = st.dataframe(
+        _cells(found, metric),
+        key=key,
+        height=_TALLEST if len(found) > 11 else "auto",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode=("multi-row", "single-cell"),
+        selection_default={"selection": {"rows": st.session_state[f"{key}_default"]}},
+        column_config=_columns(metric),
+        placeholder="–",
+        alt=f"Runs by {metric_label(metric)}, with intervals, recipe differences, notes and dates.",
+    )
+    places = event.selection.rows or [place for place, _ in event.selection.cells]
+    chosen = [found[place] for place in sorted(places) if place < len(found)]
+    _to_url([row.run.id for row in chosen])
+    _strangers(found)
+    return chosen
+
+
+def _cells(found: Sequence[LeaderboardRow], metric: str) -> list[dict[str, object]]:
+    label, colours = metric_label(metric), palette()
+    bounds = scale([row.interval for row in found])
+    ahead = next((row.value for row in found if row.is_baseline), None)
+    return [
+        {
+            "Place": "baseline" if row.is_baseline else _place(row, found),
+            label: row.value,
+            "95 % interval": interval_picture(row, bounds, ahead, colours),
+            "Recipe changes": list(row.chips) or None,
+            "Note": row.run.note or None,
+            "Tags": list(row.run.tags) or None,
+            "When": row.run.created,
+            "Recipe": row.run.recipe.hash[:6],
+        }
+        for row in found
+    ]
+
+
+def _place(row: LeaderboardRow, found: Sequence[LeaderboardRow]) -> str:
+    if not row.comparable:
+        return "other data"
+    if row.value is None:
+        return "–"
+    better = [other.value for other in found if other.comparable and other.value is not None]
+    return str(1 + sum(value > row.value for value in better))
+
+
+def _columns(metric: str) -> dict[str, object]:
+    return {
+        "Place": st.column_config.TextColumn(width=90),
+        metric_label(metric): st.column_config.NumberColumn(format="%.3f", width=90),
+        "95 % interval": st.column_config.ImageColumn(
+            width=190,
+            help="Where the true mean lies, given how few questions there are. "
+            "The dashed line is the baseline.",
+        ),
+        "Recipe changes": st.column_config.ListColumn(
+            width=230,
+            help="How the recipe differs from the baseline's; without a baseline, from that of "
+            "the first run.",
+        ),
+        "Note": st.column_config.TextColumn(width="medium"),
+        "Tags": st.column_config.ListColumn(width="small"),
+        "When": st.column_config.DatetimeColumn(format="distance", width=140),
+        "Recipe": st.column_config.TextColumn(width="small", help="Beginning of its hash."),
+    }
+
+
+def _strangers(found: Sequence[LeaderboardRow]) -> None:
+    others = sum(not row.comparable for row in found)
+    if others:
+        verb = "was" if others == 1 else "were"
+        st.caption(
+            f":material/warning: {counted(others, 'run')} {verb} measured on other documents or "
+            "labels than the baseline, so the figures do not compare."
+        )
+
+
+def _from_url(order: Sequence[str]) -> list[int]:
+    wanted = st.query_params.get(SELECTED, "").split(",")
+    return [place for place, run_id in enumerate(order) if run_id in wanted]
+
+
+def _to_url(ids: Sequence[str]) -> None:
+    if ids:
+        st.query_params[SELECTED] = ",".join(ids)
+    else:
+        st.query_params.pop(SELECTED, None)

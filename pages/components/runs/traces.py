@@ -1,0 +1,90 @@
+"""What two runs retrieved for one question, side by side, with the moves marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.shell.guard import guard
+from pages.components.shell.text import plain
+from pages.components.source.snippets import snippet
+from rag import KnowledgeBase, Ranked, Run, RunComparison
+
+_LENGTH = 150
+
+
+def traces(
+    base: KnowledgeBase, found: RunComparison, names: Mapping[str, str], question_id: str
+) -> None:
+    """Two columns of passages: the reference left, the run right."""
+    sides = base.rankings.side_by_side(found.run.id, found.baseline.id, question_id)
+    st.markdown(f"#### {plain(sides.question)}")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _side(base, found.baseline, names, sides.question, sides.before, is_after=False)
+    with right:
+        _side(base, found.run, names, sides.question, sides.after, is_after=True)
+
+
+def _side(
+    base: KnowledgeBase,
+    run: Run,
+    names: Mapping[str, str],
+    question: str,
+    places: Sequence[Ranked],
+    *,
+    is_after: bool,
+) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{plain(names[run.id])}**", width="stretch")
+        _inspect_button(base, run, question)
+    if not places:
+        st.info("Nothing came back.", icon=":material/block:")
+        return
+    with st.container(border=True, gap="small"):
+        for place in places:
+            st.markdown(card(place, is_after=is_after))
+
+
+def _inspect_button(base: KnowledgeBase, run: Run, question: str) -> None:
+    if st.button(
+        "Inspect",
+        key=f"runs_inspect_{run.id}",
+        icon=":material/troubleshoot:",
+        type="tertiary",
+        help="Opens the question in the inspector with this run's recipe.",
+    ):
+        with guard():
+            working_recipe.replace(base, run.recipe)
+            st.switch_page("inspector.py", query_params={"q": question})
+
+
+def card(place: Ranked, *, is_after: bool) -> str:
+    """A place of a ranking as markdown: rank, document, what moved, whether it is relevant."""
+    page = f" · page {place.chunk.page}" if place.chunk and place.chunk.page is not None else ""
+    document = plain(place.document) if place.document else ":gray[a document that is gone]"
+    mark = moved_to(place) if is_after else moved_from(place)
+    grade = f" :green-badge[relevant {place.grade}]" if place.grade else ""
+    head = f"**{place.rank}** · {document}{page} {mark}{grade}"
+    if place.chunk is None:
+        return head
+    return f"{head}  \n:small[:gray[{snippet(place.chunk.text, (), _LENGTH)}]]"
+
+
+def moved_to(place: Ranked) -> str:
+    """How a passage of the later ranking moved."""
+    if place.other is None:
+        return ":blue-badge[new]"
+    if place.other == place.rank:
+        return ""
+    up = place.other - place.rank
+    return f":green[▲ {up}]" if up > 0 else f":orange[▼ {-up}]"
+
+
+def moved_from(place: Ranked) -> str:
+    """Where a passage of the earlier ranking went."""
+    if place.other is None:
+        return ":orange-badge[gone]"
+    return "" if place.other == place.rank else f":gray[→ {place.other}]"

@@ -1,0 +1,1 @@
+"""Providers, tools, and where data is kept."""

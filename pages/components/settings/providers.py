@@ -1,0 +1,69 @@
+"""Model providers: what each offers, what it still needs, and a real call to try it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from rag import ProviderStatus
+
+
+def providers_view() -> None:
+    """Providers that can be used now, then those that need something first."""
+    statuses = workspace().statuses()
+    ready = [status for status in statuses if status.ready]
+    for status in ready:
+        _row(status)
+    rest = [status for status in statuses if not status.ready]
+    with st.expander(f"{len(rest)} more that need to be set up", icon=":material/key:"):
+        st.caption("Set the variable in the environment of the server and start it again.")
+        for status in rest:
+            _row(status)
+
+
+def _row(status: ProviderStatus) -> None:
+    with st.container(border=True, gap="xsmall"):
+        head, action = st.columns([6, 1], vertical_alignment="center")
+        head.markdown(f"**{plain(status.label)}** {_badges(status)}")
+        wanted = action.button(
+            "Test",
+            key=f"settings_test_{status.name}",
+            help="Makes a tiny real call.",
+            disabled=not status.ready,
+            width="stretch",
+        )
+        st.caption(_facts(status))
+        if wanted:
+            _test(status)
+
+
+def _badges(status: ProviderStatus) -> str:
+    offers = [
+        (":blue-badge[:material/scatter_plot: embeds]", status.embedding_model),
+        (":violet-badge[:material/forum: answers]", status.chat_model),
+    ]
+    badges = [badge for badge, model in offers if model]
+    if status.reranks:
+        badges.append(":green-badge[:material/swap_vert: reranks]")
+    if status.missing:
+        badges.append(f":orange-badge[:material/key_off: needs {plain(status.missing)}]")
+    elif status.key_variable and status.key_found:
+        badges.append(":green-badge[:material/key: key found]")
+    return " ".join(badges)
+
+
+def _facts(status: ProviderStatus) -> str:
+    models = dict.fromkeys(model for model in (status.embedding_model, status.chat_model) if model)
+    parts = [f"`{status.name}`", ", ".join(plain(model) for model in models)]
+    if status.key_variable:
+        parts.append(f"key in {plain(status.key_variable)}")
+    parts += [plain(status.address), plain(status.note)]
+    return " · ".join(part for part in parts if part)
+
+
+def _test(status: ProviderStatus) -> None:
+    with guard(), st.spinner(f"Calling {plain(status.label)} …"):
+        said = workspace().check_provider(status.name)
+        st.success(plain(said), icon=":material/check_circle:")

@@ -1,0 +1,1 @@
+"""What every page stands in: session, sidebar, jobs, errors, words and colours."""

@@ -1,0 +1,81 @@
+"""The knowledge base that this visitor looks at: picked in the sidebar, made, or gone."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.guard import guard
+from pages.components.shell.session import BASE, oldest, workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted
+from rag import BaseInfo
+
+_CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
+_GONE = "frame_gone"  # the base that was asked for and is not here, and the page that said so
+
+
+def choose(name: str) -> None:
+    """Makes a knowledge base the chosen one from the next run on."""
+    st.session_state[_CREATED] = name
+
+
+def base_picker(bases: list[BaseInfo], page: str) -> None:
+    """The picker with the size of what is picked, and the way to a new knowledge base."""
+    names = [info.name for info in bases]
+    _settle_choice(bases, page)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
+        if names:
+            first = names.index(oldest(bases))
+            st.selectbox("Knowledge base", names, first, key=BASE, bind="query-params")
+        if st.button(
+            "",
+            key="frame_new",
+            icon=":material/add:",
+            help="New knowledge base",
+            width="content" if names else "stretch",
+        ):
+            _new_base()
+    chosen = next((info for info in bases if info.name == st.session_state.get(BASE)), None)
+    if chosen is not None:
+        sizes = counted(chosen.documents, "document"), counted(chosen.passages, "passage")
+        st.caption(" · ".join(sizes))
+
+
+def _settle_choice(bases: list[BaseInfo], page: str) -> None:
+    """Follows a base that was just made; where the wanted one is not here, takes the oldest."""
+    names = [info.name for info in bases]
+    created = st.session_state.pop(_CREATED, None)
+    chosen = st.session_state.get(BASE)
+    wanted = chosen or st.query_params.get(BASE)
+    if created in names:
+        st.session_state[BASE] = created
+    elif wanted and wanted not in names:
+        st.session_state[_GONE] = (wanted, page)
+        if chosen and names:
+            st.session_state[BASE] = oldest(bases)
+            st.rerun()  # without the click or the question: it was meant for another base
+
+
+def gone_note(page: str) -> None:
+    """Says that the wanted knowledge base is gone, until another page is opened."""
+    name, said = st.session_state.get(_GONE) or ("", "")
+    if said != page:
+        st.session_state[_GONE] = None
+        return
+    st.warning(
+        f"There is no knowledge base **{plain(name)}** here: it was renamed or deleted, or the "
+        "link is from another machine. This page shows another one.",
+        icon=":material/database_off:",
+    )
+
+
+@st.dialog("New knowledge base", icon=":material/library_add:")
+def _new_base() -> None:
+    st.caption("Documents, questions, runs and the recipe are kept apart for each one.")
+    with st.form("frame_new_base", border=False):
+        name = st.text_input("Name", max_chars=80, placeholder="For example: support articles")
+        submitted = st.form_submit_button("Create", type="primary")
+    if submitted:
+        with guard():
+            choose(workspace().create(name).name)
+            st.rerun()

@@ -1,0 +1,48 @@
+"""The only place that shows errors: what happened, why, and what to do; never a traceback."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import streamlit as st
+
+from pages.components.shell.notices import later
+from pages.components.shell.text import plain
+from rag import TouchstoneError
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def guard(*, in_dialog: bool = False) -> Iterator[None]:
+    """Shows whatever goes wrong inside; what follows the ``with`` block still runs.
+
+    ``in_dialog`` is for callbacks of widgets in dialogs and fragments, which must not draw: the
+    error waits for the next drawing of the page.
+    """
+    try:
+        yield
+    except TouchstoneError as error:
+        _show(error.message, error.hint, in_dialog)
+    except Exception:
+        identity = uuid.uuid4().hex[:8]
+        log.exception("Unexpected error, id %s.", identity)
+        said = f"Something unexpected happened, id {identity}."
+        _show(said, "The log has the details.", in_dialog)
+
+
+def _show(message: str, hint: str, in_dialog: bool) -> None:
+    if in_dialog:
+        later(partial(show_error, message, hint))
+    else:
+        show_error(message, hint)
+
+
+def show_error(message: str, hint: str = "") -> None:
+    """An error as the reader meets it: what happened and why, and what to do about it."""
+    body = plain(message) if not hint else f"**{plain(message)}**  \n{plain(hint)}"
+    st.error(body, icon=":material/error:")

@@ -1,0 +1,168 @@
+"""Jobs as people follow them: progress, time left, cancel, and what became of each file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted, duration
+from rag import JobItem, JobRow
+
+POLL_SECONDS = 1.0
+_SETTLE_SECONDS = 2.0  # a rate measured over less says nothing
+_OUTCOMES = {"added": "done", "replaced": "replaced the earlier version", "unchanged": "unchanged"}
+
+
+def active(base_id: int | None = None) -> list[JobRow]:
+    """Jobs that wait or work, oldest first, of one knowledge base or of all."""
+    return [job for job in reversed(workspace().jobs.recent(base_id, 50)) if job.active]
+
+
+def running_jobs() -> None:
+    """The jobs of all knowledge bases; asks for their progress only while there are any."""
+    if active():
+        _running_jobs()
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _running_jobs() -> None:
+    jobs: list[JobRow] = []
+    with guard():
+        jobs = active()
+        for job in jobs:
+            card(job)
+    if not jobs:
+        st.rerun()  # what the jobs changed shows on the whole page
+
+
+def card(job: JobRow, place: str = "sidebar") -> None:
+    """One job: what it does now, how far it is, and a button that stops it; ``place`` is unique."""
+    st.progress(progress(job), text=f"**{plain(job.title)}**")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(plain(state(job)), width="stretch")
+        st.button(
+            "Cancel",
+            key=f"jobs_cancel_{place}_{job.id}",
+            icon=":material/close:",
+            type="tertiary",
+            help="Stops this job. What is finished stays.",
+            disabled=job.cancel,
+            on_click=cancel,
+            args=(job.id,),
+        )
+
+
+def cancel(job_id: int) -> None:
+    """Asks a job to stop."""
+    with guard(in_dialog=True):
+        workspace().jobs.cancel(job_id)
+
+
+def progress(job: JobRow) -> float:
+    """Share of a job that is done, 0 to 1."""
+    return min(job.done / job.total, 1.0) if job.total else 0.0
+
+
+def state(job: JobRow) -> str:
+    """What a job does now, and how much longer it takes."""
+    if job.cancel:
+        return "stopping"
+    if job.status == "queued":
+        return "waiting for its turn"
+    left = time_left(job)
+    now = f"{progress(job):.0%}" if job.total else "starting"
+    return f"{now}, {left}" if left else now
+
+
+def time_left(job: JobRow) -> str:
+    """A guess from the speed since this visitor first saw the job; "" while there is none."""
+    seen = st.session_state.setdefault(f"jobs_seen_{job.id}", (time.monotonic(), job.done))
+    seconds, advanced = time.monotonic() - seen[0], job.done - seen[1]
+    if seconds < _SETTLE_SECONDS or advanced <= 0:
+        return ""
+    return f"about {duration((job.total - job.done) * seconds / advanced)} left"
+
+
+def file_rows(job: JobRow, items: Sequence[JobItem]) -> list[dict[str, object]]:
+    """A row per file: its name, the stage it is in or what became of it, and its passages.
+
+    The one that is being read comes first, so that it is in sight.
+    """
+    at = job.done * len(items) // job.total if job.status == "running" and job.total else -1
+    return [
+        {
+            "File": item.name,
+            "Stage": _stage(job, item, item.position == at),
+            "Passages": item.chunks or None,
+        }
+        for item in sorted(items, key=lambda item: item.position != at)
+    ]
+
+
+def _stage(job: JobRow, item: JobItem, current: bool) -> str:
+    if item.status == "failed":
+        return f"failed: {item.reason}"
+    if item.status == "waiting":
+        if current:
+            return job.message.removeprefix(f"{item.name}: ") or "starting"
+        return "waiting" if job.active else "not read"
+    words = _OUTCOMES.get(item.status, item.status)
+    return f"{words}, {item.reason}" if item.reason else words
+
+
+def summary(job: JobRow, items: Sequence[JobItem]) -> str:
+    """What an upload came to, in a sentence."""
+    counts = {status: sum(item.status == status for item in items) for status in _ITEM_WORDS}
+    parts = [f"{number:,} {_ITEM_WORDS[status]}" for status, number in counts.items() if number]
+    passages = sum(item.chunks for item in items)
+    made = f" ({counted(passages, 'passage')})" if passages else ""
+    if job.status == "failed":
+        return job.message
+    stopped = "Stopped. " if job.status == "cancelled" else ""
+    return f"{stopped}{counted(len(items), 'file')}: {', '.join(parts) or 'none read'}{made}."
+
+
+_ITEM_WORDS = {
+    "added": "added",
+    "replaced": "replaced",
+    "unchanged": "unchanged",
+    "failed": "failed",
+    "waiting": "not read",
+}
+
+
+def reading(base_id: int) -> list[JobRow]:
+    """The jobs that bring documents into a knowledge base."""
+    return [job for job in active(base_id) if job.kind in ("ingest", "import-beir")]
+
+
+def loading_note(base_id: int, *, empty: bool = False) -> None:
+    """While documents are still being read: how far it is, and what can be asked already.
+
+    ``empty``: nothing was in when the page was drawn, so that the first document redraws it.
+    """
+    if reading(base_id):
+        _loading_note(base_id, empty=empty)
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _loading_note(base_id: int, *, empty: bool) -> None:
+    jobs: list[JobRow] = []
+    arrived = False
+    with guard():
+        jobs = reading(base_id)
+        if jobs:
+            job = jobs[0]
+            items = workspace().jobs.items(job.id)
+            read = sum(item.status != "waiting" for item in items)
+            files = f"{read:,} of {counted(len(items), 'file')} read" if items else state(job)
+            known = "" if empty else " What is in can be asked already."
+            st.progress(progress(job), text=f"{plain(job.title)}: {files}.{known}")
+            arrived = empty and any(item.chunks for item in items)
+    if not jobs or arrived:
+        st.rerun()

@@ -1,0 +1,1 @@
+"""A passage in its document."""

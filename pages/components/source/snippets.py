@@ -1,0 +1,44 @@
+"""The part of a passage that is worth showing first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pages.components.shell.text import Span, marked
+
+LENGTH = 260
+
+
+def snippet(text: str, spans: Sequence[Span], length: int = LENGTH) -> str:
+    """Markdown of the stretch of ``text`` with most of ``spans``, which are marked in it."""
+    start, end = window(text, spans, length)
+    inside = [
+        (max(low, start) - start, min(high, end) - start)
+        for low, high in spans
+        if low < end and high > start
+    ]
+    before, after = "… " if start else "", " …" if end < len(text) else ""
+    # One line: newlines and tabs keep their place, so the spans still fit.
+    flat = "".join(" " if sign.isspace() else sign for sign in text[start:end])
+    return before + marked(flat, inside) + after
+
+
+def window(text: str, spans: Sequence[Span], length: int) -> Span:
+    """The stretch of at most ``length`` characters, cut at blanks, that holds most spans."""
+    if len(text) <= length:
+        return 0, len(text)
+    starts = [0, *(max(low - length // 4, 0) for low, _ in spans)]
+    start = max(starts, key=lambda at: (_held(spans, at, at + length), -at))
+    start = min(start, len(text) - length)
+    end = start + length
+    if start:
+        blank = text.find(" ", start, end)
+        start = blank + 1 if blank >= 0 else start
+    if end < len(text):
+        blank = text.rfind(" ", start, end)
+        end = blank if blank > start else end
+    return start, end
+
+
+def _held(spans: Sequence[Span], start: int, end: int) -> int:
+    return sum(start <= low and high <= end for low, high in spans)

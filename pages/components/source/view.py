@@ -1,0 +1,166 @@
+"""A passage in its document: the printed page, the table's rows, or the text, always marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.components.shell.text import plain
+from pages.components.source.page import is_printed, printed_page
+from pages.components.source.table import is_table, table_rows
+from pages.components.source.whole_text import whole_text
+from rag import Document, KnowledgeBase, Recipe
+
+WALK = "walk"  # the URL's parameter: how many passages on from the one that was opened
+LEAF = "leaf"  # the same for pages
+TEXT = "Text"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to look: a span of a document, and the words in it that matter most."""
+
+    document_id: str
+    start: int
+    end: int
+    quote: str = ""
+
+
+def source_view(base: KnowledgeBase, recipe: Recipe, place: Place, height: int = 520) -> None:
+    """Draws the document at a place, as it is or as text, with steps to either side."""
+    document = base.documents.document(place.document_id)
+    spans = base.documents.spans(place.document_id, recipe.index)
+    at = _order(spans, place)
+    walked = _stepped(WALK)
+    now = min(max(at + walked, 0), len(spans) - 1) if at is not None else None
+    seen = place
+    if now is not None and walked:
+        seen = Place(place.document_id, *spans[now])
+    marks = _marks(document.text, seen)
+    page = main_page(document, marks[-1])
+    _title(document, marks[-1], page, now, len(spans))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        view = _switch(base, document)
+        steps = st.container(
+            horizontal=True, vertical_alignment="center", gap="xsmall", width="content"
+        )
+    if view == "Page" and _page(base, document, page or 1, marks, steps):
+        return
+    if now is not None and at is not None:
+        with steps:
+            _step("Previous passage", "upward", WALK, now - 1 - at, now > 0)
+            _step("Next passage", "downward", WALK, now + 1 - at, now < len(spans) - 1)
+    if view == "Table":
+        table_rows(document, (seen.start, seen.end), height)
+    else:
+        whole_text(document, marks, height)
+
+
+def forget_walk() -> None:
+    """Back to the passage itself; call it when another one is opened."""
+    for name in (WALK, LEAF):
+        st.query_params.pop(name, None)
+
+
+def _stepped(name: str) -> int:
+    try:
+        return int(st.query_params.get(name, "0"))
+    except ValueError:
+        return 0
+
+
+def _order(spans: Sequence[tuple[int, int]], place: Place) -> int | None:
+    """The passage of this build that holds the middle of the place, if any does."""
+    middle = (place.start + place.end) // 2
+    for order, (start, end) in enumerate(spans):
+        if start <= middle < max(end, start + 1):
+            return order
+    return None
+
+
+def _marks(text: str, place: Place) -> list[tuple[int, int]]:
+    """The passage, and the quoted words in it where there are any."""
+    at = text.find(place.quote, place.start, place.end) if place.quote else -1
+    quoted = [(at, at + len(place.quote))] if at >= 0 else []
+    return [(place.start, place.end), *quoted]
+
+
+def main_page(document: Document, mark: tuple[int, int]) -> int | None:
+    """The page that has most of a span, None for text without pages."""
+    start, end = mark
+    shares = {
+        page.number: min(end, page.end) - max(start, page.start)
+        for page in document.pages
+        if page.start < max(end, start + 1) and page.end > start
+    }
+    return max(shares, key=lambda number: shares[number], default=document.page_at(start))
+
+
+def _title(
+    document: Document, mark: tuple[int, int], page: int | None, now: int | None, count: int
+) -> None:
+    heading = document.heading_at(mark[0])
+    where = f" · page {page}" if page is not None else ""
+    st.markdown(f"**{plain(document.name)}**{where}")
+    number = f"passage {now + 1} of {count}" if now is not None else ""
+    st.caption(" · ".join(part for part in (plain(heading), number) if part))
+
+
+def _switch(base: KnowledgeBase, document: Document) -> str:
+    """The chosen view; no switch where there is only the text."""
+    first = "Table" if is_table(document) else "Page" if is_printed(base, document) else TEXT
+    if first == TEXT:
+        return TEXT
+    chosen = st.segmented_control(
+        "View of the document",
+        [first, TEXT],
+        key=f"{first.lower()}_or_text",
+        default=first,
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return str(chosen)
+
+
+def _page(
+    base: KnowledgeBase,
+    document: Document,
+    home: int,
+    marks: Sequence[tuple[int, int]],
+    steps: st.delta_generator.DeltaGenerator,
+) -> bool:
+    """Draws the printed page; False where it cannot be drawn, and said why."""
+    number = max(home + _stepped(LEAF), 1)
+    pages = printed_page(base, document, number, marks)
+    if pages:
+        number = min(number, pages)
+        with steps:
+            _step("Previous page", "back", LEAF, number - 1 - home, number > 1)
+            st.caption(f"page {number} of {pages:,}", width="content")
+            _step("Next page", "forward", LEAF, number + 1 - home, number < pages)
+    return bool(pages)
+
+
+def _step(label: str, arrow: str, name: str, target: int, possible: bool) -> None:
+    st.button(
+        "",
+        icon=f":material/arrow_{arrow}:",
+        help=label,
+        key=f"source_{label}",
+        type="tertiary",
+        disabled=not possible,
+        on_click=_walk,
+        args=(name, target),
+    )
+
+
+def _walk(name: str, steps: int) -> None:
+    if name == WALK:
+        forget_walk()
+    if steps:
+        st.query_params[name] = str(steps)
+    else:
+        st.query_params.pop(name, None)

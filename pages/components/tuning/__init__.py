@@ -1,0 +1,1 @@
+"""What another recipe would do."""

@@ -1,0 +1,101 @@
+"""Five figures of the recipe as the sliders have it, against the saved one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from pages.components.metrics.cards import CARDS, Card
+from pages.components.tuning.bench import Bench, Key, figures
+from rag import Change, Interval
+
+_CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
+_UNCHANGED = 0.0005  # below that, three decimals show no change
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A mean with its interval, and its change against the saved recipe where that is known."""
+
+    value: float
+    interval: Interval
+    change: Change | None
+
+
+def cards(bench: Bench) -> None:
+    """Each figure with its interval, and its change with the interval of the change."""
+    saved = bench.saved
+    against = (saved.index.hash, saved.search.hash) if saved else None
+    found = measured(bench, bench.without(), against)
+    with st.grid(len(_CARDS), min_column_width=132):
+        for card in _CARDS:
+            _card(card, found.get(card.metric))
+    st.caption(_against(bench))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def measured(_bench: Bench, key: Key, against: Key | None) -> dict[str, Measured]:
+    """The figures by metric; those that no question has are left out."""
+    now = figures(_bench, _bench.recipe)
+    names = [card.metric for card in _CARDS]
+    changes = now.changes(names, figures(_bench, _bench.saved)) if _bench.saved else {}
+    return {
+        name: Measured(float(mean[0]), interval, changes.get(name))
+        for name, interval in now.intervals(names).items()
+        if (mean := now.means(name)) is not None
+    }
+
+
+def _against(bench: Bench) -> str:
+    if bench.saved is None:
+        return "The index of the saved recipe is not built, so there is nothing to compare with."
+    if bench.saved.search == bench.recipe.search and bench.saved.index == bench.recipe.index:
+        return "This is the saved recipe. Move a slider: the figures follow, with their change."
+    return (
+        "Change against the saved recipe, and how far off it may be (95 %). Coloured only where it "
+        "is more than noise."
+    )
+
+
+def _card(card: Card, found: Measured | None) -> None:
+    if found is None:
+        help_text = f"{card.help} This set has no such question."
+        st.metric(card.label, "–", help=help_text, border=True, height="stretch")
+        return
+    change = found.change
+    if change is not None and abs(change.difference) < _UNCHANGED:
+        change = None
+    st.metric(
+        card.label,
+        _shown(found.value, card),
+        delta=_signed(change.difference, card) if change else None,
+        delta_color="normal" if change and change.decided else "off",
+        delta_description=_spread(change, card) if change else None,
+        help=_help(card, found.interval, change),
+        border=True,
+        height="stretch",
+    )
+
+
+def _shown(value: float, card: Card) -> str:
+    return f"{value:.0%}" if card.percent else f"{value:.3f}"
+
+
+def _signed(value: float, card: Card) -> str:
+    return f"{value * 100:+.0f} pts" if card.percent else f"{value:+.3f}"
+
+
+def _spread(change: Change, card: Card) -> str:
+    half = (change.interval.high - change.interval.low) / 2
+    return f"±{half * 100:.0f}" if card.percent else f"±{half:.3f}"
+
+
+def _help(card: Card, interval: Interval, change: Change | None) -> str:
+    said = f"{card.help} 95 % interval: {_ends(interval, card, '')}"
+    return f"{said}; of the change: {_ends(change.interval, card, '+')}." if change else f"{said}."
+
+
+def _ends(interval: Interval, card: Card, sign: str) -> str:
+    scale, form = (100, f"{sign}.0f") if card.percent else (1, f"{sign}.3f")
+    return " to ".join(format(end * scale, form) for end in interval)

@@ -1,0 +1,262 @@
+"""The plots of the tuning page: lines with the present value marked, a map, a front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.components.shell.palette import Palette, palette, template
+from pages.components.shell.wording import counted
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_HEIGHT = 330
+_SHAPES = ("solid", "dash", "dot", "dashdot")
+_CONFIG = {"displayModeBar": False}
+TOKENS = ("context, tokens per question (mean)", "%{x:,.0f} tokens")
+TIME = ("time of a search on this machine, ms (median)", "%{x:.0f} ms")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A recipe: what it costs (mean tokens of context, or milliseconds), and its nDCG@10."""
+
+    cost: float
+    quality: float
+    fields: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """The fields in a few words."""
+        if "mode" in self.fields:
+            return f"{self.fields['mode']}, {self.fields['candidates']:,} candidates"
+        limit = self.fields["threshold"]
+        weight = self.fields.get("dense_weight")
+        parts = [
+            f"top-{self.fields['top_k']}",
+            "no threshold" if limit is None else f"threshold {limit:.2f}",
+            *([] if weight is None else [f"weight {weight:.1f}"]),
+        ]
+        return ", ".join(parts)
+
+
+def threshold_chart(
+    x: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    now: float | None,
+    axis: str,
+    said: str,
+) -> None:
+    """Shares against the threshold."""
+    colours = palette()
+    inks = (colours.relevant, colours.dense, colours.accent, colours.lexical)
+    figure = _lines(x, lines, inks, "%{y:.0%} at %{x:.2f}")
+    figure.update_layout(
+        xaxis={"title": f"threshold, {axis}", "range": [0, x[-1]]},
+        yaxis={"title": "share", "range": [0, 1.03], "tickformat": ".0%"},
+    )
+    if now is not None:
+        _mark(figure, now, f"now {now:.2f}", colours)
+    _draw(figure, "tuning_threshold", f"Lines against the threshold. {said}")
+
+
+def weight_chart(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float, said: str
+) -> None:
+    """Metrics against the dense weight."""
+    colours = palette()
+    figure = _lines(
+        x, lines, (colours.accent, colours.fused, colours.dense), "%{y:.3f} at %{x:.2f}"
+    )
+    figure.update_layout(
+        xaxis={"title": "dense weight (0: words only, 1: meaning only)", "range": [0, 1]},
+        yaxis={"title": "score (0 to 1)", "range": _around(lines)},
+    )
+    _mark(figure, now, f"now {now:.2f}", colours)
+    _draw(figure, "tuning_weight", f"Metrics against the dense weight. {said}")
+
+
+def depth_chart(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], now: int, budget: int, said: str
+) -> None:
+    """Metrics against k; below, the tokens of context."""
+    from plotly.subplots import make_subplots
+
+    colours = palette()
+    inks = {"nDCG": colours.accent, "Recall": colours.dense, "Precision": colours.lexical}
+    figure = make_subplots(
+        rows=2, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.08
+    )
+    figure.update_layout(template=template(colours), height=_HEIGHT + 110, hovermode="x unified")
+    for (name, ink), dash in zip(inks.items(), _SHAPES, strict=False):
+        line = {"color": ink, "dash": dash, "width": 2}
+        figure.add_scatter(
+            x=x, y=lines[name], name=name, line=line, hovertemplate="%{y:.3f}", row=1, col=1
+        )
+    figure.add_bar(
+        x=x,
+        y=lines["tokens"],
+        name="Context",
+        showlegend=False,
+        marker={"color": colours.not_relevant},
+        hovertemplate="%{y:,.0f} tokens",
+        row=2,
+        col=1,
+    )
+    if lines["tokens"] and budget < lines["tokens"][-1]:
+        line = {"color": colours.threshold, "dash": "dot", "width": 1.5}
+        figure.add_hline(y=budget, line=line, annotation_text="budget", row=2, col=1)
+    if now <= len(x):
+        figure.add_vline(x=now, line={"color": colours.threshold, "dash": "dash", "width": 1.5})
+        figure.add_annotation(
+            x=now, y=1, yref="paper", text=f"now {now}", showarrow=False, xanchor="left", xshift=4
+        )
+    figure.update_yaxes(title="score (0 to 1)", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="tokens", tickformat=",d", row=2, col=1)
+    figure.update_xaxes(title="k (passages returned)", dtick=1 if len(x) < 12 else 2, row=2, col=1)
+    _draw(figure, "tuning_depth", f"Metrics and context tokens against k. {said}")
+
+
+def heat_map(
+    weights: Sequence[float],
+    thresholds: Sequence[float],
+    scores: Sequence[Sequence[float]],
+    now: tuple[float, float | None],
+    axis: str,
+    said: str,
+) -> None:
+    """A score for every pair of weight and threshold; the present pair is marked."""
+    import plotly.graph_objects as go
+
+    colours = palette()
+    figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT + 40})
+    figure.add_heatmap(
+        x=thresholds,
+        y=weights,
+        z=scores,
+        colorscale=[[0, colours.page], [1, colours.accent]],
+        colorbar={"title": {"text": "score"}, "thickness": 12, "outlinewidth": 0},
+        xgap=1,
+        ygap=1,
+        hovertemplate="weight %{y:.2f}, threshold %{x:.2f}: %{z:.3f}<extra></extra>",
+    )
+    if now[1] is not None:
+        figure.add_scatter(
+            x=[now[1]],
+            y=[now[0]],
+            mode="markers",
+            marker={
+                "symbol": "circle-open",
+                "size": 16,
+                "color": colours.threshold,
+                "line": {"width": 3},
+            },
+            hovertemplate="the present recipe<extra></extra>",
+            showlegend=False,
+        )
+    figure.update_layout(
+        xaxis={"title": f"threshold, {axis}", "showgrid": False},
+        yaxis={"title": "dense weight", "showgrid": False},
+    )
+    _draw(figure, "tuning_map", f"Heat map of a score over weight and threshold. {said}")
+
+
+def front_chart(
+    points: Sequence[Point],
+    best: Sequence[Point],
+    now: Point,
+    said: str,
+    cost: tuple[str, str],
+    *,
+    key: str,
+    pick: Callable[[], None],
+) -> None:
+    """Every recipe as a point; the front as a line, the present recipe as a star.
+
+    ``cost`` names the axis of costs, and their unit.
+    """
+    import plotly.graph_objects as go
+
+    colours = palette()
+    axis, unit = cost
+    figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT + 30})
+    places = {id(point): number for number, point in enumerate(points)}
+
+    def add(shown: Sequence[Point], name: str, **style: Any) -> None:
+        figure.add_scatter(
+            x=[point.cost for point in shown],
+            y=[point.quality for point in shown],
+            customdata=[[places.get(id(point), -1), point.label] for point in shown],
+            name=name,
+            hovertemplate=f"%{{customdata[1]}}<br>nDCG@10 %{{y:.3f}}, {unit}<extra></extra>",
+            **style,
+        )
+
+    grey = {"color": colours.not_relevant, "size": 5, "opacity": 0.35}
+    add(points, counted(len(points), "recipe"), mode="markers", marker=grey)
+    line = {"color": colours.accent, "width": 2}
+    add(best, "front", mode="lines+markers", line=line, marker={"size": 9})
+    star = {"symbol": "star", "size": 16, "color": colours.lexical}
+    add([now], "now", mode="markers", marker=star)
+    figure.update_layout(
+        clickmode="event+select",
+        dragmode=False,
+        xaxis={"title": axis, "rangemode": "tozero"},
+        yaxis={"title": "nDCG@10 of what is shown"},
+    )
+    st.plotly_chart(
+        figure,
+        theme=None,
+        key=key,
+        on_select=pick,
+        selection_mode="points",
+        config=_CONFIG,
+        alt=f"Recipes by {axis} and nDCG@10. {said}",
+    )
+
+
+def _lines(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], inks: Sequence[str], hover: str
+) -> go.Figure:
+    import plotly.graph_objects as go
+
+    figure = go.Figure(layout={"template": template(palette()), "height": _HEIGHT})
+    for (name, values), ink, dash in zip(lines.items(), inks, _SHAPES, strict=False):
+        figure.add_scatter(
+            x=x,
+            y=values,
+            name=name,
+            mode="lines",
+            line={"color": ink, "dash": dash, "width": 2},
+            hovertemplate=hover,
+        )
+    return figure
+
+
+def _around(lines: Mapping[str, Sequence[float]]) -> list[float]:
+    """The part of 0 to 1 that lines fill, with some room, also where they are flat."""
+    values = [value for row in lines.values() for value in row]
+    room = max(0.1 * (max(values) - min(values)), 0.03)
+    return [max(min(values) - room, -0.02), min(max(values) + room, 1.03)]
+
+
+def _mark(figure: go.Figure, x: float, text: str, colours: Palette) -> None:
+    figure.add_vline(
+        x=x,
+        line={"color": colours.threshold, "dash": "dash", "width": 1.5},
+        annotation={
+            "text": text,
+            "font": {"color": colours.text},
+            "bgcolor": colours.page,
+            "borderpad": 2,
+        },
+        annotation_position="bottom right" if x < 0.8 else "bottom left",
+    )
+
+
+def _draw(figure: go.Figure, key: str, alt: str) -> None:
+    st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt)

@@ -1,0 +1,217 @@
+"""Ways to cut and embed, side by side: builds what is missing as a job, then measures them all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.components.documents.builds import cost_of
+from pages.components.recipe import working_recipe
+from pages.components.shell import job_progress
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted
+from pages.components.tuning.bench import Bench
+from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase
+
+CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
+_CUTOFFS = (5, 10)
+_FOUND = "tuning_indexes_found"  # the last comparison: (what it was about, its rows)
+_FIGURES = {
+    "ndcg@10": "nDCG@10",
+    "recall@5": "Recall@5",
+    "span_recall@5": "Span recall@5",
+    "span_precision@5": "Span precision@5",
+    "span_iou@5": "Span IoU@5",
+}
+
+
+def indexes(bench: Bench) -> None:
+    """The section of the page."""
+    st.subheader("Ways to cut", divider="gray")
+    if not st.toggle(
+        "Compare ways to cut and embed",
+        key="cuts",
+        bind="query-params",
+        help="Labels are places in documents, so they hold for every cut.",
+    ):
+        return
+    grid = Grid.parse(_fields(bench), bench.recipe)
+    wanted = [recipe.index for recipe in grid.indexes()]
+    missing = [each for each in wanted if bench.base.documents.missing(each)]
+    if any(job.kind == "build-several" for job in job_progress.active(bench.base.id)):
+        _working(bench.base.id)
+    elif missing:
+        _missing(bench.base, wanted, missing)
+    else:
+        _compare(bench, grid)
+    about, rows = st.session_state.get(_FOUND, (None, None))
+    if rows and about == _about(bench, grid):
+        _table(bench, rows)
+
+
+def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
+    """The values of a grid around the present recipe."""
+    now = bench.recipe.index
+    ready = [item.name for item in workspace().statuses() if item.ready and item.embedding_model]
+    left, right = st.columns(2)
+    chunkers = left.multiselect(
+        "Cut by", CHUNKERS, [*dict.fromkeys([now.chunker, "sentence"])], key="tuning_cut_chunkers"
+    )
+    embedders = right.multiselect(
+        "Embedded with",
+        list(dict.fromkeys([now.embedder, *ready])),
+        [now.embedder],
+        key="tuning_cut_embedders",
+        accept_new_options=True,
+    )
+    sizes = left.multiselect(
+        f"Longest passage, in {now.chunk_unit}",
+        sorted({100, 200, 400, now.chunk_size}),
+        [now.chunk_size],
+        key="tuning_cut_sizes",
+        accept_new_options=True,
+    )
+    overlaps = right.multiselect(
+        f"Overlap, in {now.chunk_unit}",
+        sorted({0, 25, 50, now.chunk_overlap}),
+        [now.chunk_overlap],
+        key="tuning_cut_overlaps",
+        accept_new_options=True,
+    )
+    return {
+        "index.chunker": chunkers or [now.chunker],
+        "index.chunk_size": [_number(each) for each in sizes] or [now.chunk_size],
+        "index.chunk_overlap": [_number(each) for each in overlaps] or [now.chunk_overlap],
+        "index.embedder": embedders or [now.embedder],
+    }
+
+
+def _number(value: object) -> object:
+    """What was typed as a number where it is one; the recipe refuses what is not."""
+    return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+
+
+def _missing(
+    base: KnowledgeBase, wanted: Sequence[IndexRecipe], missing: Sequence[IndexRecipe]
+) -> None:
+    """What has to be built first, and what that costs."""
+    stopped = any(
+        job.kind == "build-several" and job.status in ("cancelled", "failed")
+        for job in workspace().jobs.recent(base.id)[:1]
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Go on building" if stopped else f"Build {counted(len(missing), 'cut')}",
+            key="tuning_cut_build",
+            icon=":material/construction:",
+            on_click=_build,
+            args=(base, missing),
+        )
+        there = len(wanted) - len(missing)
+        st.caption(
+            f"{there:,} of {counted(len(wanted), 'cut')} are built. "
+            f"{cost_of(base, missing)} Text that was embedded before is not embedded again."
+        )
+
+
+def _build(base: KnowledgeBase, missing: Sequence[IndexRecipe]) -> None:
+    with guard():
+        base.documents.build_several(missing)
+
+
+@st.fragment(run_every=job_progress.POLL_SECONDS)
+def _working(base_id: int) -> None:
+    """The job that builds, with its progress; what is finished stays when it is cancelled."""
+    jobs = [job for job in job_progress.active(base_id) if job.kind == "build-several"]
+    for job in jobs:
+        job_progress.card(job, "tuning")
+    if not jobs:
+        st.rerun()
+
+
+def _compare(bench: Bench, grid: Grid) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        wanted = st.button(
+            f"Compare {counted(len(grid), 'cut')}",
+            key="tuning_cut_compare",
+            icon=":material/table_chart:",
+        )
+        st.caption("All are built. Each answers every question, searched as the sliders say.")
+    if not wanted:
+        return
+    bar = st.progress(0.0, text="Measuring …")
+
+    def tell(done: int, total: int) -> None:
+        bar.progress(done / total, f"Measuring: {done:,} of {counted(total, 'cut')}")
+
+    rows = bench.base.tuning.build_table.rows(bench.set_name, grid, _CUTOFFS, tell)
+    bar.empty()
+    st.session_state[_FOUND] = (_about(bench, grid), rows)
+
+
+def _about(bench: Bench, grid: Grid) -> tuple[object, ...]:
+    builds = [tuple(recipe.index.hash for recipe in grid.indexes())]
+    return (*bench.key[:-1], bench.recipe.search.hash, *builds)
+
+
+def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
+    """A row for each index; the picked one can be tried."""
+    event = st.dataframe(
+        [_row(row) for row in rows],
+        key="tuning_cut_table",
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            label: st.column_config.NumberColumn(format="%.3f") for label in _FIGURES.values()
+        }
+        | {"Tokens": st.column_config.NumberColumn(format="%.0f", help="Mean length.")},
+        alt="Ways to cut with passages, mean length and figures.",
+    )
+    picked = [rows[place] for place in event.selection.rows if place < len(rows)]
+    if not picked:
+        st.caption(plain(_takeaway(rows)) + " Click a row to try that index.")
+        return
+    st.button(
+        "Use this index",
+        key="tuning_cut_use",
+        icon=":material/check:",
+        help="Every page works with it until it is saved or reset in the sidebar.",
+        on_click=working_recipe.change,
+        args=(bench.base, _index_fields(picked[0].recipe.index)),
+    )
+
+
+def _row(row: BuildFigures) -> dict[str, object]:
+    index = row.recipe.index
+    return {
+        "Cut": index.chunker,
+        "Size": index.chunk_size,
+        "Overlap": index.chunk_overlap,
+        "Embedder": index.embedder,
+        "Passages": row.passages,
+        "Tokens": row.mean_tokens,
+    } | {label: row.metrics[name] for name, label in _FIGURES.items() if name in row.metrics}
+
+
+def _takeaway(rows: Sequence[BuildFigures]) -> str:
+    """The best by nDCG@10, and how far it is ahead."""
+    ranked = sorted(rows, key=lambda row: -row.metrics["ndcg@10"])
+    best = ranked[0].recipe.index
+    said = (
+        f"Highest nDCG@10: {best.chunker} {best.chunk_size}/{best.chunk_overlap} with "
+        f"{best.embedder}, {ranked[0].metrics['ndcg@10']:.3f}."
+    )
+    if len(ranked) > 1:
+        lead = ranked[0].metrics["ndcg@10"] - ranked[1].metrics["ndcg@10"]
+        said += f" The next is {lead:.3f} behind; evaluate both and compare them in Runs to see "
+        said += "whether that is more than noise."
+    return said
+
+
+def _index_fields(index: IndexRecipe) -> dict[str, Any]:
+    return {f"index.{name}": value for name, value in index.model_dump().items()}

@@ -1,0 +1,237 @@
+"""Search all: the best recipe of a grid on the tuning questions, and its worth on the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.runs.comparison import capitalised
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted
+from pages.components.tuning.bench import METRICS, Bench
+from rag import Best, Grid, SearchRecipe, TouchstoneError
+
+_BEST = "tuning_best"  # the last search: (what it was about, what it found)
+_FOUND, _LOOKED_AT = 10, 400  # shown, and among how many, alike ones included
+_LABELS = {"ndcg@10": "nDCG@10", "mrr@10": "MRR@10"}
+_LABELS |= {"recall@10": "Recall@10", "precision@5": "Precision@5"}
+_BADGES = {
+    "better": ("Better", "green", ":material/trending_up:"),
+    "worse": ("Worse", "red", ":material/trending_down:"),
+    "undecided": ("Not decided", "gray", ":material/drag_handle:"),
+}
+# A threshold only takes away, so no ranking metric gains from one: it is chosen further down.
+GRID: Mapping[str, Sequence[Any]] = {
+    "search.mode": ["hybrid"],
+    "search.dense_weight": [step / 20 for step in range(21)],
+    "search.fusion": ["weighted", "rrf"],
+    "search.rrf_k": [10, 60],
+    "search.k1": [0.9, 1.2, 1.6],
+    "search.b": [0.4, 0.75],
+}
+
+
+def search_all(bench: Bench) -> None:
+    """The section of the page."""
+    st.subheader("Search all", divider="gray")
+    if bench.tuner.split is None:
+        st.caption("It needs enough questions to choose on some and report on others.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        metric = st.selectbox(
+            "Best by", METRICS, format_func=_LABELS.__getitem__, key="tuning_by", width=180
+        )
+        with st.popover("Grid", icon=":material/grid_on:"):
+            values = _editor()
+        wanted = st.button(
+            "Search all",
+            type="primary",
+            key="tuning_search",
+            icon=":material/manage_search:",
+        )
+        try:
+            grid = Grid.parse(values, bench.recipe)
+            st.caption(f"{counted(len(grid), 'recipe')} around the present one")
+        except TouchstoneError as error:
+            st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
+            return
+    if wanted:
+        _search(bench, grid, metric)
+    about, best = st.session_state.get(_BEST, (None, None))
+    if best is None or about != bench.key[:-1]:
+        st.caption(
+            f"Chooses on the {bench.tuner.counted('tuning'):,} tuning questions and reports on the "
+            f"{bench.tuner.counted('held-out'):,} held-out ones, against the saved recipe."
+        )
+        return
+    _report(bench, best)
+
+
+def _editor() -> dict[str, list[Any]]:
+    st.caption(
+        "Every combination is measured. The threshold is not here: it only takes passages away, "
+        "so no ranking gains from it. Choose it below."
+    )
+    fields = [f"search.{name}" for name in SearchRecipe.model_fields]
+    rows = [{"Field": name, "Values": _written(values)} for name, values in GRID.items()]
+    edited = st.data_editor(
+        rows,
+        key="tuning_grid",
+        num_rows="dynamic",
+        hide_index=True,
+        column_config={
+            "Field": st.column_config.SelectboxColumn(options=fields, required=True),
+            "Values": st.column_config.TextColumn(required=True, width="large"),
+        },
+    )
+    return {
+        str(row["Field"]): read_values(str(row["Values"]))
+        for row in edited
+        if row.get("Field") and row.get("Values")
+    }
+
+
+def _written(values: Sequence[Any]) -> str:
+    return ", ".join(each if isinstance(each, str) else json.dumps(each) for each in values)
+
+
+def read_values(text: str) -> list[Any]:
+    """Values as people write them: ``0.4, 0.6``, ``weighted, rrf``, ``null``."""
+    return [_value(each.strip()) for each in text.split(",") if each.strip()]
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _search(bench: Bench, grid: Grid, metric: str) -> None:
+    place = st.empty()
+
+    def tell(done: int, total: int) -> None:
+        if done % 10 == 0:
+            place.progress(done / total, f"Finding candidates: {done:,} of {total:,} questions")
+
+    with st.spinner(f"Measuring {counted(len(grid), 'recipe')} …"):
+        best = bench.tuner.search(grid, bench.saved or bench.recipe, metric, tell)
+    place.empty()
+    st.session_state[_BEST] = (bench.key[:-1], best)
+
+
+def _report(bench: Bench, best: Best) -> None:
+    comparison = best.selection.comparison
+    changed = best.baseline.differences(best.recipe)
+    label, colour, icon = _BADGES[comparison.verdict]
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(label if changed else "Nothing better", color=colour, icon=icon)
+            st.markdown(f"**{_differences(changed)}**")
+        st.markdown(plain(capitalised(best.selection.sentence)))
+        if best.selection.tuning_questions < bench.tuner.counted("tuning"):
+            st.caption(
+                f"{_LABELS[comparison.metric]} is measured on labelled questions only; those "
+                "without an answer count in refusals."
+            )
+        if changed:
+            st.markdown(plain(capitalised(comparison.sentence)))
+            if comparison.verdict != "better":
+                st.caption("The lead may be luck: there is no reason to change the saved recipe.")
+            _buttons(bench, best)
+    with st.expander(f"Best {_FOUND} on the tuning questions", icon=":material/leaderboard:"):
+        _table(best)
+
+
+def _differences(changed: Mapping[str, tuple[Any, Any]]) -> str:
+    parts = [
+        f"{plain(name.partition('.')[2])} {plain(_written([a]))} → {plain(_written([b]))}"
+        for name, (a, b) in changed.items()
+    ]
+    return ", ".join(parts) or "The saved recipe is the best of the grid"
+
+
+def _buttons(bench: Bench, best: Best) -> None:
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            "Apply",
+            key="tuning_apply",
+            icon=":material/check:",
+            help="Every page works with it until it is saved or reset in the sidebar.",
+            on_click=working_recipe.replace,
+            args=(bench.base, best.recipe),
+        )
+        if best.selection.comparison.verdict == "better":
+            st.button(
+                "Save",
+                key="tuning_save",
+                icon=":material/save:",
+                help="Makes it the recipe of this knowledge base. Earlier ones stay in its "
+                "versions.",
+                on_click=_save,
+                args=(bench, best),
+            )
+        st.download_button(
+            "Export JSON",
+            data=json.dumps(best.recipe.model_dump(mode="json"), indent=2),
+            file_name=f"recipe-{best.recipe.hash}.json",
+            mime="application/json",
+            key="tuning_export",
+            icon=":material/data_object:",
+            help="For the command line: --recipe FILE.",
+            on_click="ignore",
+        )
+
+
+def _save(bench: Bench, best: Best) -> None:
+    working_recipe.replace(bench.base, best.recipe)
+    working_recipe.save(bench.base)
+    st.toast("Saved. Chat and all pages use it from now on.", icon=":material/check:")
+
+
+def _table(best: Best) -> None:
+    metric = best.selection.comparison.metric
+    rows = _distinct(
+        {_LABELS[metric]: best.sweep.metrics(number)[metric]} | _effective(best, number)
+        for number in best.sweep.best(metric, _LOOKED_AT)
+    )
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config={_LABELS[metric]: st.column_config.NumberColumn(format="%.3f")},
+        placeholder="–",
+        alt="The best recipes of the grid on the tuning questions.",
+    )
+
+
+def _effective(best: Best, number: int) -> dict[str, Any]:
+    """The fields that make a difference; the others are None."""
+    recipe = best.sweep.grid.recipe(number)
+    idle = idle_fields(recipe.search)
+    changes = best.sweep.grid.changes(number)
+    return {
+        name.partition(".")[2]: None if name.partition(".")[2] in idle else value
+        for name, value in changes.items()
+    }
+
+
+def idle_fields(search: SearchRecipe) -> set[str]:
+    """Fields that a search does not look at: another value of theirs finds the same."""
+    idle = {"rrf_k"} if search.fusion == "weighted" else set()
+    if search.mode != "hybrid":
+        idle |= {"dense_weight", "fusion", "rrf_k"}
+    return idle | ({"k1", "b"} if search.mode == "dense" else set())
+
+
+def _distinct(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first ten that differ in more than fields that make no difference."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        if len(found) == _FOUND:
+            break
+        found.setdefault(tuple(map(str, row.values())), row)
+    return list(found.values())

@@ -1,0 +1,175 @@
+"""The threshold as a promise: what passes, what is lost, and whether probabilities come true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.components.recipe import working_recipe
+from pages.components.runs.comparison import capitalised
+from pages.components.shell.palette import palette, template
+from pages.components.shell.text import plain
+from pages.components.shell.wording import ago, counted
+from pages.components.tuning.bench import Bench, Key
+from rag import FittedCalibration, Floors, NotEnoughLabels, Recommendation
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_REFUSED = "tuning_few_labels"
+
+
+def floor(bench: Bench) -> None:
+    """The section of the page."""
+    st.subheader("Threshold from labels", divider="gray")
+    fitted = bench.base.tuning.calibrator.fitted(bench.recipe.index)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _promise(bench)
+    with right:
+        if fitted is not None:
+            _reliability(fitted)
+        else:
+            st.markdown(
+                "**Probabilities instead of similarities.** Labels can teach how likely a passage "
+                "is relevant, so that a threshold of 80% means 8 in 10."
+            )
+        _calibrate(bench, fitted)
+
+
+def _promise(bench: Bench) -> None:
+    """What the present threshold does, and which one gives a wanted precision."""
+    floors = _floors(bench, bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k"))
+    if bench.threshold is None:
+        st.markdown("**Now:** the threshold is off, whatever ranks highest comes back.")
+    else:
+        now = floors.at(bench.threshold).sentence
+        st.markdown(f"**Now, {bench.threshold:.2f}:** {plain(now)}.")
+    st.caption(f"{_measured(bench)} Precision is of all that reaches the threshold, before top-k.")
+    wanted = st.slider(
+        "Wanted precision",
+        0.05,
+        0.99,
+        0.5,
+        0.01,
+        key="precision",
+        bind="query-params",
+        help="The relevant share of what the threshold lets through.",
+    )
+    found = floors.recommend(wanted)
+    st.markdown(plain(capitalised(found.sentence)))
+    value = _value(found)
+    st.button(
+        "Use this threshold",
+        key="tuning_use_floor",
+        icon=":material/check:",
+        disabled=found.floor is None,
+        on_click=working_recipe.change,
+        args=(bench.base, {"search.threshold": value}),
+    )
+
+
+def _measured(bench: Bench) -> str:
+    """Which questions the promise rests on."""
+    if bench.recipe.search.relevance == "cosine":
+        return "Measured on all questions."
+    held_out = counted(bench.tuner.counted("held-out"), "held-out question")
+    return f"Measured on {held_out}, which the probabilities were not learned from."
+
+
+def _value(found: Recommendation) -> float | None:
+    """Rounded down: what reached the threshold still does."""
+    return None if found.floor is None else int(found.floor.threshold * 1000) / 1000
+
+
+@st.cache_data(max_entries=16, show_spinner="Reading thresholds …")
+def _floors(_bench: Bench, key: Key) -> Floors:
+    return _bench.tuner.floors(_bench.recipe)
+
+
+def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
+    """Learns probabilities, or says why there is not enough to learn from."""
+    if st.button(
+        "Fit again" if fitted else "Fit on the labels",
+        key="tuning_fit",
+        icon=":material/model_training:",
+        help="Learns how likely a passage is relevant, from the tuning questions.",
+    ):
+        with st.spinner("Learning from the labels …"):
+            _fit(bench)
+        st.rerun()
+    few = st.session_state.get(_REFUSED, {}).get(bench.key)
+    if few:
+        st.info(plain(few), icon=":material/label:")
+    if fitted is not None:
+        st.caption(
+            f"Fitted {ago(fitted.created)} on {counted(fitted.questions, 'question')} of "
+            f"{plain(fitted.question_set)}. The sliders can compare the threshold with it."
+        )
+
+
+def _fit(bench: Bench) -> None:
+    try:
+        bench.base.tuning.calibrator.fit(bench.set_name, bench.recipe)
+        st.session_state.pop(_REFUSED, None)
+    except NotEnoughLabels as few:
+        st.session_state[_REFUSED] = {bench.key: f"{few.message} {few.hint}"}
+
+
+def _reliability(fitted: FittedCalibration) -> None:
+    said = _takeaway(fitted)
+    st.caption(said)
+    st.plotly_chart(
+        _diagram(fitted),
+        theme=None,
+        key="tuning_reliability",
+        config={"displayModeBar": False},
+        alt=f"Reliability: observed shares against predicted probabilities. {said}",
+    )
+
+
+def _takeaway(fitted: FittedCalibration) -> str:
+    scores = fitted.quality
+    better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0
+    inside = sum(each.interval.low <= each.predicted <= each.interval.high for each in fitted.bins)
+    said = f"{inside} of {len(fitted.bins)} points agree with the diagonal"
+    if not scores.useful:
+        return f"{said}. No better than always saying the base rate: do not rely on it."
+    return f"{said}. Its errors (Brier) are {better:.0%} smaller than those of the base rate."
+
+
+def _diagram(fitted: FittedCalibration) -> go.Figure:
+    import plotly.graph_objects as go
+
+    colours = palette()
+    bins = fitted.bins
+    figure = go.Figure(layout={"template": template(colours), "height": 300, "showlegend": False})
+    ideal = {"color": colours.muted, "dash": "dot", "width": 1}
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=ideal, hoverinfo="skip")
+    figure.add_scatter(
+        x=[each.predicted for each in bins],
+        y=[each.observed for each in bins],
+        customdata=[each.count for each in bins],
+        mode="markers",
+        marker={"size": 9, "color": colours.accent},
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [each.interval.high - each.observed for each in bins],
+            "arrayminus": [each.observed - each.interval.low for each in bins],
+            "color": colours.muted,
+            "thickness": 1.2,
+        },
+        hovertemplate="says %{x:.0%}: %{y:.0%} of %{customdata:,} relevant<extra></extra>",
+    )
+    figure.update_layout(
+        xaxis={
+            "title": "predicted probability",
+            "range": [-0.02, 1.02],
+            "tickformat": ".0%",
+            "dtick": 0.25,
+        },
+        yaxis={"title": "relevant in fact", "range": [-0.02, 1.02], "tickformat": ".0%"},
+    )
+    return figure

@@ -1,0 +1,70 @@
+"""The job that imports a BEIR folder: its corpus as documents, its judgements as questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rag.documents.ingest_job import refresh
+from rag.documents.ingestion import Ingestion
+from rag.evaluation.formats import beir
+from rag.evaluation.formats.beir import BeirDocument
+from rag.evaluation.formats.question_files import FileLabel, FileQuestion
+from rag.jobs.runner import Reporter
+from rag.questions.sets import QuestionSets
+from rag.services import Services
+from rag.storage.jobs import JobRow
+
+_GROUP = 256  # documents stored in one transaction
+
+
+def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "import-beir"; documents that are present already are left alone."""
+    folder, split = Path(job.payload["folder"]), str(job.payload["split"])
+    questions = beir.read_questions(folder, split)
+    total = sum(1 for _ in beir.read_documents(folder))
+    ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+    seen = stored = 0
+    shifts: dict[str, int] = {}
+    for group in _groups(beir.read_documents(folder)):
+        shifts |= {row.id: len(row.full_text) - len(row.text) for row in group}
+        new = [row.document(folder.name) for row in group if row.full_text.strip()]
+        new = [item for item in new if ingestion.present(item.id) is None]
+
+        def tell(
+            step: str, done: int, parts: int, seen: int = seen, size: int = len(group)
+        ) -> None:
+            share = size * (done / parts if parts else 0)
+            reporter.tell(int(seen + share), total, f"{seen:,} of {total:,} documents, {step}")
+
+        if new:
+            kept = ingestion.store(new, tell)
+            services.discard_files([each.before for each in kept if each.before is not None])
+        seen, stored = seen + len(group), stored + len(new)
+    refresh(services, job.base_id)
+    shifted = [_shifted(question, shifts) for question in questions]
+    QuestionSets(services.database, job.base_id).save(folder.name, shifted)
+    return f"{stored:,} of {total:,} documents added, {len(questions):,} questions"
+
+
+def _groups(rows: Iterator[BeirDocument]) -> Iterator[Sequence[BeirDocument]]:
+    group: list[BeirDocument] = []
+    for row in rows:
+        group.append(row)
+        if len(group) == _GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _shifted(question: FileQuestion, shifts: dict[str, int]) -> FileQuestion:
+    """Spans count from the start of ``text``; in the document the title stands before it."""
+    labels = tuple(_moved(label, shifts.get(label.document, 0)) for label in question.labels)
+    return FileQuestion(question.id, question.text, question.answerable, question.tags, labels)
+
+
+def _moved(label: FileLabel, by: int) -> FileLabel:
+    if label.start is None or label.end is None:
+        return label
+    return FileLabel(label.document, label.quote, label.start + by, label.end + by, label.grade)

@@ -1,0 +1,192 @@
+"""The job that reads files, pasted texts and URLs into a knowledge base, one by one."""
+
+from __future__ import annotations
+
+import io
+import logging
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rag import readers
+from rag.documents.ingestion import Ingestion, Stored, Tell
+from rag.errors import (
+    Cancelled,
+    InvalidRecipe,
+    ProviderError,
+    StorageError,
+    TouchstoneError,
+    UnreadableDocument,
+)
+from rag.evaluation.formats import question_files as question_files
+from rag.jobs.runner import Reporter
+from rag.questions.sets import QuestionSets
+from rag.readers import web
+from rag.readers.page_names import distinguished
+from rag.services import Services
+from rag.storage import Connection, documents
+from rag.storage import jobs as rows
+from rag.storage.jobs import ItemStatus, JobItem, JobRow
+from rag.types import Document
+
+log = logging.getLogger(__name__)
+
+_SHARE = 1000  # progress units of one item
+_STEPS = {"fetching": 0, "reading": 50, "cutting": 200, "embedding": 250, "storing": 980}
+
+
+def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "ingest"; items that an earlier process finished stay as they are."""
+    with services.database.read() as connection:
+        items = rows.items(connection, job.id)
+    reader = _ItemReader(services, job, reporter, len(items))
+    outcome = items
+    while waiting := [item for item in outcome if item.status == "waiting"]:
+        for item in waiting:
+            reader.handle(item)
+        with services.database.read() as connection:
+            outcome = rows.items(connection, job.id)
+    if any(item.status in ("added", "replaced") for item in outcome):
+        refresh(services, job.base_id)
+    if "questions" in job.payload:
+        _import_questions(services, job)
+    failed = sum(item.status == "failed" for item in outcome)
+    return f"{len(outcome) - failed} of {len(outcome)} read" + (f", {failed} failed" * bool(failed))
+
+
+def _import_questions(services: Services, job: JobRow) -> None:
+    """Labels can only be anchored once the documents are there."""
+    given = job.payload["questions"]
+    content = services.files.path(given["file"]).read_text("utf-8")
+    questions = question_files.parse(given["name"], content)
+    QuestionSets(services.database, job.base_id).save(given["set"], questions)
+
+
+def refresh(services: Services, base_id: int) -> None:
+    """Brings the snapshots of all builds up to date, so that the next question is quick."""
+    recipes = Ingestion(services.database, base_id, services.models.embedder).recipes()
+    for recipe in recipes:
+        try:
+            services.indexes.save(base_id, recipe)
+        except (InvalidRecipe, ProviderError) as error:
+            # A build that cannot be searched now keeps no document out; a search says why.
+            log.warning("The index of build %s was not refreshed: %s", recipe.hash, error)
+
+
+class _ItemReader:
+    def __init__(self, services: Services, job: JobRow, reporter: Reporter, total: int) -> None:
+        self._services = services
+        self._job = job
+        self._reporter = reporter
+        self._total = total
+        self._ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+
+    def handle(self, item: JobItem) -> None:
+        """Reads one item; whatever is wrong with it is noted, and the next one goes on."""
+        with self._services.database.read() as connection:
+            if not rows.waits(connection, self._job.id, item.position):
+                return  # a later job has another version of it
+        try:
+            self._store(item)
+        except (Cancelled, StorageError):
+            raise
+        except TouchstoneError as error:
+            self._fail(item, error.message, error.hint)
+        except Exception:
+            identity = uuid.uuid4().hex[:8]
+            log.exception("Reading %s failed unexpectedly, id %s.", item.name, identity)
+            self._fail(item, f"Unexpected error, id {identity}.", "The log has the details.")
+
+    def _store(self, item: JobItem) -> None:
+        tell = self._teller(item)
+        source = self._fetched(item, tell)
+        if self._kept(item, source):
+            return
+        document = self._read(source, tell)
+
+        def book(connection: Connection, stored: list[Stored]) -> None:
+            done, reason = stored[0], self._ingestion.behind()
+            rows.set_item(
+                connection, self._job.id, item.position, done.status, reason, chunks=done.chunks
+            )
+            if done.before is not None:
+                rows.reopen(connection, self._job.id, done.before)
+
+        stored = self._ingestion.store([document], tell, book)
+        self._services.discard_files([each.before for each in stored if each.before is not None])
+
+    def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
+        """Whether these bytes are stored already, which is then noted.
+
+        Under another name they take the place of what was stored under this one.
+        """
+        if self._ingestion.present(source["file"]) is None:
+            return False
+        with self._services.database.write() as connection:
+            known = documents.exists(connection, self._job.base_id, source["file"])
+            if known is None:
+                return False  # deleted meanwhile
+            before = self._ingestion.withdraw(connection, source["name"], source["file"])
+            reason = "" if known == source["name"] else f"the same content is stored as {known}"
+            status: ItemStatus = "unchanged" if before is None else "replaced"
+            rows.set_item(connection, self._job.id, item.position, status, reason)
+            if before is not None:
+                rows.reopen(connection, self._job.id, before)
+        self._services.discard_files([before] if before is not None else [])
+        return True
+
+    def _fetched(self, item: JobItem, tell: Tell) -> Mapping[str, Any]:
+        """The item as a stored file: its hash, name and source."""
+        if "refused" in item.payload:
+            message, hint = item.payload["refused"]
+            raise UnreadableDocument(message, hint, reason="unsupported_type")
+        if "url" not in item.payload:
+            return {"name": item.name, "source": "", **item.payload}
+        tell("fetching", 0, 0)
+        settings = self._services.settings
+        fetched = web.fetch(item.payload["url"], allow_private=settings.allow_private_urls)
+        stored = self._services.files.put(io.BytesIO(fetched.data))
+        with self._services.database.read() as connection:
+            other = documents.source_of(connection, self._job.base_id, fetched.name)
+        taken = other is not None and other != fetched.asked
+        name = distinguished(fetched.name, fetched.asked) if taken else fetched.name
+        return {"file": stored.sha256, "name": name, "source": fetched.asked}
+
+    def _read(self, source: Mapping[str, Any], tell: Tell) -> Document:
+        tell("reading", 0, 0)
+        path = self._services.files.path(source["file"])
+        if source.get("pasted"):
+            return replace(
+                readers.read_text(path.read_text("utf-8"), source["name"]),
+                id=source["file"],
+                source=source["source"],
+            )
+        limits = readers.Limits(max_bytes=self._services.settings.max_upload_mb << 20)
+        return readers.read(
+            path,
+            source["name"],
+            source=source["source"],
+            limits=limits,
+            progress=lambda done, total: tell("reading", done, total),
+            cancelled=self._reporter.cancelled,
+        )
+
+    def _fail(self, item: JobItem, reason: str, hint: str) -> None:
+        with self._services.database.write() as connection:
+            rows.set_item(connection, self._job.id, item.position, "failed", reason, hint)
+
+    def _teller(self, item: JobItem) -> Tell:
+        def tell(step: str, done: int, total: int) -> None:
+            starts = sorted(_STEPS.values())
+            start = _STEPS[step]
+            end = next((value for value in starts if value > start), _SHARE)
+            share = start + (end - start) * (done / total if total else 0)
+            count = f" {done:,} of {total:,}" if total else ""
+            self._reporter.tell(
+                item.position * _SHARE + int(share),
+                self._total * _SHARE,
+                f"{item.name}: {step}{count}",
+            )
+
+        return tell

@@ -1,0 +1,255 @@
+"""Documents into a knowledge base: read, cut, embed, then store each whole in one transaction."""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rag.chunking import chunks
+from rag.errors import Cancelled, StorageError, TouchstoneError
+from rag.indexing.indexes import cache_vectors
+from rag.protocols import Embedder
+from rag.questions.reanchoring import reanchor
+from rag.recipe import IndexRecipe
+from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
+from rag.types import Chunk, Document, chunk_key
+
+log = logging.getLogger(__name__)
+
+_EMBED_AT_ONCE = 512  # texts; small enough for progress, large enough for batches by length
+
+Tell = Callable[[str, int, int], None]
+"""Hears the stage of the work ("cutting", "embedding"), units done, and units in all (0: open)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a document, and how many passages the saved recipe cuts it into.
+
+    ``before`` is the id of the version that it replaced, None where there was none.
+    """
+
+    name: str
+    status: Literal["added", "replaced", "unchanged"]
+    chunks: int
+    before: str | None = None
+
+
+@dataclass(slots=True)
+class _Cutting:
+    """Passages of one document in one cut, without their text, which the document holds."""
+
+    document: Document
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
+    headings: list[str] = field(default_factory=list)
+    pages: list[int | None] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def add(self, chunk: Chunk) -> None:
+        self.starts.append(chunk.start)
+        self.ends.append(chunk.end)
+        self.headings.append(chunk.heading)
+        self.pages.append(chunk.page)
+
+    def chunks(self) -> Iterator[Chunk]:
+        document = self.document
+        for order, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
+            yield Chunk(
+                key=chunk_key(document.id, start, end),
+                document_id=document.id,
+                start=start,
+                end=end,
+                text=document.text[start:end],
+                order=order,
+                heading=self.headings[order],
+                page=self.pages[order],
+            )
+
+
+_Cuttings = dict[tuple[str, str], _Cutting]  # by document id and cut name
+
+
+class Ingestion:
+    """Puts documents into one knowledge base, for every build that it has."""
+
+    def __init__(
+        self, database: Database, base_id: int, embedder: Callable[[str], Embedder]
+    ) -> None:
+        self._database = database
+        self._base_id = base_id
+        self._embedder = embedder
+        self._behind: dict[str, str] = {}
+
+    def recipes(self) -> list[IndexRecipe]:
+        """Index recipes of all builds, the saved one first; a document is stored for each."""
+        with self._database.read() as connection:
+            saved = bases.by_id(connection, self._base_id).recipe.index
+            every = [row.recipe for row in builds.every(connection, self._base_id)]
+        return [saved, *(recipe for recipe in every if recipe.hash != saved.hash)]
+
+    def behind(self) -> str:
+        """Which builds could not take documents and why, in a sentence; "" when all could."""
+        return "; ".join(self._behind.values())
+
+    def present(self, document_id: str) -> str | None:
+        """The name under which these very bytes are stored already, or None."""
+        with self._database.read() as connection:
+            return documents.exists(connection, self._base_id, document_id)
+
+    def withdraw(self, connection: Connection, name: str, document_id: str) -> str | None:
+        """Removes what is stored as ``name``, whose content now is that of a stored document.
+
+        Its labels look for their words there. Returns its id, None where there was nothing else.
+        """
+        before = documents.named(connection, self._base_id, name)
+        if before is None or before == document_id:
+            return None
+        length = documents.characters(connection, self._base_id, before)
+        texts = documents.remove(connection, self._base_id, before)
+        now = documents.get(connection, self._base_id, document_id)
+        reanchor(connection, self._base_id, now, before, length)
+        vectors.forget(connection, texts)
+        bases.touch(connection, self._base_id)
+        return before
+
+    def store(
+        self,
+        group: Sequence[Document],
+        tell: Tell,
+        also: Callable[[Connection, list[Stored]], None] = lambda _c, _s: None,
+    ) -> list[Stored]:
+        """Stores documents whole; ``also`` joins their transaction, to keep books on them.
+
+        A build that cannot take them, other than that of the saved recipe, lacks them until it is
+        built again: see ``behind``. Raises ProviderError or InvalidRecipe for the saved recipe.
+        """
+        recipes, cuttings = self._prepare_all(group, tell)
+        tell("storing", 0, 0)
+        with self._database.write() as connection:
+            stored = [self._insert(connection, document, recipes, cuttings) for document in group]
+            bases.touch(connection, self._base_id)
+            also(connection, stored)
+        return stored
+
+    def complete(self, recipe: IndexRecipe, document_ids: Sequence[str], tell: Tell) -> None:
+        """Adds documents that are stored already to a build that lacks them.
+
+        Those that were deleted meanwhile are left out.
+        """
+        with self._database.read() as connection:
+            held = documents.names(connection, self._base_id, document_ids)
+            group = [
+                documents.get(connection, self._base_id, name)
+                for name in document_ids
+                if name in held
+            ]
+        cuttings: _Cuttings = {}
+        self._prepare(group, recipe, cuttings, tell)
+        with self._database.write() as connection:
+            here = [
+                document
+                for document in group
+                if documents.exists(connection, self._base_id, document.id) is not None
+            ]
+            cut_id = builds.ensure(connection, self._base_id, recipe)
+            for document in here:
+                self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
+            ids = [document.id for document in here]
+            builds.mark_indexed(connection, self._base_id, recipe.hash, ids)
+            bases.touch(connection, self._base_id)
+
+    def _prepare_all(
+        self, group: Sequence[Document], tell: Tell
+    ) -> tuple[list[IndexRecipe], _Cuttings]:
+        """Prepares for every build that can take documents now; returns those."""
+        saved, *others = self.recipes()
+        cuttings: _Cuttings = {}
+        self._prepare(group, saved, cuttings, tell)
+        ready = [saved]
+        for recipe in others:
+            if recipe.hash in self._behind:
+                continue  # every document would wait for the same server in vain
+            try:
+                self._prepare(group, recipe, cuttings, tell)
+            except (Cancelled, StorageError):
+                raise
+            except TouchstoneError as error:
+                log.warning("Build %s lacks new documents: %s", recipe.hash, error)
+                self._behind[recipe.hash] = f"not in the build with {recipe.embedder}: {error}"
+            else:
+                ready.append(recipe)
+        return ready, cuttings
+
+    def _prepare(
+        self, group: Sequence[Document], recipe: IndexRecipe, cuttings: _Cuttings, tell: Tell
+    ) -> None:
+        """Cuts every document and caches the vectors; nothing of it is visible to a search."""
+        embedder = self._embedder(recipe.embedder)
+        for document in group:
+            if (document.id, recipe.cut) not in cuttings:
+                cuttings[document.id, recipe.cut] = self._cut(document, recipe, embedder, tell)
+        self._embed(embedder, [cuttings[item.id, recipe.cut] for item in group], tell)
+
+    def _cut(
+        self, document: Document, recipe: IndexRecipe, embedder: Embedder, tell: Tell
+    ) -> _Cutting:
+        cutting = _Cutting(document)
+        for number, chunk in enumerate(chunks(document, recipe, embedder.tokenizer)):
+            if number % _EMBED_AT_ONCE == 0:
+                tell("cutting", number, 0)
+            cutting.add(chunk)
+        return cutting
+
+    def _embed(self, embedder: Embedder, cuttings: Sequence[_Cutting], tell: Tell) -> None:
+        done, batch = 0, list[str]()
+        total = sum(len(cutting) for cutting in cuttings)
+        tell("embedding", 0, total)
+        for cutting in cuttings:
+            for chunk in cutting.chunks():
+                batch.append(chunk.text)
+                if len(batch) == _EMBED_AT_ONCE:
+                    cache_vectors(self._database, embedder, batch)
+                    done += len(batch)
+                    batch.clear()
+                    tell("embedding", done, total)
+        if batch:
+            cache_vectors(self._database, embedder, batch)
+            tell("embedding", total, total)
+
+    def _insert(
+        self,
+        connection: Connection,
+        document: Document,
+        recipes: Sequence[IndexRecipe],
+        cuttings: _Cuttings,
+    ) -> Stored:
+        if documents.exists(connection, self._base_id, document.id) is not None:
+            return Stored(document.name, "unchanged", 0)  # another process was quicker
+        before = documents.named(connection, self._base_id, document.name)
+        length, texts, tags = 0, list[bytes](), tuple[str, ...]()
+        if before is not None:
+            length = documents.characters(connection, self._base_id, before)
+            tags = documents.tags(connection, self._base_id, before)
+            texts = documents.remove(connection, self._base_id, before)
+        documents.insert_document(connection, self._base_id, document, tags)
+        reanchor(connection, self._base_id, document, before, length)
+        numbers = []
+        for recipe in recipes:
+            cut_id = builds.ensure(connection, self._base_id, recipe)
+            cutting = cuttings[document.id, recipe.cut]
+            self._insert_cut(connection, cut_id, cutting)
+            builds.mark_indexed(connection, self._base_id, recipe.hash, [document.id])
+            numbers.append(len(cutting))
+        vectors.forget(connection, texts)
+        status: Literal["added", "replaced"] = "added" if before is None else "replaced"
+        return Stored(document.name, status, numbers[0], before)
+
+    def _insert_cut(self, connection: Connection, cut_id: int, cutting: _Cutting) -> None:
+        if not passages.are_cut(connection, self._base_id, cut_id, cutting.document.id):
+            passages.insert_all(connection, self._base_id, cut_id, cutting.chunks())

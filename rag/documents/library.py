@@ -1,0 +1,326 @@
+"""The documents of a knowledge base, and the builds that make them searchable."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO
+
+from rag import readers
+from rag.chunking import chunks
+from rag.documents.file_names import named
+from rag.documents.page_images import Span, page_image
+from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
+from rag.evaluation.formats import beir
+from rag.jobs import Jobs
+from rag.network.requests import refuse_credentials
+from rag.questions.sets import checked_name
+from rag.readers import PageImage
+from rag.recipe import IndexRecipe
+from rag.services import Services
+from rag.storage import bases, builds, documents, jobs, labels, passages, vectors
+from rag.storage.builds import BuildRow
+from rag.types import Chunk, Document
+
+_Item = tuple[str, Mapping[str, object]]
+_NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document as a table shows it; ``passages`` counts those of the build asked for.
+
+    ``date`` is the day that it states itself, as ``2024-01-31``, "" for none: filters by date then
+    use the day it was added.
+    """
+
+    id: str
+    name: str
+    source: str
+    media_type: str
+    characters: int
+    pages: int
+    passages: int
+    added: datetime
+    tags: tuple[str, ...] = ()
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file on its way in; ``source`` says where it comes from, when that is not its name."""
+
+    name: str
+    content: BinaryIO
+    source: str = ""
+
+
+class Library:
+    """What one knowledge base holds. Adding returns a job: once it returns, nothing is lost."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._database = services.database
+        self._base_id = base_id
+
+    def documents(self, recipe: IndexRecipe) -> list[DocumentInfo]:
+        """All documents by name, with their passages in a build."""
+        cut = self._cut_id(recipe)
+        with self._database.read() as connection:
+            counts = passages.counts(connection, self._base_id, cut) if cut is not None else {}
+            rows = documents.every(connection, self._base_id)
+        return [
+            DocumentInfo(
+                row.id,
+                row.name,
+                row.source,
+                row.media_type,
+                row.characters,
+                row.pages,
+                counts.get(row.id, 0),
+                row.added,
+                row.tags,
+                row.date,
+            )
+            for row in rows
+        ]
+
+    def document(self, document_id: str) -> Document:
+        """One document, whole. Raises NotFound."""
+        with self._database.read() as connection:
+            return documents.get(connection, self._base_id, document_id)
+
+    def original(self, document_id: str) -> Path | None:
+        """The uploaded file, or None where a document came without one."""
+        path = self._services.files.path(document_id)
+        return path if path.exists() else None
+
+    def page(self, document: Document, number: int, spans: Sequence[Span]) -> PageImage:
+        """A page as it was printed, with spans of the text marked. Raises UnreadableDocument."""
+        return page_image(self.original(document.id), document, number, spans)
+
+    def chunks(self, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
+        """The stored passages of a document in a build, in order."""
+        cut = self._cut_id(recipe)
+        if cut is None:
+            return []
+        with self._database.read() as connection:
+            return passages.of_document(connection, self._base_id, cut, document_id)
+
+    def spans(self, document_id: str, recipe: IndexRecipe) -> list[Span]:
+        """Where the stored passages of a document in a build stand, in order."""
+        cut = self._cut_id(recipe)
+        if cut is None:
+            return []
+        with self._database.read() as connection:
+            found = passages.spans(connection, self._base_id, cut, [document_id])
+        return sorted((start, end) for _key, start, end in found.get(document_id, []))
+
+    def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
+        """How a recipe would cut a document; nothing is embedded or stored."""
+        tokenizer = self._services.models.embedder(recipe.embedder).tokenizer
+        return chunks(document, recipe, tokenizer)
+
+    def sizes(self, cut: Sequence[Chunk], recipe: IndexRecipe) -> list[int]:
+        """How long passages are, in the unit of a recipe: tokens of its embedder or characters."""
+        if recipe.chunk_unit == "characters":
+            return [len(passage.text) for passage in cut]
+        tokenizer = self._services.models.embedder(recipe.embedder).tokenizer
+        return [tokenizer.count(passage.text) for passage in cut]
+
+    def add_files(
+        self, uploads: Iterable[Upload], questions: tuple[str, str, BinaryIO] | None = None
+    ) -> int:
+        """Stores files and queues their reading; returns the job. Once it returns, none is lost.
+
+        A name that is there twice gets a number, so that no file replaces another one of these.
+        Files of types that nobody reads are not stored; they fail with the reason.
+        ``questions`` (set name, file name, content) are imported when the documents are in.
+        """
+        items = _distinct(self._stored(upload) for upload in uploads)
+        payload: Mapping[str, object] = _NOTHING
+        if questions is not None:
+            set_name, file_name, content = questions
+            stored = self._services.files.put(content)
+            payload = {"questions": {"set": set_name, "name": file_name, "file": stored.sha256}}
+        return self._ingest(items, payload)
+
+    def add_paths(self, paths: Sequence[Path], urls: Sequence[str] = ()) -> int:
+        """Stores files, and those in folders, and queues pages to fetch; returns the job.
+
+        Files are named by their path below the folder given, like ``a/readme.md``.
+        Files of types that nobody reads are not stored; they fail with the reason. Raises
+        InvalidInput for a file that cannot be opened, BlockedAddress as ``add_urls``.
+        """
+        pages = _pages(urls)
+        files = _distinct(self._stored_path(file, name) for file, name in named(paths))
+        return self._ingest([*files, *pages])
+
+    def _stored_path(self, path: Path, name: str) -> _Item:
+        if refused := _refused(path.name):
+            return name, refused
+        try:
+            with path.open("rb") as content:
+                return self._stored(Upload(name, content))
+        except OSError as error:
+            raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
+
+    def _stored(self, upload: Upload) -> _Item:
+        if refused := _refused(upload.name):
+            return upload.name, refused
+        stored = self._services.files.put(upload.content)
+        return upload.name, {"file": stored.sha256, "source": upload.source}
+
+    def add_text(self, title: str, text: str) -> int:
+        """Queues a pasted text; returns the job."""
+        if not title.strip() or not text.strip():
+            raise InvalidInput("A text needs a title and some words.", "Fill in both fields.")
+        stored = self._services.files.put(io.BytesIO(text.encode("utf-8", "replace")))
+        payload = {"file": stored.sha256, "source": "pasted text", "pasted": True}
+        return self._ingest([(title.strip(), payload)])
+
+    def add_urls(self, urls: Sequence[str]) -> int:
+        """Queues pages to fetch; returns the job. Raises BlockedAddress for credentials."""
+        return self._ingest(_pages(urls))
+
+    def import_beir(self, folder: Path, split: str) -> int:
+        """Queues a BEIR folder; returns the job. Raises InvalidFile when it is not one."""
+        checked_name(folder.resolve().name)  # of the question set
+        beir.read_questions(folder, split)
+        if next(beir.read_documents(folder), None) is None:
+            raise InvalidFile("corpus.jsonl holds no document.", "Choose another folder.")
+        payload = {"folder": str(folder.resolve()), "split": split}
+        return self._jobs.submit(self._base_id, "import-beir", f"Importing {folder.name}", payload)
+
+    def _ingest(self, items: Sequence[_Item], payload: Mapping[str, object] = _NOTHING) -> int:
+        if not items:
+            raise InvalidInput("There is nothing to add.", "Give a file or an address.")
+        title = f"Reading {items[0][0]}" if len(items) == 1 else f"Reading {len(items)} files"
+        job = self._jobs.submit(self._base_id, "ingest", title, payload, items)
+        with self._database.write() as connection:
+            abandoned = jobs.supersede(connection, job)
+        self._services.discard_files(abandoned)
+        return job
+
+    def delete_documents(self, document_ids: Sequence[str]) -> None:
+        """Deletes documents; from the next question on they do not answer."""
+        with self._database.write() as connection:
+            for document_id in document_ids:
+                name = documents.exists(connection, self._base_id, document_id)
+                jobs.withdraw(connection, self._base_id, name or "", document_id)
+                removed = documents.remove(connection, self._base_id, document_id)
+                vectors.forget(connection, removed)
+            bases.touch(connection, self._base_id)
+        self._services.discard_files(document_ids)
+
+    def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:
+        """Sets the tags of a document, named by id or by name; returns them, sorted.
+
+        No document changes: only searches that filter by tag notice. Tags are kept when another
+        version of it replaces it. Raises NotFound, and InvalidInput for a tag without words.
+        """
+        words = sorted({" ".join(tag.split()) for tag in tags})
+        if "" in words:
+            raise InvalidInput("A tag needs a word.", "Leave empty ones out.")
+        with self._database.write() as connection:
+            document_id = documents.named(connection, self._base_id, document) or document
+            documents.tags(connection, self._base_id, document_id)
+            documents.set_tags(connection, self._base_id, document_id, words)
+        return tuple(words)
+
+    def labels_on(self, document_ids: Sequence[str]) -> int:
+        """How many labels point into some documents, and would be without a document."""
+        with self._database.read() as connection:
+            found = labels.on_documents(connection, self._base_id, document_ids)
+        return sum(found.values())
+
+    def builds(self) -> list[BuildRow]:
+        """The index recipes that it is built for, oldest first."""
+        with self._database.read() as connection:
+            return builds.every(connection, self._base_id)
+
+    def missing(self, recipe: IndexRecipe) -> int:
+        """How many documents a build still lacks."""
+        with self._database.read() as connection:
+            return len(builds.missing(connection, self._base_id, recipe.hash))
+
+    def build(self, recipe: IndexRecipe) -> int:
+        """Queues a build of all documents for an index recipe; returns the job."""
+        self._services.models.require(recipe)  # an unknown name fails here, not later
+        payload = {"recipe": recipe.model_dump(mode="json")}
+        title = f"Building {recipe.chunker} {recipe.chunk_size} with {recipe.embedder}"
+        return self._jobs.submit(self._base_id, "build", title, payload)
+
+    def build_several(self, recipes: Sequence[IndexRecipe]) -> int | None:
+        """Queues the builds that lack documents, as one job; None where all are complete.
+
+        Stopped or killed, it goes on where it was when it is queued again: vectors are cached.
+        """
+        lacking = {recipe.hash: recipe for recipe in recipes if self.missing(recipe)}
+        for recipe in lacking.values():
+            self._services.models.require(recipe)
+        items: list[_Item] = [
+            (f"{recipe.cut} with {recipe.embedder}", {"recipe": recipe.model_dump(mode="json")})
+            for recipe in lacking.values()
+        ]
+        title = f"Building {len(items):,} " + ("index" if len(items) == 1 else "indexes")
+        return (
+            self._jobs.submit(self._base_id, "build-several", title, {}, items) if items else None
+        )
+
+    def prepare_build(self, recipe: IndexRecipe) -> None:
+        """Makes documents that are added from now on searchable with an index recipe too.
+
+        Raises InvalidRecipe for unknown names, ProviderRejected for a key that is not set.
+        """
+        self._services.models.require(recipe)
+        with self._database.write() as connection:
+            builds.ensure(connection, self._base_id, recipe)
+
+    def delete_build(self, build_hash: str) -> None:
+        """Deletes a build. Raises InvalidInput for the one that the saved recipe needs."""
+        with self._database.write() as connection:
+            if build_hash == bases.by_id(connection, self._base_id).recipe.index.hash:
+                raise InvalidInput(
+                    "This build answers the questions now.",
+                    "Let another build answer first: pick one on the Documents page.",
+                )
+            builds.remove(connection, self._base_id, build_hash)
+        self._services.forget_build(self._base_id, build_hash)
+
+    def _cut_id(self, recipe: IndexRecipe) -> int | None:
+        with self._database.read() as connection:
+            return builds.cut_id(connection, self._base_id, recipe.cut)
+
+
+def _pages(urls: Sequence[str]) -> list[_Item]:
+    for url in urls:
+        refuse_credentials(url)
+    return [(url, {"url": url}) for url in urls]
+
+
+def _refused(name: str) -> dict[str, object] | None:
+    """The payload of a file that nobody reads, by its name; None where there is a reader."""
+    try:
+        readers.format_of(name)
+    except UnreadableDocument as error:
+        return {"refused": [error.message, error.hint]}
+    return None
+
+
+def _distinct(items: Iterable[_Item]) -> list[_Item]:
+    """The items, a number in every name that an earlier one has, like ``readme (2).md``."""
+    found: dict[str, _Item] = {}
+    for name, payload in items:
+        stem, dot, extension = name.rpartition(".") if "." in name else (name, "", "")
+        number, free = 2, name
+        while free in found:
+            free = f"{stem} ({number}){dot}{extension}"
+            number += 1
+        found[free] = (free, payload)
+    return list(found.values())

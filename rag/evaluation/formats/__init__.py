@@ -1,0 +1,1 @@
+"""Files of questions, judgements and rankings, read and written."""

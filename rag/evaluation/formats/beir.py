@@ -1,0 +1,257 @@
+"""Collections in BEIR's layout: documents, questions and judgements, read and written.
+
+A folder or zip of ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` (Thakur et al., BEIR,
+2021). Ours may add ``spans.jsonl`` (where in a document the answer is), and ``tags`` and
+``answerable`` among the ``metadata`` of a query; other tools ignore both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from rag.errors import InvalidFile
+from rag.evaluation.formats.fields import json_rows, json_value, lines, span, truth, whole_number
+from rag.evaluation.formats.question_files import FileLabel, FileQuestion
+from rag.types import Document
+
+_HINT = "A BEIR folder has corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."
+_LARGEST_ZIP = 1 << 30  # bytes, unpacked
+_Span = tuple[int, int, str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BeirDocument:
+    """A row of ``corpus.jsonl``; ``line`` is the row itself, whose hash identifies it."""
+
+    id: str
+    title: str
+    text: str
+    line: bytes
+
+    @property
+    def full_text(self) -> str:
+        """Title, an empty line, text: what is searched, as BEIR does."""
+        return f"{self.title}\n\n{self.text}" if self.title else self.text
+
+    def document(self, source: str) -> Document:
+        """The row as a document of a knowledge base, named by its id."""
+        return Document(
+            id=hashlib.sha256(self.line).hexdigest(),
+            name=self.id,
+            source=source,
+            media_type="text/plain",
+            text=self.full_text,
+            metadata={"title": self.title} if self.title else {},
+        )
+
+
+def read_documents(folder: Path) -> Iterator[BeirDocument]:
+    """Documents of a BEIR folder, one by one. Raises InvalidFile."""
+    path = folder / "corpus.jsonl"
+    _expect(path)
+    with path.open("rb") as rows:
+        for number, line in enumerate(rows, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json_value(line)
+                yield BeirDocument(
+                    str(row["_id"]), str(row.get("title") or ""), str(row.get("text") or ""), line
+                )
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise InvalidFile(
+                    f"{path.name}, line {number}: expected an object with _id, title and text.",
+                    "The folder should be in BEIR's layout.",
+                ) from error
+
+
+def open_zip(name: str, content: bytes) -> Traversable:
+    """The folder with ``queries.jsonl`` in a zip file. Raises InvalidFile."""
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+    except zipfile.BadZipFile as error:
+        raise InvalidFile(f"{name} is not a zip file.", _HINT) from error
+    if sum(entry.file_size for entry in archive.infolist()) > _LARGEST_ZIP:
+        raise InvalidFile(f"{name} is too large unpacked.", "Unpack it and import the folder.")
+    places = [entry for entry in archive.namelist() if entry.endswith("queries.jsonl")]
+    if not places:
+        raise InvalidFile(f"{name} has no queries.jsonl.", _HINT)
+    folder = min(places, key=len).removesuffix("queries.jsonl")
+    return zipfile.Path(archive, folder)
+
+
+def read_questions(folder: Traversable, split: str | None) -> list[FileQuestion]:
+    """Judged questions of a BEIR folder, and those said to be unanswerable. Raises InvalidFile.
+
+    ``split`` None takes ``test``, or the only one that there is. Labels have spans where the folder
+    has ``spans.jsonl``. A grade of 0 or less stays, as "judged, not relevant".
+    """
+    rows = json_rows(_text(folder.joinpath("queries.jsonl")))
+    queries = {str(row.get("_id")): _query_of(number, row) for number, row in rows}
+    labels = _qrels(folder.joinpath("qrels", f"{split or _only_split(folder)}.tsv"))
+    spans = _spans(folder.joinpath("spans.jsonl"))
+    missing = [key for key in labels if key not in queries]
+    if missing:
+        raise InvalidFile(f"queries.jsonl lacks the judged question {missing[0]!r}.")
+    unanswerable = [key for key, (_, answerable, _) in queries.items() if not answerable]
+    return [
+        FileQuestion(key, *queries[key], tuple(_labels(labels.get(key, {}), spans.get(key, {}))))
+        for key in dict.fromkeys([*labels, *unanswerable])
+    ]
+
+
+def _only_split(folder: Traversable) -> str:
+    qrels = folder.joinpath("qrels")
+    files = [each.name for each in qrels.iterdir()] if qrels.is_dir() else []
+    names = sorted(name.removesuffix(".tsv") for name in files if name.endswith(".tsv"))
+    if "test" in names or len(names) == 1:
+        return "test" if "test" in names else names[0]
+    found = ", ".join(names) or "none"
+    raise InvalidFile("It is open which qrels are meant.", f"There are: {found}. Name a split.")
+
+
+def _query_of(number: int, row: Mapping[str, Any]) -> tuple[str, bool, tuple[str, ...]]:
+    """Text of a query, whether it is answerable, and its tags."""
+    text, about = str(row.get("text") or ""), row.get("metadata")
+    if not isinstance(about, dict):
+        return text, True, ()
+    tags = about.get("tags")
+    named = tuple(str(tag) for tag in tags) if isinstance(tags, list) else ()
+    try:
+        return text, truth(about.get("answerable", True)), named
+    except ValueError as error:
+        raise InvalidFile(f"queries.jsonl, line {number}: answerable: {error}.") from error
+
+
+def _labels(grades: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]) -> Iterator[FileLabel]:
+    for document, grade in grades.items():
+        found = spans.get(document)
+        if not found:
+            yield FileLabel(document, grade=grade)
+        for start, end, quote, own in found or ():
+            yield FileLabel(document, quote, start, end, grade if own is None else own)
+
+
+def _qrels(path: Traversable) -> dict[str, dict[str, int]]:
+    labels: dict[str, dict[str, int]] = {}
+    for number, line in lines(_text(path)):
+        cells = line.split("\t")
+        if number == 1 and cells[-1].strip() == "score":
+            continue
+        try:
+            question, document, grade = cells
+            labels.setdefault(question, {})[document] = whole_number(grade)
+        except ValueError as error:
+            raise InvalidFile(
+                f"{path.name}, line {number}: expected query-id, corpus-id and a whole number as "
+                "score, by tabs."
+            ) from error
+    return labels
+
+
+def _spans(path: Traversable) -> dict[str, dict[str, list[_Span]]]:
+    """Answer spans by question and document, as offsets into the row's ``text``."""
+    found: dict[str, dict[str, list[_Span]]] = {}
+    if not path.is_file():
+        return found
+    for number, row in json_rows(_text(path)):
+        try:
+            entries = row.get("answers") or row["references"]
+            spans = [_answer_span(item) for item in entries]
+            by_document = found.setdefault(str(row["query_id"]), {})
+            by_document.setdefault(str(row["doc_id"]), []).extend(spans)
+        except ValueError as error:
+            raise InvalidFile(f"{path.name}, line {number}: {error}.") from error
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidFile(f"{path.name}, line {number}: spans need start and end.") from error
+    return found
+
+
+def _answer_span(item: Mapping[str, Any]) -> _Span:
+    start, end = span(item["start"], item["end"])
+    if start is None or end is None:
+        raise ValueError("spans need start and end")
+    grade = item.get("grade")
+    quote = str(item.get("text") or item.get("content") or "")
+    return start, end, quote, None if grade is None else whole_number(grade)
+
+
+def _text(path: Traversable) -> str:
+    _expect(path)
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidFile(f"{path.name} is not UTF-8 text.", _HINT) from error
+
+
+def _expect(path: Traversable) -> None:
+    if not path.is_file():
+        raise InvalidFile(f"{path} does not exist.", _HINT)
+
+
+def write_zip(
+    questions: Sequence[FileQuestion], split: str, documents: Iterable[Document] = ()
+) -> bytes:
+    """A zip in BEIR's layout; ``corpus.jsonl`` only where ``documents`` has some.
+
+    Judgements are by document, with the best grade of its labels; ``spans.jsonl`` has the rest.
+    """
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("queries.jsonl", "".join(_line(_query(each)) for each in questions))
+        archive.writestr(f"qrels/{split}.tsv", "".join(_judgements(questions)))
+        spans = "".join(_line(row) for each in questions for row in _answers(each))
+        if spans:
+            archive.writestr("spans.jsonl", spans)
+        rows = (_line({"_id": each.name, "title": "", "text": each.text}) for each in documents)
+        first = next(rows, None)
+        if first is not None:
+            with archive.open("corpus.jsonl", "w") as corpus:
+                corpus.write(first.encode())
+                corpus.writelines(row.encode() for row in rows)
+    return packed.getvalue()
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def _query(item: FileQuestion) -> dict[str, Any]:
+    metadata = {"answerable": item.answerable, "tags": list(item.tags)}
+    return {"_id": item.id, "text": item.text, "metadata": metadata}
+
+
+def _judgements(questions: Iterable[FileQuestion]) -> Iterator[str]:
+    yield "query-id\tcorpus-id\tscore\n"
+    for item in questions:
+        for document, grade in document_grades(item).items():
+            yield f"{item.id}\t{document}\t{grade}\n"
+
+
+def document_grades(item: FileQuestion) -> dict[str, int]:
+    """The best grade of a question's labels by document."""
+    grades: dict[str, int] = {}
+    for label in item.labels:
+        best = grades.get(label.document, label.grade)
+        grades[label.document] = max(best, label.grade)
+    return grades
+
+
+def _answers(item: FileQuestion) -> Iterator[dict[str, Any]]:
+    by_document: dict[str, list[dict[str, Any]]] = {}
+    for label in item.labels:
+        if label.quote:
+            start = label.start or 0
+            end = label.end if label.end is not None else start + len(label.quote)
+            span = {"start": start, "end": end, "text": label.quote, "grade": label.grade}
+            by_document.setdefault(label.document, []).append(span)
+    for document, answers in by_document.items():
+        yield {"query_id": item.id, "doc_id": document, "answers": answers}

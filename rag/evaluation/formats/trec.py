@@ -1,0 +1,74 @@
+"""Judgements and rankings as trec_eval and its relatives read them: qrels and run files.
+
+Cells end at white space there, so white space and percent signs of names are written as in URLs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import quote
+
+import numpy as np
+
+from rag.errors import InvalidFile
+from rag.evaluation.formats.fields import lines, whole_number
+from rag.evaluation.formats.question_files import FileLabel
+
+_CELL = re.compile(r"[^ \t\v\f\r]+")  # as C knows white space: a no-break space is none
+_UNSAFE = re.compile(r"[\s%]")
+
+
+def read_qrels(name: str, content: str) -> dict[str, tuple[FileLabel, ...]]:
+    """Labels of whole documents by question id. Raises InvalidFile, naming the line.
+
+    Lines are ``question iteration document grade``; names are as they stand in the file.
+    """
+    found: dict[str, dict[str, FileLabel]] = {}
+    for number, line in lines(content):
+        try:
+            question, _iteration, document, grade = _CELL.findall(line)
+            label = FileLabel(document, grade=whole_number(grade))
+            found.setdefault(question, {})[document] = label
+        except ValueError as error:
+            raise InvalidFile(
+                f"{name}, line {number}: expected question, 0, document and a whole number.",
+                'Like "q1 0 handbook.pdf 2".',
+            ) from error
+    if not found:
+        raise InvalidFile(f"{name} holds no judgement.", 'Lines are like "q1 0 handbook.pdf 2".')
+    return {question: tuple(labels.values()) for question, labels in found.items()}
+
+
+def write_qrels(grades: Mapping[str, Mapping[str, int]]) -> str:
+    """Grades by question and document (or passage) as the text of a qrels file."""
+    return "".join(
+        f"{cell(question)} 0 {cell(item)} {grade}\n"
+        for question, judged in grades.items()
+        for item, grade in judged.items()
+    )
+
+
+def write_run(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> str:
+    """Rankings, (id, score) best first by question, as the text of a run file.
+
+    Other tools sort by score, some in single precision, and break ties in their own ways. Scores
+    are written so that they strictly fall there: equal ones are set apart by the least step.
+    """
+    return "".join(
+        f"{cell(question)} Q0 {cell(name)} {rank} {score:.9g} {cell(tag)}\n"
+        for question, ranking in rankings.items()
+        for rank, (name, score) in enumerate(_falling(ranking), start=1)
+    )
+
+
+def _falling(ranking: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]]:
+    last = np.float32(np.inf)
+    for name, score in ranking:
+        last = min(np.float32(score), np.nextafter(last, np.float32(-np.inf)))
+        yield name, float(last)
+
+
+def cell(name: str) -> str:
+    """A name without white space."""
+    return _UNSAFE.sub(lambda found: quote(found.group()), name)

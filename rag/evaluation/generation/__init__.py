@@ -1,0 +1,1 @@
+"""Questions made from passages, by a model or cut from the text."""

@@ -1,0 +1,243 @@
+"""Explanations of one retrieval: where any passage stands, why, and what would change it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rag import explanation
+from rag.documents.library import Library
+from rag.errors import InvalidInput, NotFound
+from rag.explanation import (
+    MOST_CANDIDATES,
+    WHOLE,
+    Attribution,
+    Case,
+    Counterfactual,
+    Deep,
+    Field,
+    Gap,
+    Located,
+    Match,
+    Standing,
+)
+from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval import (
+    Asked,
+    Candidates,
+    Corpus,
+    Timeline,
+    embed_question,
+    gather,
+    retrieve,
+)
+from rag.retrieval.candidates import Found, bm25_options, join
+from rag.types import Chunk, Trace
+
+LONGEST_TEXT = 5000
+"""Characters of a text that is looked for."""
+_DOCUMENTS = 20  # documents that are searched for the very words
+_SHOWN = 5
+_PASSAGE_ID = re.compile("[0-7][0-9a-f]{15}", re.IGNORECASE)
+_NEAR = 50  # passages by words, and as many by meaning, whose documents are searched
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A passage that was looked for. ``match`` says how it was found.
+
+    ``exact`` and ``similar`` hold the words that were asked for, ``nearest`` is only near to them,
+    ``document`` is of the document asked for. ``gap`` is None for a passage that is shown.
+    """
+
+    standing: Standing
+    match: Match
+    gap: Gap | None
+
+
+class Explainer:
+    """Explains one retrieval of one knowledge base; what is expensive is computed once."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        recipe: Recipe,
+        corpus: Corpus,
+        threshold: float | None,
+        library: Library,
+    ) -> None:
+        self.trace = trace
+        self.recipe = recipe
+        self._corpus = corpus
+        self._threshold = threshold
+        self._library = library
+
+    def standing(self, key: int) -> Standing:
+        """Where a passage stands, stage by stage, also if it never was a candidate.
+
+        Ranks are over the whole corpus, and exact. Raises NotFound for an unknown key.
+        """
+        corpus, passage = self._corpus, self._passage(key)
+        words = corpus.lexical.explain(self._asked.words, key, **bm25_options(self.recipe.search))
+        found = explanation.figures(
+            self._deep, key, words.score, self._cosine(key), words.unmatched
+        )
+        return explanation.standing(self.trace, self.recipe.search, passage, found, corpus.allowed)
+
+    def changes(self, key: int) -> tuple[Counterfactual, ...]:
+        """The smallest changes, each of one field, that bring a passage in or throw it out.
+
+        Every one was tried by a search. Raises NotFound for an unknown key.
+        """
+        self._passage(key)
+        search = self.recipe.search
+        is_in = any(hit.chunk.key == key for hit in self.trace.hits)
+        if explanation.asks_a_model(search):
+            return explanation.unavailable(search, self._threshold, is_in)
+        case = Case(
+            key,
+            search,
+            self._threshold,
+            self._candidates,
+            self._deepest,
+            self._corpus.calibration,
+        )
+        return explanation.counterfactuals(case, is_in, lambda *change: self.is_in(key, *change))
+
+    def is_in(self, key: int, field: Field, value: float) -> bool:
+        """Whether a search with one field changed has the passage among its results."""
+        changed = self.recipe.with_fields(
+            {f"search.{field}": int(value) if field in WHOLE else value}
+        )
+        threshold = value if field == "threshold" else self._threshold
+        found = retrieve(self.trace.question, changed, self._corpus, threshold)
+        return any(hit.chunk.key == key for hit in found.hits)
+
+    def attribution(
+        self, key: int, tell: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> Attribution:
+        """What carries the cosine of question and passage; embeds some dozens of texts.
+
+        ``tell`` hears (done, total), and may raise to stop. Raises NotFound, ProviderError.
+        """
+        chunk, _ = self._passage(key)
+        return explanation.attribution(self.trace.question, chunk.text, self._corpus.embedder, tell)
+
+    def find(self, text: str) -> list[Finding]:
+        """Where the passages stand that hold a text; without any, those nearest to it.
+
+        Raises InvalidInput for a text that is empty or too long.
+        """
+        return self.findings(self.locate(text))
+
+    def locate(self, text: str) -> list[Located]:
+        """The passages that ``find`` looks up; the same for every question of a build."""
+        wanted = text.strip()
+        if not wanted or len(wanted) > LONGEST_TEXT:
+            raise InvalidInput(
+                "There is nothing to look for." if not wanted else "The text is too long.",
+                f"Paste a sentence of the passage, up to {LONGEST_TEXT:,} characters.",
+            )
+        near = self._near(wanted)
+        names = list(dict.fromkeys(chunk.document_id for chunk, _ in near))[:_DOCUMENTS]
+        texts = {name: self._library.document(name).text for name in names}
+        passages = {name: self._library.chunks(name, self.recipe.index) for name in names}
+        held = explanation.located(wanted, texts, passages)
+        return held or [Located(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
+
+    def findings(self, passages: Sequence[Located]) -> list[Finding]:
+        """Where passages stand. Raises NotFound for one that is not there."""
+        return [self._finding(each.key, each.match) for each in passages]
+
+    def in_document(self, document_id: str) -> list[Finding]:
+        """Where the passages of a document stand; the first few, the best placed first."""
+        keys = [chunk.key for chunk in self._library.chunks(document_id, self.recipe.index)]
+        ranks = {hit.chunk.key: hit.rank for hit in self.trace.hits}
+        rest = len(self._deep.near.keys) + 1
+        near = {int(key): at for at, key in enumerate(self._deep.near.keys)}
+        words = {int(key): at for at, key in enumerate(self._deep.words.keys)}
+        keys.sort(
+            key=lambda key: (
+                ranks.get(key, rest),
+                min(near.get(key, rest), words.get(key, rest)),
+                key,
+            )
+        )
+        return [self._finding(key, "document") for key in keys[:_SHOWN]]
+
+    def _finding(self, key: int, match: Match) -> Finding:
+        standing = self.standing(key)
+        return Finding(standing, match, explanation.gap(self.trace, standing))
+
+    def _near(self, text: str) -> list[tuple[Chunk, str]]:
+        """Passages like a text, by words and meaning (reciprocal ranks), best first."""
+        corpus, plain = self._corpus, SearchRecipe()
+        words, _ = corpus.lexical.search(text, _NEAR, **bm25_options(plain))
+        near, _ = corpus.dense.search(embed_question(text, corpus.embedder), _NEAR)
+        scores: dict[int, float] = {}
+        for ranked in (words.tolist(), near.tolist()):
+            for at, key in enumerate(ranked, start=1):
+                scores[key] = scores.get(key, 0.0) + 1 / (plain.rrf_k + at)
+        keys = sorted(scores, key=lambda key: (-scores[key], key))
+        held = corpus.lookup(keys)
+        return [held[key] for key in keys if key in held]
+
+    def _passage(self, key: int) -> tuple[Chunk, str]:
+        found = self._corpus.lookup([key]).get(key)
+        if found is None:
+            raise NotFound(
+                f"No passage has the id {key:016x}.",
+                "Ids belong to a cut of the documents; search lists those of the present one.",
+            )
+        return found
+
+    def _cosine(self, key: int) -> float:
+        vector = self._corpus.dense.vectors(np.array([key], np.int64))[0]
+        return float((vector.astype(np.float64) * self._asked.vector.astype(np.float64)).sum())
+
+    @cached_property
+    def _asked(self) -> Asked:
+        """The question itself, as the first search of both retrievers was asked it."""
+        vector = embed_question(self.trace.question, self._corpus.embedder)
+        return Asked(vector, self.trace.words or self.trace.question)
+
+    @cached_property
+    def _deep(self) -> Deep:
+        corpus = self._corpus
+        return Deep.of(
+            self._asked, corpus.dense, corpus.lexical, self.recipe.search, corpus.allowed
+        )
+
+    @cached_property
+    def _candidates(self) -> Candidates:
+        question, search = self.trace.question, self.recipe.search
+        return gather(question, search, self._corpus, Timeline(), self._asked.vector)[1]
+
+    @cached_property
+    def _deepest(self) -> Candidates:
+        corpus, search = self._corpus, self.recipe.search
+        near, words = (
+            Found(found.keys[:MOST_CANDIDATES], found.scores[:MOST_CANDIDATES])
+            for found in (self._deep.near, self._deep.words)
+        )
+        return join(
+            self._asked,
+            Found.nothing() if search.mode == "lexical" else near,
+            Found.nothing() if search.mode == "dense" else words,
+            corpus.dense,
+            corpus.lexical,
+            search,
+        )
+
+
+def passage_key(chunk_id: str) -> int:
+    """The key that a passage's id stands for. Raises InvalidInput for what is no id."""
+    if not _PASSAGE_ID.fullmatch(chunk_id):
+        raise InvalidInput(
+            f"{chunk_id!r} is not the id of a passage.", "An id has 16 hexadecimal digits."
+        )
+    return int(chunk_id, 16)

@@ -1,0 +1,1 @@
+"""Maps of all passages of a build, drawn by a job."""

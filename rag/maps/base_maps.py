@@ -1,0 +1,59 @@
+"""The maps of one knowledge base: what is drawn, and the job that draws it."""
+
+from __future__ import annotations
+
+from rag.errors import InvalidInput
+from rag.jobs.runner import Jobs
+from rag.maps.maps import Maps, PassageMap, Placed
+from rag.maps.projections import Method, methods
+from rag.recipe import IndexRecipe
+from rag.storage.jobs import JobRow
+
+JOB = "map"
+
+
+class BaseMaps:
+    """The maps of one knowledge base."""
+
+    def __init__(self, maps: Maps, jobs: Jobs, base_id: int) -> None:
+        self._maps = maps
+        self._jobs = jobs
+        self._base_id = base_id
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """How maps can be drawn here."""
+        return methods()
+
+    def current(self, recipe: IndexRecipe, method: Method = "pca") -> PassageMap | None:
+        """The map of a build, or None while none was drawn."""
+        return self._maps.current(self._base_id, recipe, method)
+
+    def place(self, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
+        """Where a question stands on a map. Raises ProviderError."""
+        return self._maps.place(self._base_id, recipe, shown, question)
+
+    def drawing(self, recipe: IndexRecipe, method: Method = "pca") -> JobRow | None:
+        """The job that draws this map now, if any does."""
+        wanted = _payload(recipe, method)
+        jobs = self._jobs.recent(self._base_id, 50)
+        return next((job for job in jobs if job.active and job.payload == wanted), None)
+
+    def draw(self, recipe: IndexRecipe, method: Method = "pca") -> int:
+        """Queues the drawing of a map; returns the job, also where one is at it already.
+
+        Raises InvalidInput for a method that is not installed.
+        """
+        if method not in methods():
+            raise InvalidInput(
+                "UMAP is not installed.", "Run: pip install -r requirements-umap.txt"
+            )
+        running = self.drawing(recipe, method)
+        if running is not None:
+            return running.id
+        title = f"Drawing the {method.upper()} map"
+        return self._jobs.submit(self._base_id, JOB, title, _payload(recipe, method))
+
+
+def _payload(recipe: IndexRecipe, method: Method) -> dict[str, object]:
+    return {"recipe": recipe.model_dump(mode="json"), "method": method}

@@ -1,0 +1,200 @@
+"""Maps of builds: kept as files that may be deleted, drawn by a job, extended as documents come."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import zipfile
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.indexing.indexes import Index
+from rag.maps.projections import Method, Points, Projection, among
+from rag.recipe import IndexRecipe
+from rag.services import Services
+from rag.storage import documents
+from rag.types import Keys
+
+MOST_CHANGED = 0.2  # of the passages; a map that lacks more should be drawn anew
+_ARRAYS = ("keys", "points", "mean", "axes")
+_KEPT = 4  # maps in memory, of about 20 bytes a passage
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PassageMap:
+    """Passages as points: ``keys`` (n,), ``points`` (n, 2), ``document`` (n,) into ``names``.
+
+    ``explained`` is the share of the variance shown (0 for UMAP), ``changed`` the share of the
+    passages that came or went since it was drawn; those that came stand where the map puts them.
+    """
+
+    method: Method
+    keys: Keys
+    points: Points
+    document: npt.NDArray[np.int32]
+    names: tuple[str, ...]
+    explained: float
+    changed: float
+
+    @property
+    def outdated(self) -> bool:
+        """Whether it should be drawn anew."""
+        return self.changed > MOST_CHANGED
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Placed:
+    """A question on a map: its ``point`` (2,), and each passage's cosine to it (n,)."""
+
+    point: Points
+    cosines: npt.NDArray[np.float32]
+
+
+class MapFiles:
+    """The maps of a home, as they were drawn."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, base_id: int, build_hash: str, method: Method) -> Path:
+        """Where a map is, or would be."""
+        return self._folder / str(base_id) / f"{build_hash}-{method}.npz"
+
+    def save(self, base_id: int, build_hash: str, drawn: Projection) -> None:
+        """Writes a map, whole or not at all."""
+        target = self.path(base_id, build_hash, drawn.method)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                np.savez(
+                    file,
+                    keys=drawn.keys,
+                    points=drawn.points,
+                    mean=drawn.mean,
+                    axes=drawn.axes,
+                    explained=drawn.explained,
+                )
+            Path(draft).replace(target)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+
+    def load(self, base_id: int, build_hash: str, method: Method) -> Projection | None:
+        """A map, or None where there is none, or one that cannot be read."""
+        try:
+            with np.load(self.path(base_id, build_hash, method)) as file:
+                explained = float(file["explained"])
+                keys, points, mean, axes = (file[name] for name in _ARRAYS)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return None
+        return Projection(method, keys, points, mean, axes, explained)
+
+    def forget(self, base_id: int, build_hash: str | None = None) -> None:
+        """Deletes the maps of a build, or of a whole base."""
+        folder = self._folder / str(base_id)
+        if build_hash is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        for path in folder.glob(f"{build_hash}-*.npz"):
+            path.unlink(missing_ok=True)
+
+
+class Maps:
+    """The maps of all builds, brought up to the index of the moment; bounded in memory."""
+
+    def __init__(
+        self,
+        services: Services,
+    ) -> None:
+        self.files = MapFiles(services.settings.home / "maps")
+        self._services = services
+        self._current: OrderedDict[tuple[object, ...], PassageMap] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def current(self, base_id: int, recipe: IndexRecipe, method: Method) -> PassageMap | None:
+        """The map of a build with every passage of it, or None while none was drawn."""
+        try:
+            drawn_at = self.files.path(base_id, recipe.hash, method).stat().st_mtime_ns
+        except OSError:
+            return None
+        index = self._services.indexes.current(base_id, recipe)
+        place = (base_id, recipe.hash, method, drawn_at, index.version)
+        with self._lock:
+            if place not in self._current:
+                drawn = self.files.load(base_id, recipe.hash, method)
+                if drawn is None:
+                    return None
+                self._current[place] = self._told(base_id, index, drawn)
+                while len(self._current) > _KEPT:
+                    self._current.popitem(last=False)
+            self._current.move_to_end(place)
+            return self._current[place]
+
+    def place(self, base_id: int, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
+        """Where a question stands on a map, and how near every passage is to it."""
+        index = self._services.indexes.current(base_id, recipe)
+        vector = self._services.models.embedder(recipe.embedder).embed([question], "query")
+        found, scores = index.dense.search(vector[0], len(index.dense))
+        order = np.argsort(found, kind="stable")
+        at = np.minimum(np.searchsorted(found[order], shown.keys), max(len(found) - 1, 0))
+        # An approximate index may leave some out: they count as far away.
+        known = found[order][at] == shown.keys
+        cosines = np.where(known, scores[order][at], 0.0).astype(np.float32)
+        drawn = self.files.load(base_id, recipe.hash, shown.method)
+        if drawn is not None and len(drawn.axes):
+            return Placed(drawn.place(vector)[0], cosines)
+        return Placed(among(shown.points, cosines)[0], cosines)
+
+    def _told(self, base_id: int, index: Index, drawn: Projection) -> PassageMap:
+        drawn, changed = _extended(drawn, index)
+        with self._services.database.read() as connection:
+            names = documents.names(connection, base_id, list(index.keys))
+        ids = [each for each in index.keys if len(index.keys[each])]
+        flat = np.concatenate([*(index.keys[each] for each in ids), np.empty(0, np.int64)])
+        numbers = np.repeat(np.arange(len(ids)), [len(index.keys[each]) for each in ids])
+        order = np.argsort(flat, kind="stable")
+        document = numbers[order][np.searchsorted(flat[order], drawn.keys)].astype(np.int32)
+        return PassageMap(
+            drawn.method,
+            drawn.keys,
+            drawn.points,
+            document,
+            tuple(names.get(each, "") for each in ids),
+            drawn.explained,
+            changed,
+        )
+
+
+def present(index: Index) -> Keys:
+    """The passages of an index, in the order of their keys."""
+    return np.unique(np.concatenate([*index.keys.values(), np.empty(0, np.int64)]))
+
+
+def _extended(drawn: Projection, index: Index) -> tuple[Projection, float]:
+    """A map without what is gone and with what came, and the share of both."""
+    now = present(index)
+    stays = np.isin(drawn.keys, now)
+    new = now[~np.isin(now, drawn.keys)]
+    changed = (int((~stays).sum()) + len(new)) / max(len(drawn.keys), 1)
+    kept = replace(drawn, keys=drawn.keys[stays], points=drawn.points[stays])
+    if not len(new):
+        return kept, changed
+    vectors = index.dense.vectors(new)
+    points = drawn.place(vectors) if len(drawn.axes) else _beside(kept, index, vectors)
+    keys, places = np.concatenate([kept.keys, new]), np.concatenate([kept.points, points])
+    return replace(kept, keys=keys, points=places), changed
+
+
+def _beside(kept: Projection, index: Index, vectors: npt.NDArray[np.float32]) -> Points:
+    """Places of newcomers among their nearest neighbours that are on the map already."""
+    if not len(kept.keys):
+        return np.zeros((len(vectors), 2), np.float32)
+    known = index.dense.vectors(kept.keys)
+    parts = [among(kept.points, known @ vector) for vector in vectors]
+    return np.concatenate(parts)

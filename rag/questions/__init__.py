@@ -1,0 +1,1 @@
+"""Question sets, their labels, and where both come from."""

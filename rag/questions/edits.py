@@ -1,0 +1,204 @@
+"""Edits of question sets: each is one transaction on the rows that it means, and a new version.
+
+Two people who edit one set at once therefore lose nothing: neither writes what the other touched,
+and an edit of something that the other deleted says so.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.splits import split
+from rag.questions.sets import checked_name, contradiction, counted_edit
+from rag.storage import Connection, Database, labels, runs
+from rag.storage import questions as rows
+from rag.storage.questions import LabelledQuestion
+
+_LONGEST_TEXT = 2000
+_LONGEST_ID = 100
+_LONGEST_TAG = 40
+_MOST_TAGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """A question as a row of a table that is edited; ``id`` "" is for a new one."""
+
+    id: str
+    text: str
+    answerable: bool = True
+    tags: tuple[str, ...] = ()
+
+
+class QuestionEdits:
+    """What changes question sets of one knowledge base, their labels aside."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def create_set(self, set_name: str) -> None:
+        """A new, empty set. Raises InvalidInput, AlreadyExists."""
+        with self._database.write() as connection:
+            rows.create(connection, self._base_id, checked_name(set_name))
+
+    def rename_set(self, set_name: str, new_name: str) -> None:
+        """Renames a set, also in its runs; no version is counted, as no figure depends on it.
+
+        Raises InvalidInput, NotFound, AlreadyExists.
+        """
+        new_name = checked_name(new_name)
+        with self._database.write() as connection:
+            rows.rename(connection, rows.named(connection, self._base_id, set_name).id, new_name)
+            runs.rename_set(connection, self._base_id, set_name, new_name)
+
+    def delete_set(self, set_name: str) -> None:
+        """Deletes a set with its labels; its runs stay. Raises NotFound."""
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            rows.remove(connection, set_id)
+
+    def set_split(self, set_name: str, seed: int, tuning_share: float = 0.5) -> None:
+        """Decides anew which questions are held out. Raises NotFound, InvalidInput."""
+        with self._database.write() as connection:
+            found = rows.named(connection, self._base_id, set_name)
+            ids = [item.id for item in rows.labelled(connection, found.id)]
+            split(ids, tuning_share, seed)
+            rows.set_split(connection, found.id, seed, tuning_share)
+
+    def add_question(
+        self, set_name: str, text: str, *, answerable: bool = True, tags: Sequence[str] = ()
+    ) -> str:
+        """Adds a question and returns its id. Raises NotFound, InvalidInput."""
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            return self._insert(connection, set_id, QuestionRow("", text, answerable, tuple(tags)))
+
+    def collect(self, set_name: str, text: str, *, tags: Sequence[str] = ()) -> str:
+        """Puts a question that was asked into a set, which is made if there is none; its id.
+
+        A question that the set has already is not added again. Raises InvalidInput.
+        """
+        with self._database.write() as connection:
+            try:
+                found = rows.named(connection, self._base_id, set_name)
+                known = rows.labelled(connection, found.id)
+            except NotFound:
+                rows.create(connection, self._base_id, checked_name(set_name))
+                known = []
+            same = [item.id for item in known if folded(item.text) == folded(text)]
+            if same:
+                return same[0]
+            set_id = rows.count_version(connection, self._base_id, set_name.strip())
+            return self._insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)))
+
+    def edit_question(
+        self,
+        set_name: str,
+        question_id: str,
+        *,
+        text: str | None = None,
+        answerable: bool | None = None,
+        tags: Sequence[str] | None = None,
+    ) -> None:
+        """Changes what is given and nothing else. Raises NotFound, InvalidInput.
+
+        A question with relevant labels cannot become unanswerable: see ``LabelEdits``.
+        """
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            self._change(connection, set_id, question_id, text, answerable, tags)
+
+    def delete_questions(self, set_name: str, question_ids: Collection[str]) -> None:
+        """Deletes questions with their labels; those already gone are no error."""
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            rows.remove_questions(connection, set_id, question_ids)
+
+    def save_table(
+        self, set_name: str, before: Sequence[QuestionRow], after: Sequence[QuestionRow]
+    ) -> None:
+        """Stores what changed between a table as it was loaded and as it was edited.
+
+        Rows that are absent from ``after`` are deleted, rows without id are added; fields that
+        nobody touched keep what someone else may have stored meanwhile. All of it is one version,
+        or nothing is stored. Raises NotFound, InvalidInput, AlreadyExists.
+        """
+        old = {row.id: row for row in before}
+        ids = [row.id for row in after if row.id]
+        if len(set(ids)) < len(ids):
+            raise InvalidInput("Two rows have the same id.", "Ids are unique within a set.")
+        if list(before) == list(after):
+            return
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            rows.remove_questions(connection, set_id, old.keys() - set(ids))
+            for row in after:
+                if row.id in old:
+                    self._store_row(connection, set_id, old[row.id], row)
+                else:
+                    self._insert(connection, set_id, row)
+
+    def _insert(self, connection: Connection, set_id: int, row: QuestionRow) -> str:
+        question_id = row.id.strip() or uuid.uuid4().hex[:8]
+        if len(question_id) > _LONGEST_ID:
+            raise InvalidInput(f"An id has at most {_LONGEST_ID} characters.")
+        new = LabelledQuestion(
+            question_id, _checked_text(row.text), row.answerable, _checked_tags(row.tags)
+        )
+        rows.insert_all(connection, set_id, [new])
+        return question_id
+
+    def _store_row(
+        self, connection: Connection, set_id: int, old: QuestionRow, new: QuestionRow
+    ) -> None:
+        if new == old:
+            return
+        self._change(
+            connection,
+            set_id,
+            new.id,
+            new.text if new.text != old.text else None,
+            new.answerable if new.answerable != old.answerable else None,
+            new.tags if new.tags != old.tags else None,
+        )
+
+    def _change(
+        self,
+        connection: Connection,
+        set_id: int,
+        question_id: str,
+        text: str | None,
+        answerable: bool | None,
+        tags: Sequence[str] | None,
+    ) -> None:
+        values: dict[str, object] = {"id": question_id}
+        if text is not None:
+            values["text"] = _checked_text(text)
+        if tags is not None:
+            values["tags"] = list(_checked_tags(tags))
+        if answerable is not None:
+            values["answerable"] = answerable
+        if answerable is False and labels.relevant(connection, set_id, question_id):
+            raise contradiction(question_id)
+        rows.change(connection, set_id, question_id, values)
+
+
+def folded(text: str) -> str:
+    """Questions are the same where this is."""
+    return " ".join(text.casefold().split())
+
+
+def _checked_text(text: str) -> str:
+    text = text.strip()
+    if not text or len(text) > _LONGEST_TEXT:
+        raise InvalidInput(f"A question has 1 to {_LONGEST_TEXT:,} characters.")
+    return text
+
+
+def _checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    clean = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    if len(clean) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG or ";" in tag for tag in clean):
+        raise InvalidInput(
+            f"A question has at most {_MOST_TAGS} tags of at most {_LONGEST_TAG} characters, "
+            "without semicolons."
+        )
+    return clean

@@ -1,0 +1,141 @@
+"""Question sets and runs in the formats of others: BEIR, and trec_eval's qrels and run files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Literal
+
+from rag.evaluation.formats import beir, trec
+from rag.evaluation.formats import question_files as files
+from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
+from rag.evaluation.unjudged import judged_passages
+from rag.questions.sets import QuestionSets
+from rag.results import QuestionResult
+from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.storage import questions as rows
+from rag.types import LOST, Document, Question
+
+TextForm = Literal["jsonl", "csv", "qrels"]
+
+_QRELS = (".qrels", ".txt")
+
+
+class Exchange:
+    """Imports and exports of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+        self._sets = QuestionSets(database, base_id)
+
+    def import_file(
+        self, set_name: str, file_name: str, content: str | bytes, split: str | None = None
+    ) -> int:
+        """Creates or replaces a question set from a file; returns how many questions.
+
+        The file's name tells its form: ``.csv``, ``.zip`` (BEIR), else JSONL. ``.qrels`` and
+        ``.txt`` are TREC judgements for a set that is there; returns how many. Raises InvalidFile,
+        and NotFound for judgements without a set.
+        """
+        name = file_name.lower()
+        if name.endswith(".zip"):
+            packed = content.encode() if isinstance(content, str) else content
+            return self._import_beir(set_name, beir.open_zip(file_name, packed), split)
+        text = files.decoded(file_name, content) if isinstance(content, bytes) else content
+        if name.endswith(_QRELS):
+            judgements = trec.read_qrels(file_name, text)
+            return self._sets.add_judgements(set_name, judgements)
+        questions = files.parse(file_name, text)
+        self._sets.save(set_name, questions)
+        return len(questions)
+
+    def import_folder(self, set_name: str, folder: Path, split: str | None = None) -> int:
+        """Creates or replaces a question set from a BEIR folder; returns how many questions.
+
+        ``split`` names the qrels; None takes ``test``, or the only ones. Raises InvalidFile.
+        """
+        return self._import_beir(set_name, folder, split)
+
+    def _import_beir(self, set_name: str, folder: Traversable, split: str | None) -> int:
+        questions = beir.read_questions(folder, split)
+        self._sets.save(set_name, questions)
+        return len(questions)
+
+    def export_text(self, set_name: str, form: TextForm) -> str:
+        """A question set as the text of a file, which ``import_file`` reads back.
+
+        ``qrels`` has judgements by document only. Raises NotFound.
+        """
+        questions = self._sets.export(set_name)
+        if form == "qrels":
+            return trec.write_qrels({item.id: beir.document_grades(item) for item in questions})
+        return (files.to_csv if form == "csv" else files.to_jsonl)(questions)
+
+    def export_beir(
+        self, set_name: str, *, split: str = "test", with_documents: bool = False
+    ) -> bytes:
+        """A question set, with documents if wanted, as a zip in BEIR's layout. Raises NotFound."""
+        questions = self._sets.export(set_name)
+        with self._database.read() as connection:
+            held = self._documents(connection) if with_documents else ()
+            return beir.write_zip(questions, split, held)
+
+    def _documents(self, connection: Connection) -> Iterator[Document]:
+        for row in documents.every(connection, self._base_id):
+            yield documents.get(connection, self._base_id, row.id)
+
+    def export_run(self, run_id: str) -> str:
+        """The rankings of a run as a TREC run file. Raises NotFound."""
+        with self._database.read() as connection:
+            run = runs.get(connection, self._base_id, run_id)
+            results = runs.results(connection, run.id)
+            names = self._names(connection, results)
+        rankings = {
+            item.question_id: [(names.get(key, key), score) for key, score, _ in item.ranking]
+            for item in results
+        }
+        return trec.write_run(rankings, f"touchstone-{run.recipe.hash}")
+
+    def export_run_qrels(self, run_id: str) -> str:
+        """The present labels in the ids that a run ranks: documents by name, or passages by id.
+
+        With ``export_run`` this lets any tool repeat the figures. Raises NotFound.
+        """
+        with self._database.read() as connection:
+            run = runs.get(connection, self._base_id, run_id)
+            found = rows.named(connection, self._base_id, run.question_set)
+            ranked = {item.question_id for item in runs.results(connection, run.id)}
+            usable = rows.usable(connection, self._base_id, found.id)
+            questions = [item for item in usable if item.id in ranked]
+            judged = {each.document_id for item in questions for each in item.evidence}
+            names = documents.names(connection, self._base_id, sorted(judged))
+            cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
+            spans = passages.spans(connection, self._base_id, cut_id or 0, sorted(judged))
+        return trec.write_qrels({item.id: _grades(item, names, spans) for item in questions})
+
+    def _names(self, connection: Connection, results: Sequence[QuestionResult]) -> dict[str, str]:
+        """Names of the documents among ranked ids; passages have none."""
+        ids = {key for item in results for key, _, _ in item.ranking}
+        return documents.names(connection, self._base_id, sorted(ids))
+
+
+def _grades(
+    question: Question,
+    names: Mapping[str, str],
+    spans: Mapping[str, Sequence[tuple[int, int, int]]],
+) -> dict[str, int]:
+    if judged_by_document(question):
+        return {
+            names.get(key, key.removeprefix(LOST)): grade
+            for key, grade in best_grades(question).items()
+        }
+    held = {each.document_id for each in question.evidence}
+    cut = [(key, name, a, b) for name in held for key, a, b in spans.get(name, ())]
+    judged = dict.fromkeys(sorted(judged_passages(question, cut)), 0)
+    grades = judged | relevant_chunks(question.evidence, cut)
+    lost = {
+        f"{each.document_id}:{each.start}": each.grade for each in question.evidence if each.lost
+    }
+    return {f"{key:016x}": grade for key, grade in grades.items()} | lost

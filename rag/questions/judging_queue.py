@@ -1,0 +1,183 @@
+"""The hits of stored runs that are worth judging next, with their text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput
+from rag.evaluation.judge_next import OpenHit, Pair, judge_next
+from rag.evaluation.judging import Spans
+from rag.evaluation.relevance import best_grades, judged_by_document
+from rag.evaluation.unjudged import judged_passages
+from rag.results import Run
+from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.storage import questions as rows
+from rag.types import Chunk, Question
+
+_DOCUMENT_DIGITS = 64
+_SHOWN = 1500  # characters of a document that is judged whole
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A hit to be judged: ``LabelEdits.label`` takes question, document, start and end.
+
+    ``end`` None is for questions that are judged by document; ``text`` is then its beginning.
+    ``ranks`` (from 1) are those in the two runs, None where a run does not have it among the first
+    k. ``weight`` is how much the difference of the runs in DCG@k hangs on it.
+    """
+
+    question_id: str
+    question: str
+    document_id: str
+    document: str
+    start: int
+    end: int | None
+    text: str
+    ranks: tuple[int | None, int | None]
+    weight: float
+
+
+class JudgingQueue:
+    """Orders the unjudged hits of runs of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def ordered(
+        self, run_id: str, other_id: str | None = None, *, k: int = 10, limit: int = 50
+    ) -> list[Unjudged]:
+        """Unjudged hits among the first k of a run, or of two runs, the most telling first.
+
+        With two runs these are the hits that their difference in DCG@k hangs on, by the labels of
+        today; at most ``limit``.
+
+        Passages that are gone and questions known to be unanswerable are left out. Raises NotFound,
+        and InvalidInput for runs of different question sets.
+        """
+        with self._database.read() as connection:
+            wanted = [run_id] if other_id is None else [run_id, other_id]
+            pair = [runs.get(connection, self._base_id, each) for each in wanted]
+            if len({run.question_set for run in pair}) > 1:
+                raise InvalidInput(
+                    "The two runs measured different question sets.",
+                    "Compare runs of one question set.",
+                )
+            questions = self._questions(connection, pair[0].question_set)
+            rankings = self._rankings(connection, pair, questions, k)
+            chunks = self._chunks(connection, pair, rankings)
+            spans = self._spans(connection, pair, [questions[name] for name in rankings])
+            judged = {name: _judged(questions[name], spans) for name in rankings}
+            hits = judge_next(rankings, judged, k)
+            return self._shown(connection, hits, questions, chunks, limit)
+
+    def _questions(self, connection: Connection, set_name: str) -> dict[str, Question]:
+        found = rows.named(connection, self._base_id, set_name)
+        usable = rows.usable(connection, self._base_id, found.id)
+        return {item.id: item for item in usable if item.answerable}
+
+    def _rankings(
+        self,
+        connection: Connection,
+        pair: Sequence[Run],
+        questions: Mapping[str, Question],
+        k: int,
+    ) -> dict[str, Pair]:
+        """What each run has among its first k, by question that both measured."""
+        retrieved = [
+            {
+                item.question_id: [key for key, _, _ in item.ranking[:k]]
+                for item in runs.results(connection, run.id)
+            }
+            for run in pair
+        ]
+        if len(retrieved) == 1:
+            retrieved.append({name: [] for name in retrieved[0]})
+        first, second = retrieved
+        shared = [name for name in first if name in second and name in questions]
+        return {name: (first[name], second[name]) for name in shared}
+
+    def _spans(
+        self, connection: Connection, pair: Sequence[Run], questions: Sequence[Question]
+    ) -> list[Spans]:
+        """The passages of all labelled documents, as each run cuts them."""
+        ids = sorted({each.document_id for item in questions for each in item.evidence})
+        cuts = {builds.cut_id(connection, self._base_id, run.recipe.index.cut) for run in pair}
+        known = [cut_id for cut_id in cuts if cut_id is not None]
+        return [passages.spans(connection, self._base_id, cut_id, ids) for cut_id in known]
+
+    def _chunks(
+        self, connection: Connection, pair: Sequence[Run], rankings: Mapping[str, Pair]
+    ) -> dict[str, Chunk]:
+        """The ranked passages that are still there, by id."""
+        found: dict[str, Chunk] = {}
+        for place, run in enumerate(pair):
+            cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
+            ids = {item for both in rankings.values() for item in both[place]}
+            keys = sorted(int(item, 16) for item in ids if not _is_document(item))
+            held = passages.by_key(connection, cut_id, keys) if cut_id is not None else {}
+            found.update({chunk.id: chunk for chunk in held.values()})
+        return found
+
+    def _shown(
+        self,
+        connection: Connection,
+        hits: Sequence[OpenHit],
+        questions: Mapping[str, Question],
+        chunks: Mapping[str, Chunk],
+        limit: int,
+    ) -> list[Unjudged]:
+        present = documents.ids_by_name(connection, self._base_id)
+        names = {document_id: name for name, document_id in present.items()}
+        there = [hit for hit in hits if hit.item in (names if _is_document(hit.item) else chunks)]
+        return [
+            self._unjudged(connection, hit, questions[hit.question_id], chunks, names)
+            for hit in there[:limit]
+        ]
+
+    def _unjudged(
+        self,
+        connection: Connection,
+        hit: OpenHit,
+        question: Question,
+        chunks: Mapping[str, Chunk],
+        names: Mapping[str, str],
+    ) -> Unjudged:
+        place: tuple[str, int, int | None, str]
+        if _is_document(hit.item):
+            text = documents.get(connection, self._base_id, hit.item).text[:_SHOWN]
+            place = (hit.item, 0, None, text)
+        else:
+            chunk = chunks[hit.item]
+            place = (chunk.document_id, chunk.start, chunk.end, chunk.text)
+        document_id, start, end, text = place
+        return Unjudged(
+            question_id=question.id,
+            question=question.text,
+            document_id=document_id,
+            document=names[document_id],
+            start=start,
+            end=end,
+            text=text,
+            ranks=hit.ranks,
+            weight=hit.weight,
+        )
+
+
+def _is_document(item: str) -> bool:
+    """Documents are named by 64 hexadecimal digits, passages by 16."""
+    return len(item) == _DOCUMENT_DIGITS
+
+
+def _judged(question: Question, cuts: Sequence[Spans]) -> set[str]:
+    """Ids of the documents or, in each of some cuts, of the passages that labels speak of."""
+    if judged_by_document(question):
+        return set(best_grades(question))
+    held = {item.document_id for item in question.evidence}
+    found: set[int] = set()
+    for spans in cuts:
+        cut = [(key, name, start, end) for name in held for key, start, end in spans.get(name, ())]
+        found |= judged_passages(question, cut)
+    return {f"{key:016x}" for key in found}

@@ -1,0 +1,113 @@
+"""Edits of labels: judging spans of documents, by hand, from wherever a passage is seen."""
+
+from __future__ import annotations
+
+from rag.errors import InvalidInput
+from rag.questions.sets import contradiction, counted_edit
+from rag.storage import Connection, Database, documents, labels
+from rag.storage import questions as rows
+from rag.storage.labels import Label
+
+HIGHEST_GRADE = 3
+
+
+class LabelEdits:
+    """What changes the labels of one knowledge base; each edit is a version of its set."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def label(
+        self,
+        set_name: str,
+        question_id: str,
+        document_id: str,
+        start: int,
+        end: int | None,
+        grade: int,
+    ) -> int:
+        """Judges a span of a document for a question, and returns the id of the label.
+
+        ``start`` and ``end`` are offsets in the document's text, so that no index matters; ``end``
+        None judges the whole document. The same span again changes its grade. Grade 0 stores
+        "judged, not relevant", also for labels within the span; a higher grade makes the question
+        answerable. Raises NotFound, InvalidInput.
+        """
+        _check_grade(grade)
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            new = self._label(connection, document_id, start, end, grade)
+            about = {"answerable": True} if grade > 0 else {"id": question_id}
+            rows.change(connection, set_id, question_id, about)  # fails for one that is gone
+            held = labels.of_question(connection, set_id, question_id)
+            same = [each.id for each in held if _place(each) == _place(new)]
+            within = [each.id for each in held if _within(each, new)] if grade == 0 else []
+            for label_id in {*same, *within}:
+                labels.set_grade(connection, set_id, label_id, grade)
+            return (
+                same[0] if same else labels.insert_all(connection, set_id, [(question_id, new)])[0]
+            )
+
+    def set_grade(self, set_name: str, label_id: int, grade: int) -> None:
+        """Changes the grade of a label. Raises NotFound, InvalidInput."""
+        _check_grade(grade)
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            question_id = labels.set_grade(connection, set_id, label_id, grade)
+            if grade > 0:
+                rows.change(connection, set_id, question_id, {"answerable": True})
+
+    def remove_label(self, set_name: str, label_id: int) -> None:
+        """Deletes a label. Raises NotFound."""
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            labels.remove(connection, set_id, label_id)
+
+    def mark_unanswerable(
+        self, set_name: str, question_id: str, *, discard_labels: bool = False
+    ) -> None:
+        """Says that the documents do not answer a question.
+
+        Relevant labels contradict that: with ``discard_labels`` they are deleted, else this raises
+        InvalidInput. Raises NotFound.
+        """
+        with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
+            relevant = labels.relevant(connection, set_id, question_id)
+            if relevant and not discard_labels:
+                raise contradiction(question_id)
+            for label_id in relevant:
+                labels.remove(connection, set_id, label_id)
+            rows.change(connection, set_id, question_id, {"answerable": False})
+
+    def _label(
+        self, connection: Connection, document_id: str, start: int, end: int | None, grade: int
+    ) -> Label:
+        document = documents.get(connection, self._base_id, document_id)
+        if end is None:
+            return Label(document.name, document_id, 0, None, grade, "")
+        quote = document.text[start:end] if 0 <= start < end <= len(document.text) else ""
+        if not quote.strip():
+            raise InvalidInput(
+                f"There is no text from {start} to {end} in {document.name}.",
+                "Select some words of the passage.",
+            )
+        start += len(quote) - len(quote.lstrip())
+        quote = quote.strip()
+        return Label(document.name, document_id, start, start + len(quote), grade, quote)
+
+
+def _place(label: Label) -> tuple[str | None, int, int | None]:
+    return label.document_id, label.start, label.end
+
+
+def _within(label: Label, outer: Label) -> bool:
+    if label.document_id != outer.document_id:
+        return False
+    return outer.end is None or (
+        label.end is not None and outer.start <= label.start and label.end <= outer.end
+    )
+
+
+def _check_grade(grade: int) -> None:
+    if not 0 <= grade <= HIGHEST_GRADE:
+        raise InvalidInput(
+            f"There is no grade {grade}.", f"0 is not relevant, {HIGHEST_GRADE} is the best."
+        )

@@ -1,0 +1,150 @@
+"""Labels as a reader of passages meets them: one grade for each, whatever spans stand behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rag.errors import NotFound
+from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
+from rag.evaluation.unjudged import judged_passages
+from rag.questions.edits import QuestionEdits, folded
+from rag.questions.label_edits import LabelEdits
+from rag.recipe import IndexRecipe
+from rag.storage import Connection, Database, builds, documents, passages
+from rag.storage import questions as rows
+from rag.storage.labels import Label
+from rag.storage.questions import LabelledQuestion
+from rag.types import Chunk, Evidence, Question
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLabels:
+    """A question in a set; ``question_id`` is None where the set does not have it.
+
+    ``grades`` are those of passages by key: the highest of the labels that the passage answers, 0
+    for "judged, not relevant". Passages that no label speaks of are absent.
+    """
+
+    question_id: str | None = None
+    answerable: bool = True
+    labels: tuple[Label, ...] = ()
+    grades: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def relevant(self) -> int:
+        """How many labels say where the question is answered."""
+        return sum(label.grade > 0 for label in self.labels)
+
+
+class PassageLabels:
+    """Grades passages of one knowledge base for questions that are known by their text."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+        self._questions = QuestionEdits(database, base_id)
+        self._labels = LabelEdits(database, base_id)
+
+    def of(self, set_name: str, text: str, recipe: IndexRecipe) -> QuestionLabels:
+        """The labels of a question, and what they make of the passages of a build."""
+        with self._database.read() as connection:
+            found = self._find(connection, set_name, text)
+            if found is None:
+                return QuestionLabels()
+            grades = self._grades(connection, found, recipe)
+        return QuestionLabels(found.id, found.answerable, found.labels, grades)
+
+    def grade(
+        self, set_name: str, text: str, document_id: str, start: int, end: int, grade: int
+    ) -> None:
+        """Grades a passage for a question, which is added to the set (made if there is none).
+
+        Labels inside the passage take the grade, so that exact evidence stays exact; without any,
+        the passage's span becomes the label. A longer label that reaches into the passage stays as
+        it is. Raises NotFound, InvalidInput.
+        """
+        question_id = self._questions.collect(set_name, text)
+        inner = self._inside(set_name, text, document_id, start, end)
+        if not inner:
+            self._labels.label(set_name, question_id, document_id, start, end, grade)
+        for label in inner:
+            self._labels.set_grade(set_name, label.id, grade)
+
+    def grade_words(
+        self, set_name: str, text: str, passage: Chunk, start: int, end: int, grade: int
+    ) -> None:
+        """Labels words of a passage, by offsets in its document, for a question (see ``grade``).
+
+        A label on just the whole passage says less, and gives way. Raises NotFound, InvalidInput.
+        """
+        question_id = self._questions.collect(set_name, text)
+        whole = (passage.document_id, passage.start, passage.end)
+        vague = [
+            label
+            for label in self._inside(set_name, text, *whole)
+            if label.quote == passage.text.strip()
+        ]
+        self._labels.label(set_name, question_id, passage.document_id, start, end, grade)
+        for label in vague:
+            if (start, end) != (label.start, label.end):
+                self._labels.remove_label(set_name, label.id)
+
+    def remove(self, set_name: str, text: str, document_id: str, start: int, end: int) -> int:
+        """Deletes the labels inside a passage; returns how many there were. Raises NotFound."""
+        inner = self._inside(set_name, text, document_id, start, end)
+        for label in inner:
+            self._labels.remove_label(set_name, label.id)
+        return len(inner)
+
+    def _inside(
+        self, set_name: str, text: str, document_id: str, start: int, end: int
+    ) -> list[Label]:
+        with self._database.read() as connection:
+            found = self._find(connection, set_name, text)
+        return [
+            label
+            for label in (found.labels if found else ())
+            if label.document_id == document_id
+            and label.end is not None
+            and start <= label.start
+            and label.end <= end
+        ]
+
+    def _find(self, connection: Connection, set_name: str, text: str) -> LabelledQuestion | None:
+        try:
+            set_id = rows.named(connection, self._base_id, set_name).id
+        except NotFound:
+            return None
+        same = (
+            item for item in rows.labelled(connection, set_id) if folded(item.text) == folded(text)
+        )
+        return next(same, None)
+
+    def _grades(
+        self, connection: Connection, question: LabelledQuestion, recipe: IndexRecipe
+    ) -> dict[int, int]:
+        present = set(documents.ids_by_name(connection, self._base_id).values())
+        evidence = [
+            Evidence(label.document_id, label.start, label.end, label.grade, label.quote)
+            for label in question.labels
+            if label.document_id is not None and label.document_id in present
+        ]
+        cut_id = builds.cut_id(connection, self._base_id, recipe.cut)
+        if cut_id is None or not evidence:
+            return {}
+        ids = sorted({item.document_id for item in evidence})
+        spans = passages.spans(connection, self._base_id, cut_id, ids)
+        held = [(key, name, start, end) for name in spans for key, start, end in spans[name]]
+        return _grades(evidence, held)
+
+
+def _grades(evidence: Sequence[Evidence], held: Sequence[Passage]) -> dict[int, int]:
+    question = Question("", "", tuple(evidence))
+    whole = Question("", "", tuple(item for item in evidence if item.end is None))
+    by_document = best_grades(whole)
+    grades = dict.fromkeys(judged_passages(question, held), 0)
+    grades |= {key: by_document[name] for key, name, *_ in held if name in by_document}
+    for key, grade in relevant_chunks(evidence, held).items():
+        grades[key] = max(grade, grades.get(key, 0))
+    return grades

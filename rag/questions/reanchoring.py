@@ -1,0 +1,87 @@
+"""Labels find their words: in the documents that a file names, and in new versions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import unquote
+
+from rag.evaluation.anchoring import Haystack
+from rag.evaluation.formats.question_files import FileLabel
+from rag.storage import Connection, documents, labels, questions
+from rag.storage.labels import Label
+from rag.types import Document
+
+
+def reanchor(
+    connection: Connection,
+    base_id: int,
+    document: Document,
+    replaced: str | None = None,
+    length: int = 0,
+) -> None:
+    """Moves labels that lost their document into a new one of the same name.
+
+    ``replaced`` is the id of the version that the document takes the place of, and ``length`` how
+    many characters it had. A label whose words are not found stays as it was: lost, until a
+    document has them.
+    """
+    adrift = labels.adrift(connection, base_id, document.name, replaced)
+    if not adrift:
+        return
+    text = Haystack(document.text)
+    moved: set[int] = set()
+    for set_id, label in adrift:
+        near = label.start / max(length or len(document.text), 1)
+        span = text.locate(label.quote, label.start, label.end, near)
+        if span is not None:
+            labels.move(connection, _placed(label, document.name, document.id, text, span))
+            moved.add(set_id)
+    questions.count_versions(connection, moved)
+
+
+def _placed(
+    label: Label, name: str, document_id: str, text: Haystack, span: tuple[int, int | None]
+) -> Label:
+    """The label at a span; its quote is what stands there."""
+    start, end = span
+    quote = "" if end is None else text.text[start:end]
+    return replace(
+        label, document_name=name, document_id=document_id, start=start, end=end, quote=quote
+    )
+
+
+class Anchors:
+    """Finds the labels of files in the documents of a base; each document is read once."""
+
+    def __init__(self, connection: Connection, base_id: int) -> None:
+        self._connection = connection
+        self._base_id = base_id
+        self._ids = documents.ids_by_name(connection, base_id)
+        self._texts: dict[str, Haystack] = {}
+
+    def of(self, given: tuple[FileLabel, ...]) -> Iterator[Label]:
+        """Labels as they are stored; lost ones without a document."""
+        for label in given:
+            # Formats whose cells end at white space write it as %20.
+            names = (label.document, unquote(label.document))
+            name = next((name for name in names if name in self._ids), label.document)
+            stored = Label(name, None, label.start or 0, label.end, label.grade, label.quote)
+            yield self._anchored(stored, label) if name in self._ids else stored
+
+    def _anchored(self, stored: Label, label: FileLabel) -> Label:
+        document_id = self._ids[stored.document_name]
+        if not label.quote and label.end is None:
+            return replace(stored, document_id=document_id)
+        text = self._text(document_id)
+        near = stored.start / max(len(text.text), 1)
+        span = text.locate(label.quote, label.start, label.end, near)
+        if span is None:
+            return stored
+        return _placed(stored, stored.document_name, document_id, text, span)
+
+    def _text(self, document_id: str) -> Haystack:
+        if document_id not in self._texts:
+            found = documents.get(self._connection, self._base_id, document_id)
+            self._texts[document_id] = Haystack(found.text)
+        return self._texts[document_id]

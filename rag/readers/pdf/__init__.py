@@ -1,0 +1,1 @@
+"""PDF files: their text, and their pages as printed."""

@@ -1,0 +1,230 @@
+"""What was computed before and still holds: vectors of questions, results of searches."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from rag.protocols import Embedder, VectorStore
+from rag.types import Keys, Message, Scores, Trace, Vectors
+
+LIFETIME = 3600.0
+"""Seconds. What a provider answers may change without a change on this side."""
+MOST_VECTORS = 5_000
+MOST_PASSAGES = 20_000
+"""Of all remembered results together: some 20 MB."""
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class CacheFigures:
+    """How much a cache holds, and how often it knew what it was asked for."""
+
+    name: str
+    held: int
+    hits: int
+    misses: int
+
+    @property
+    def rate(self) -> float:
+        """Share of the questions that it knew; 0 where nobody asked."""
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else 0.0
+
+
+class Cache(Generic[Key, Value]):
+    """Values by key, for a time; what was used longest ago goes first. Safe to share.
+
+    ``most`` bounds the sum of ``weigh`` over all values.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        lifetime: float = LIFETIME,
+        weigh: Callable[[Value], int] = lambda _value: 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most, self._lifetime = most, lifetime
+        self._weigh, self._clock = weigh, clock
+        self._held: OrderedDict[Key, tuple[float, int, Value]] = OrderedDict()
+        self._weight = self._hits = self._misses = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Value | None:
+        """The value, or None when it is not there, or too old."""
+        with self._lock:
+            found = self._held.get(key)
+            if found is not None and found[0] <= self._clock():
+                self._drop(key)
+                found = None
+            if found is None:
+                self._misses += 1
+                return None
+            self._hits += 1
+            self._held.move_to_end(key)
+            return found[2]
+
+    def put(self, key: Key, value: Value) -> None:
+        """Keeps a value; one that is too heavy by itself is not kept."""
+        weight = self._weigh(value)
+        with self._lock:
+            if key in self._held:
+                self._drop(key)
+            if weight > self._most:
+                return
+            self._held[key] = self._clock() + self._lifetime, weight, value
+            self._weight += weight
+            while self._weight > self._most:
+                self._drop(next(iter(self._held)))
+
+    def figures(self, name: str) -> CacheFigures:
+        """What it holds and how it did so far."""
+        with self._lock:
+            return CacheFigures(name, len(self._held), self._hits, self._misses)
+
+    def _drop(self, key: Key) -> None:
+        self._weight -= self._held.pop(key)[1]
+
+
+class KnownVectors:
+    """Vectors of questions by embedder and text."""
+
+    def __init__(self, cache: Cache[tuple[str, bytes], Vectors] | None = None) -> None:
+        self._cache: Cache[tuple[str, bytes], Vectors] = cache or Cache(MOST_VECTORS)
+
+    def vectors(self, embedder: Embedder, texts: Sequence[str]) -> tuple[Vectors, int]:
+        """Unit vectors, shape (len(texts), dimension), and how many were known before.
+
+        Raises ProviderError.
+        """
+        keys = [(embedder.id, hashlib.sha256(_bytes(text)).digest()) for text in texts]
+        found = {key: self._cache.get(key) for key in dict.fromkeys(keys)}
+        known = sum(found[key] is not None for key in keys)
+        new = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
+        if not texts:
+            return embedder.embed([], "query"), 0
+        rows = embedder.embed(list(new.values()), "query") if new else ()
+        for key, row in zip(new, rows, strict=True):
+            mine = row.copy()  # a row of a large table would keep the whole table
+            self._cache.put(key, mine)
+            found[key] = mine
+        return np.stack([row for key in keys if (row := found[key]) is not None]), known
+
+    def figures(self) -> CacheFigures:
+        """How it did so far."""
+        return self._cache.figures("Vectors of questions")
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What decides a result: the base at a version of its documents, recipe, question.
+
+    ``filtered`` names the documents that the recipe's filters let through, ``calibration`` is the
+    digest of that which the threshold rests on, ``history`` the conversation before, where the
+    recipe looks at it.
+    """
+
+    base_id: int
+    version: int
+    recipe: str
+    question: str
+    filtered: str = ""
+    calibration: str = ""
+    history: tuple[Message, ...] = ()
+
+
+class KnownResults:
+    """Traces of searches. One in which a step failed is never kept: next time it may not."""
+
+    def __init__(self, cache: Cache[Searched, Trace] | None = None) -> None:
+        self._cache: Cache[Searched, Trace] = cache or Cache(MOST_PASSAGES, weigh=_passages)
+
+    def trace(self, searched: Searched, search: Callable[[], Trace]) -> Trace:
+        """The trace of a search, done now or before; then its stage "question" says so."""
+        known = self._cache.get(searched)
+        if known is not None:
+            return known
+        trace = search()
+        if not trace.failures:
+            self._cache.put(searched, _marked(trace))
+        return trace
+
+    def figures(self) -> CacheFigures:
+        """How it did so far."""
+        return self._cache.figures("Results of searches")
+
+
+def _marked(trace: Trace) -> Trace:
+    said = "whole result from the cache, times are those of its search"
+    stages = (
+        replace(stage, note=f"{stage.note}; {said}") if stage.name == "question" else stage
+        for stage in trace.stages
+    )
+    return replace(trace, stages=tuple(stages))
+
+
+def _passages(trace: Trace) -> int:
+    return 1 + len(trace.hits) + sum(len(stage.dropped) for stage in trace.stages)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+_MOST = 20_000  # searches; each holds a few kilobytes
+
+_Asked = tuple[bytes, int]
+_Answer = tuple[int, Keys | None, Keys, Scores]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Searches of ``store``. Of an ``exact`` one a deep search answers every shallower one.
+
+    Not to be shared between threads.
+    """
+
+    store: VectorStore
+    exact: bool
+    _found: dict[_Asked, _Answer] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        """Number of vectors that can be found."""
+        return len(self.store)
+
+    def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
+        """What the store finds; the arrays are shared and not to be written to."""
+        asked = query.tobytes(), id(allowed)
+        depth, _, keys, scores = self._found.get(asked, (-1, None, None, None))
+        if keys is None or scores is None or depth < k or not (self.exact or depth == k):
+            keys, scores = self.store.search(query, k, allowed)
+            if len(self._found) >= _MOST:
+                self._found.clear()
+            self._found[asked] = k, allowed, keys, scores  # holds allowed: its id is not reused
+        return keys[:k], scores[:k]
+
+    def vectors(self, keys: Keys) -> Vectors:
+        """Stored vectors of ``keys``."""
+        return self.store.vectors(keys)
+
+    def added(self, keys: Keys, vectors: Vectors) -> VectorStore:
+        """The plain store with more vectors."""
+        return self.store.added(keys, vectors)
+
+    def removed(self, keys: Keys) -> VectorStore:
+        """The plain store without some."""
+        return self.store.removed(keys)
+
+    def save(self, folder: str) -> None:
+        """Writes the store."""
+        self.store.save(folder)

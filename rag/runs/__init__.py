@@ -1,0 +1,1 @@
+"""Evaluations that are kept, compared, reported and carried away."""

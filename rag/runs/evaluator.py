@@ -1,0 +1,318 @@
+"""Evaluating a recipe on a question set, and keeping the run."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from importlib import metadata
+from types import MappingProxyType
+
+import numpy as np
+
+from rag.errors import InvalidInput
+from rag.evaluation import retrieved_text
+from rag.evaluation.fallbacks import Fallbacks
+from rag.evaluation.judging import Judge, Judged
+from rag.evaluation.metrics import MEASURES, Ranked
+from rag.evaluation.metrics import evaluate as measure
+from rag.evaluation.relevance import is_measurable
+from rag.evaluation.retrieved_text import ranked_keys, span_figures
+from rag.evaluation.span_metrics import by_tokens
+from rag.indexing.indexes import Index
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.results import QuestionResult, Run
+from rag.retrieval import Corpus, Nearness, Timeline, gather, select
+from rag.runs.version import code_version
+from rag.search.corpus import corpus, let_through
+from rag.search.threshold import limit
+from rag.search.tools import refuse_tools
+from rag.services import Services
+from rag.storage import documents, passages, runs
+from rag.storage import questions as question_rows
+from rag.storage.questions import QuestionSet
+from rag.types import Keys, Question, Scores, Vectors
+
+# Packages whose arithmetic the figures go through.
+_DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
+DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
+
+Tell = Callable[[int, int], None]
+SpanFigures = Mapping[str, Mapping[str, float]]
+_NO_SPANS: SpanFigures = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A stored run with what happened to every question."""
+
+    run: Run
+    results: tuple[QuestionResult, ...]
+
+
+class Evaluator:
+    """Evaluates recipes on one knowledge base with the search that answers questions.
+
+    Where ``by_tokens`` is asked for, spans are measured in tokens too: those of the default
+    embedder, so that recipes with different embedders stay comparable.
+    """
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self._base_id = base_id
+
+    def evaluate(
+        self,
+        set_name: str,
+        recipe: Recipe,
+        cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
+        tell: Tell = lambda _done, _total: None,
+        *,
+        by_tokens: bool = False,
+    ) -> Evaluation:
+        """Runs every question to the deepest cutoff, stores the run and returns it.
+
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled, or for a
+        recipe with tools.
+        """
+        started = time.perf_counter()
+        refuse_tools(recipe.search)
+        found, questions = self.questions(set_name)
+        index = self._services.indexes.current(self._base_id, recipe.index)
+        queries = self.queries(questions, recipe.index)
+        fallbacks = Fallbacks()
+        results, means = self.measure(
+            questions,
+            queries,
+            recipe,
+            cutoffs,
+            index,
+            tell,
+            fallbacks=fallbacks,
+            by_tokens=by_tokens,
+        )
+        run = Run(
+            id=uuid.uuid4().hex[:12],
+            base_id=self._base_id,
+            question_set=set_name,
+            set_version=found.version,
+            recipe=recipe,
+            base_version=index.version,
+            documents=len(index.keys),
+            documents_hash=documents_hash(index.keys),
+            questions=len(questions),
+            metrics=means,
+            environment=self._environment(recipe, fallbacks),
+            seconds=time.perf_counter() - started,
+            created=datetime.now(UTC),
+        )
+        with self._services.database.write() as connection:
+            runs.insert_run(connection, run, results)
+        return Evaluation(run, tuple(results))
+
+    def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
+        """What else the figures may depend on."""
+        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        with self._services.database.read() as connection:
+            filtered = let_through(connection, self._base_id, recipe.search)
+        more = {
+            "filtered": filtered,
+            "calibration": asked.digest,
+            "fallbacks": fallbacks.described(),
+        }
+        return _environment() | {name: value for name, value in more.items() if value}
+
+    def questions(self, set_name: str) -> tuple[QuestionSet, list[Question]]:
+        """A set, and those of its questions that are labelled or said to be unanswerable.
+
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        """
+        with self._services.database.read() as connection:
+            found = question_rows.named(connection, self._base_id, set_name)
+            questions = question_rows.usable(connection, self._base_id, found.id)
+        judged = [item for item in questions if is_measurable(item)]
+        labels = [item for question in judged for item in question.evidence]
+        if not any(item.grade > 0 and not item.lost for item in labels):
+            raise InvalidInput(
+                f"No question of {set_name!r} has a label in these documents.",
+                "Add questions that they answer: how well others are refused says little alone."
+                if judged and not any(question.answerable for question in judged)
+                else "Label passages first, or import the documents that the labels point to.",
+            )
+        return found, judged
+
+    def queries(self, questions: Sequence[Question], recipe: IndexRecipe) -> Vectors:
+        """The vectors of questions, shape (questions, dimension)."""
+        embedder = self._services.models.embedder(recipe.embedder)
+        return self._services.queries.vectors(embedder, [item.text for item in questions])[0]
+
+    def measure(
+        self,
+        questions: Sequence[Question],
+        queries: Vectors,
+        recipe: Recipe,
+        cutoffs: Sequence[int],
+        index: Index,
+        tell: Tell = lambda _done, _total: None,
+        fallbacks: Fallbacks | None = None,
+        *,
+        by_tokens: bool = False,
+    ) -> tuple[list[QuestionResult], dict[str, float]]:
+        """Results by question and their means, without keeping them as a run.
+
+        ``fallbacks`` hears of steps that failed. Raises ProviderUnavailable for one that never
+        worked.
+        """
+        fallbacks = fallbacks or Fallbacks()
+        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
+        search = deepened(recipe.search, max(cutoffs))
+        judge = self.judge(questions, index)
+        searched = corpus(self._services, self._base_id, recipe, index, asked.calibration)
+        ranked = []
+        for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
+            tell(place, len(questions))
+            timeline = Timeline()
+            keys, scores = _rank(question.text, query, search, searched, asked.threshold, timeline)
+            fallbacks.note(timeline.stages)
+            fallbacks.require(len(questions))
+            ranked.append(judge.judge(question, keys, scores, max(cutoffs)))
+        return measured(ranked, cutoffs, self._span_figures(ranked, cutoffs, index, by_tokens))
+
+    def _span_figures(
+        self, ranked: Sequence[Judged], cutoffs: Sequence[int], index: Index, in_tokens: bool
+    ) -> dict[str, dict[str, float]]:
+        with self._services.database.read() as connection:
+            places = passages.places(connection, index.cut_id, ranked_keys(ranked))
+            if not in_tokens:
+                return span_figures(ranked, places, cutoffs)
+            tokenizer = self._services.models.embedder(IndexRecipe().embedder).tokenizer
+            tokens = by_tokens(partial(documents.text, connection, self._base_id), tokenizer)
+            return span_figures(ranked, places, cutoffs, tokens)
+
+    def judge(self, questions: Sequence[Question], index: Index) -> Judge:
+        """What grades rankings of a build by the labels of these questions.
+
+        Raises InvalidInput for a build that holds none of the labelled documents.
+        """
+        ids = {item.document_id for question in questions for item in question.evidence}
+        if ids.isdisjoint(index.keys):
+            raise InvalidInput(
+                "The index of this recipe holds none of the labelled documents.",
+                "Build it first, on the page of documents.",
+            )
+        with self._services.database.read() as connection:
+            spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
+        return Judge(spans, index.keys)
+
+
+def documents_hash(ids: Iterable[str]) -> str:
+    """SHA-256 of sorted document ids: tells whether two runs searched the same documents."""
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+
+
+def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:
+    """The recipe, followed down to ``depth``: its ranking stays as it answers.
+
+    One retriever alone goes as deep as it is asked. Hybrid keeps its candidates, because more of
+    them would stretch the scores otherwise and make another ranking.
+    """
+    candidates = search.candidates
+    if search.mode != "hybrid":
+        candidates = max(depth, candidates)
+    return search.model_copy(update={"top_k": depth, "candidates": candidates})
+
+
+def _rank(
+    question: str,
+    query: Vectors,
+    search: SearchRecipe,
+    searched: Corpus,
+    threshold: float | None,
+    timeline: Timeline,
+) -> tuple[Keys, Scores]:
+    """Everything above the threshold, best first: cut later, by passage or by document."""
+    _, candidates = gather(question, search, searched, timeline, query)
+    nearness = Nearness(candidates.keys, searched.dense.vectors)
+    selection = select(candidates, search, threshold, searched.calibration, nearness)
+    above = np.concatenate([selection.kept, selection.beyond])
+    return candidates.keys[above], selection.scores[above]
+
+
+def measured(
+    ranked: Sequence[Judged], cutoffs: Sequence[int], spans: SpanFigures = _NO_SPANS
+) -> tuple[list[QuestionResult], dict[str, float]]:
+    """Results by question, and means over all judged questions.
+
+    ``spans`` has figures by question id that some questions have besides; their means are over
+    those questions.
+    """
+    judged = [item for item in ranked if item.ideal]
+    names = [f"{name}@{k}" for name in MEASURES for k in cutoffs]
+    table = measure(_gains(judged, max(cutoffs)), names)
+    rows = {
+        item.question.id: {name: float(table[name][row]) for name in names}
+        for row, item in enumerate(judged)
+    }
+    means = {name: float(table[name].mean()) for name in names}
+    results = [
+        _result(item, {**rows.get(item.question.id, {}), **spans.get(item.question.id, {})})
+        for item in ranked
+    ]
+    return results, means | retrieved_text.means(spans) | _refusals(ranked)
+
+
+def _gains(judged: Sequence[Judged], depth: int) -> Ranked:
+    gains = np.zeros((len(judged), depth))
+    ideal = np.zeros((len(judged), max(len(item.ideal) for item in judged)))
+    for row, item in enumerate(judged):
+        gains[row, : len(item.grades)] = item.grades
+        ideal[row, : len(item.ideal)] = item.ideal
+    return Ranked(gains, ideal, (ideal > 0).sum(axis=1).astype(np.float64))
+
+
+def _refusals(ranked: Sequence[Judged]) -> dict[str, float]:
+    """How often nothing came back: rightly (nothing answers) and wrongly (something does)."""
+    empty = {True: list[bool](), False: list[bool]()}
+    for item in ranked:
+        empty[item.question.answerable].append(not item.ids)
+    names = {False: "correct_refusal", True: "false_refusal"}
+    return {
+        names[answerable]: sum(refused) / len(refused)
+        for answerable, refused in empty.items()
+        if refused and empty[False]
+    }
+
+
+def _result(item: Judged, metrics: dict[str, float]) -> QuestionResult:
+    question = item.question
+    return QuestionResult(
+        question_id=question.id,
+        text=question.text,
+        tags=question.tags,
+        answerable=question.answerable,
+        metrics=metrics,
+        ranking=tuple(zip(item.ids, item.scores, item.grades, strict=True)),
+        first_relevant=item.first_relevant,
+        found=sum(grade > 0 for grade in item.grades),
+        relevant=len(item.ideal),
+    )
+
+
+def _environment() -> dict[str, str]:
+    """The code and the machine."""
+    return {
+        "touchstone": code_version(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        **{item.name: item.version for name in _DECIDING for item in _installed(name)},
+    }
+
+
+def _installed(name: str) -> Iterable[metadata.Distribution]:
+    return metadata.distributions(name=name)

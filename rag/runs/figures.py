@@ -1,0 +1,53 @@
+"""How far the figures of a kept run may be off: chance, and hits that nobody has judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag.evaluation.intervals import Interval
+from rag.evaluation.run_intervals import (
+    TagFigures,
+    UnjudgedShare,
+    by_tag,
+    intervals,
+    unjudged_share,
+)
+from rag.storage import Database, builds, passages, runs
+from rag.storage import questions as question_rows
+
+
+class RunFigures:
+    """Reads the runs of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def intervals(self, run_id: str) -> dict[str, Interval]:
+        """The 95 % interval of every mean of a run. Raises NotFound."""
+        with self._database.read() as connection:
+            run = runs.get(connection, self._base_id, run_id)
+            return intervals(runs.results(connection, run.id), list(run.metrics))
+
+    def by_tag(self, run_id: str, names: Sequence[str]) -> list[TagFigures]:
+        """The figures of a run by tag of its questions. Raises NotFound."""
+        with self._database.read() as connection:
+            run = runs.get(connection, self._base_id, run_id)
+            return by_tag(runs.results(connection, run.id), names)
+
+    def unjudged(self, run_id: str, k: int = 10) -> UnjudgedShare | None:
+        """What is open among the first k of a run; None where no question is labelled any more.
+
+        Raises NotFound.
+        """
+        with self._database.read() as connection:
+            run = runs.get(connection, self._base_id, run_id)
+            results = runs.results(connection, run.id)
+            found = question_rows.named(connection, self._base_id, run.question_set)
+            questions = question_rows.usable(connection, self._base_id, found.id)
+            ids = sorted({item.document_id for each in questions for item in each.evidence})
+            cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
+            spans = {} if cut_id is None else passages.spans(connection, self._base_id, cut_id, ids)
+        rankings = {item.question_id: [key for key, *_ in item.ranking] for item in results}
+        current = found.version == run.set_version
+        return unjudged_share(questions, rankings, spans, k, current)

@@ -1,0 +1,335 @@
+"""The kept runs of a knowledge base: notes, a baseline, a leaderboard, and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.comparison import Comparison, compare_table
+from rag.evaluation.intervals import Interval, mean_intervals
+from rag.recipe import Recipe
+from rag.results import QuestionResult, Run
+from rag.retrieval.filters import OF_DOCUMENTS
+from rag.storage import Connection, Database, runs
+
+LEADING = "ndcg@10"
+"""The metric that runs are ranked by, unless another is asked for."""
+
+Outcome = Literal["won", "lost", "tied"]
+
+_LONGEST_NOTE = 2000
+_LONGEST_TAG = 40
+_MOST_TAGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """A run in one metric. ``chips`` say how its recipe differs from the baseline's, or, without
+    a baseline, from that of the first run.
+
+    ``value`` is the mean over questions and ``interval`` its 95 % interval; both None where the
+    run did not measure the metric. ``comparable`` is False where documents or questions are not
+    those of the baseline.
+    """
+
+    run: Run
+    value: float | None
+    interval: Interval | None
+    chips: tuple[str, ...]
+    is_baseline: bool
+    comparable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDifference:
+    """One question in two runs: the metric of each, and the ids that each retrieved, in order."""
+
+    question_id: str
+    text: str
+    tags: tuple[str, ...]
+    before: float
+    after: float
+    difference: float
+    first_before: int | None
+    first_after: int | None
+    ids_before: tuple[str, ...]
+    ids_after: tuple[str, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the run did on it, compared with the baseline."""
+        return "won" if self.difference > 0 else "lost" if self.difference < 0 else "tied"
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """A run against a baseline: the statistics, and every question, largest difference first.
+
+    ``caveats`` say in sentences why the two may not be comparable.
+    """
+
+    run: Run
+    baseline: Run
+    figures: Comparison
+    rows: tuple[QuestionDifference, ...]
+    caveats: tuple[str, ...]
+
+    @property
+    def chips(self) -> tuple[str, ...]:
+        """What the run's recipe changes in retrieval."""
+        return recipe_chips(self.baseline.recipe, self.run.recipe)
+
+    @property
+    def regressions(self) -> tuple[QuestionDifference, ...]:
+        """Questions on which the run lost, the largest loss first."""
+        return tuple(row for row in self.rows if row.outcome == "lost")
+
+
+class RunHistory:
+    """Reads, annotates and compares the runs of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def every(self, set_name: str | None = None) -> list[Run]:
+        """All runs, or those of one question set, newest first."""
+        with self._database.read() as connection:
+            found = runs.every(connection, self._base_id)
+        return [run for run in found if set_name in (None, run.question_set)]
+
+    def get(self, run_id: str) -> Run:
+        """One run. Raises NotFound."""
+        with self._database.read() as connection:
+            return runs.get(connection, self._base_id, run_id)
+
+    def results(self, run_id: str) -> list[QuestionResult]:
+        """What happened to every question of a run. Raises NotFound."""
+        with self._database.read() as connection:
+            return runs.results(connection, runs.get(connection, self._base_id, run_id).id)
+
+    def remove(self, run_id: str) -> None:
+        """Deletes a run. Raises NotFound."""
+        with self._database.write() as connection:
+            runs.remove(connection, runs.get(connection, self._base_id, run_id).id)
+
+    def set_note(self, run_id: str, note: str) -> None:
+        """Replaces the note of a run. Raises NotFound, InvalidInput for one that is too long."""
+        note = note.strip()
+        if len(note) > _LONGEST_NOTE:
+            raise InvalidInput(f"A note has at most {_LONGEST_NOTE:,} characters.")
+        with self._database.write() as connection:
+            runs.set_note(connection, runs.get(connection, self._base_id, run_id).id, note)
+
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
+        """Replaces the tags of a run. Raises NotFound, InvalidInput for long or many tags."""
+        clean = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+        if len(clean) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in clean):
+            raise InvalidInput(
+                f"A run has at most {_MOST_TAGS} tags of at most {_LONGEST_TAG} characters."
+            )
+        with self._database.write() as connection:
+            runs.set_tags(connection, runs.get(connection, self._base_id, run_id).id, clean)
+
+    def pin(self, run_id: str) -> None:
+        """Makes a run the baseline of its question set. Raises NotFound."""
+        with self._database.write() as connection:
+            runs.pin(connection, runs.get(connection, self._base_id, run_id))
+
+    def unpin(self, set_name: str) -> None:
+        """Leaves a question set without a baseline."""
+        with self._database.write() as connection:
+            runs.unpin(connection, self._base_id, set_name)
+
+    def baseline(self, set_name: str) -> Run | None:
+        """The pinned run of a question set, or None."""
+        with self._database.read() as connection:
+            run_id = runs.pinned(connection, self._base_id, set_name)
+            return runs.get(connection, self._base_id, run_id) if run_id else None
+
+    def leaderboard(self, set_name: str, metric: str = LEADING) -> list[LeaderboardRow]:
+        """The runs of a question set, best first; those that lack the metric come last."""
+        found = self.every(set_name)
+        baseline = self.baseline(set_name)
+        with self._database.read() as connection:
+            figures = runs.figures(connection, [run.id for run in found])
+        first = baseline or (found[-1] if found else None)
+        rows = [_row(run, metric, figures[run.id], baseline, first) for run in found]
+        return sorted(rows, key=lambda row: -1.0 if row.value is None else row.value, reverse=True)
+
+    def compare(
+        self,
+        run_ids: Sequence[str],
+        baseline_id: str,
+        metric: str = LEADING,
+        held_out: Collection[str] | None = None,
+    ) -> list[RunComparison]:
+        """Runs against one baseline, p-values corrected for how many there are.
+
+        ``held_out`` restricts the comparison to questions by id. Raises NotFound, InvalidInput
+        where a run did not measure the metric or is of another question set.
+        """
+        with self._database.read() as connection:
+            baseline = _Loaded.read(connection, self._base_id, baseline_id)
+            loaded = [_Loaded.read(connection, self._base_id, each) for each in run_ids]
+        for each in loaded:
+            if each.run.question_set != baseline.run.question_set:
+                raise InvalidInput(
+                    f"{each.run.id} measured {each.run.question_set!r}, "
+                    f"{baseline.run.id} measured {baseline.run.question_set!r}.",
+                    "Compare runs of one question set.",
+                )
+        texts = {name: result.text for name, result in baseline.results.items()}
+        figures = {
+            each.run.id: _same_questions(each.figures(metric, held_out), each, texts)
+            for each in loaded
+        }
+        kind = "held-out" if held_out is not None else ""
+        table = compare_table(metric, figures, baseline.figures(metric, held_out), kind=kind)
+        return [_comparison(each, baseline, table[each.run.id]) for each in loaded]
+
+    def regressions(self, run_id: str, metric: str = LEADING) -> list[QuestionDifference]:
+        """Questions that got worse than in the pinned baseline, the largest loss first.
+
+        Raises NotFound, also where the question set has no baseline.
+        """
+        run = self.get(run_id)
+        baseline = self.baseline(run.question_set)
+        if baseline is None:
+            raise NotFound(
+                f"{run.question_set!r} has no baseline.", "Pin the run to measure others against."
+            )
+        return list(self.compare([run_id], baseline.id, metric)[0].regressions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    run: Run
+    results: Mapping[str, QuestionResult]
+
+    @classmethod
+    def read(cls, connection: Connection, base_id: int, run_id: str) -> _Loaded:
+        run = runs.get(connection, base_id, run_id)
+        return cls(run, {item.question_id: item for item in runs.results(connection, run.id)})
+
+    def figures(self, metric: str, only: Collection[str] | None) -> dict[str, float]:
+        if metric not in self.run.metrics:
+            known = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
+            raise InvalidInput(
+                f"Run {self.run.id} did not measure {metric}.",
+                f"Evaluate again with that cutoff; it has {known} and the like.",
+            )
+        return {
+            name: item.metrics[metric]
+            for name, item in self.results.items()
+            if metric in item.metrics and (only is None or name in only)
+        }
+
+
+def _same_questions(
+    figures: Mapping[str, float], run: _Loaded, texts: Mapping[str, str]
+) -> dict[str, float]:
+    """Without ids that meant another question when the baseline was measured."""
+    return {
+        name: value
+        for name, value in figures.items()
+        if texts.get(name, run.results[name].text) == run.results[name].text
+    }
+
+
+def _comparison(run: _Loaded, baseline: _Loaded, figures: Comparison) -> RunComparison:
+    rows = [
+        _difference(run.results[name], baseline.results[name], figures.metric, difference)
+        for name, difference in figures.differences.items()
+    ]
+    rows.sort(key=lambda row: abs(row.difference), reverse=True)
+    return RunComparison(
+        run.run, baseline.run, figures, tuple(rows), caveats(run.run, baseline.run)
+    )
+
+
+def _difference(
+    after: QuestionResult, before: QuestionResult, metric: str, difference: float
+) -> QuestionDifference:
+    return QuestionDifference(
+        question_id=after.question_id,
+        text=after.text,
+        tags=after.tags,
+        before=before.metrics[metric],
+        after=after.metrics[metric],
+        difference=difference,
+        first_before=before.first_relevant,
+        first_after=after.first_relevant,
+        ids_before=tuple(entry[0] for entry in before.ranking),
+        ids_after=tuple(entry[0] for entry in after.ranking),
+    )
+
+
+def caveats(run: Run, baseline: Run) -> tuple[str, ...]:
+    """Sentences on what besides the recipe differs between two runs."""
+    found = []
+    if run.documents_hash != baseline.documents_hash:
+        found.append("The documents changed between the two runs.")
+    elif _filters_moved(run, baseline):
+        found.append("The same filter lets through other documents than in the baseline.")
+    if run.set_version != baseline.set_version:
+        found.append("The questions or their labels changed between the two runs.")
+    if run.code_version != baseline.code_version:
+        found.append(
+            f"The runs were made by different code: {baseline.code_version}, then "
+            f"{run.code_version}."
+        )
+    return tuple(found)
+
+
+def recipe_chips(baseline: Recipe, recipe: Recipe) -> tuple[str, ...]:
+    """What ``recipe`` changes in retrieval, as ``"dense weight 0.6 → 0.8"``, one a field."""
+    return tuple(
+        f"{name.partition('.')[2].replace('_', ' ')} {_shown(before)} → {_shown(after)}"
+        for name, (before, after) in baseline.differences(recipe).items()
+        if not name.startswith("answer.")
+    )
+
+
+def _shown(value: Any) -> str:
+    if value is None or value is False:
+        return "off"
+    return "on" if value is True else str(value)
+
+
+def _row(
+    run: Run,
+    metric: str,
+    figures: Mapping[str, Mapping[str, float]],
+    baseline: Run | None,
+    first: Run | None,
+) -> LeaderboardRow:
+    values = np.array([each[metric] for each in figures.values() if metric in each], np.float64)
+    interval = Interval(*mean_intervals(values).tolist()) if metric in run.metrics else None
+    return LeaderboardRow(
+        run=run,
+        value=run.metrics.get(metric),
+        interval=interval,
+        chips=recipe_chips(first.recipe, run.recipe) if first else (),
+        is_baseline=baseline is not None and run.id == baseline.id,
+        comparable=baseline is None or _comparable(run, baseline),
+    )
+
+
+def _comparable(run: Run, baseline: Run) -> bool:
+    mine = (run.documents_hash, run.set_version)
+    same = mine == (baseline.documents_hash, baseline.set_version)
+    return same and not _filters_moved(run, baseline)
+
+
+def _filters_moved(run: Run, baseline: Run) -> bool:
+    """Whether tags or dates changed below two runs that filter alike."""
+    alike = all(
+        getattr(run.recipe.search, name) == getattr(baseline.recipe.search, name)
+        for name in OF_DOCUMENTS
+    )
+    return alike and run.let_through != baseline.let_through

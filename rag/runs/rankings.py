@@ -1,0 +1,151 @@
+"""What runs retrieved for a question, with the passages themselves, and what moved between two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rag.errors import NotFound
+from rag.results import QuestionResult, Run
+from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.types import Chunk
+
+DEPTH = 10
+_PASSAGE_ID = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One place of a stored ranking. ``rank`` counts from 1.
+
+    ``chunk`` is None for a whole document and for a passage that is not stored any more;
+    ``document`` is "" where the document is gone. ``other`` is the rank of the same passage in the
+    ranking that this one is compared with, None where it has none.
+    """
+
+    rank: int
+    score: float
+    grade: int
+    document: str
+    chunk: Chunk | None
+    other: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """A question as two runs answered it; each ranking best first, cut at one depth."""
+
+    question: str
+    before: tuple[Ranked, ...]
+    after: tuple[Ranked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry of a ranking as an id and a span, so that passages of other cuts can match it."""
+
+    id: str
+    document_id: str
+    start: int
+    end: int
+
+
+class Rankings:
+    """Reads the stored rankings of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def side_by_side(
+        self, run_id: str, baseline_id: str, question_id: str, depth: int = DEPTH
+    ) -> SideBySide:
+        """One question in two runs. Raises NotFound for a run or question that is not there.
+
+        A passage is the same where its id is, or, between different cuts, where two spans share at
+        least half of the shorter. Its other rank is looked for in the whole stored ranking.
+        """
+        with self._database.read() as connection:
+            after = self._read(connection, run_id, question_id)
+            before = self._read(connection, baseline_id, question_id)
+            chunks = [self._chunks(connection, run, result) for run, result in (before, after)]
+            names = self._names(connection, chunks, (before[1], after[1]))
+        first, second = (
+            [_place(entry[0], held) for entry in result.ranking]
+            for (_, result), held in zip((before, after), chunks, strict=True)
+        )
+        find = same if before[0].recipe.index.cut == after[0].recipe.index.cut else similar
+        others = [
+            [find(place, second) for place in first],
+            [find(place, first) for place in second],
+        ]
+        return SideBySide(
+            after[1].text,
+            _ranked(before[1], others[0], chunks[0], names, depth),
+            _ranked(after[1], others[1], chunks[1], names, depth),
+        )
+
+    def _read(
+        self, connection: Connection, run_id: str, question_id: str
+    ) -> tuple[Run, QuestionResult]:
+        run = runs.get(connection, self._base_id, run_id)
+        for result in runs.results(connection, run.id):
+            if result.question_id == question_id:
+                return run, result
+        raise NotFound(f"Run {run_id} did not measure question {question_id!r}.")
+
+    def _chunks(self, connection: Connection, run: Run, result: QuestionResult) -> dict[str, Chunk]:
+        cut = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
+        keys = [int(entry[0], 16) for entry in result.ranking if len(entry[0]) == _PASSAGE_ID]
+        found = passages.by_key(connection, cut, keys) if cut is not None else {}
+        return {chunk.id: chunk for chunk in found.values()}
+
+    def _names(
+        self,
+        connection: Connection,
+        chunks: Sequence[dict[str, Chunk]],
+        results: Iterable[QuestionResult],
+    ) -> dict[str, str]:
+        ids = {entry[0] for result in results for entry in result.ranking}
+        ids |= {chunk.document_id for held in chunks for chunk in held.values()}
+        return documents.names(connection, self._base_id, sorted(ids))
+
+
+def _ranked(
+    result: QuestionResult,
+    others: Sequence[int | None],
+    chunks: dict[str, Chunk],
+    names: dict[str, str],
+    depth: int,
+) -> tuple[Ranked, ...]:
+    found = []
+    for place, (name, score, grade) in enumerate(result.ranking[:depth]):
+        chunk = chunks.get(name)
+        document = names.get(chunk.document_id if chunk else name, "")
+        found.append(Ranked(place + 1, score, grade, document, chunk, others[place]))
+    return tuple(found)
+
+
+def _place(name: str, chunks: dict[str, Chunk]) -> Place:
+    chunk = chunks.get(name)
+    if chunk is None:
+        return Place(name, name, 0, 0)
+    return Place(name, chunk.document_id, chunk.start, chunk.end)
+
+
+def same(place: Place, ranking: Sequence[Place]) -> int | None:
+    """Rank of the entry with the same id."""
+    ranks = (rank for rank, other in enumerate(ranking, start=1) if other.id == place.id)
+    return next(ranks, None)
+
+
+def similar(place: Place, ranking: Sequence[Place]) -> int | None:
+    """Rank of the same entry, else of the first that shares half of the shorter of the two."""
+    ranks = (rank for rank, other in enumerate(ranking, start=1) if _overlap(place, other))
+    return same(place, ranking) or next(ranks, None)
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    shared = min(one.end, other.end) - max(one.start, other.start)
+    shorter = min(one.end - one.start, other.end - other.start)
+    return one.document_id == other.document_id and shared > 0 and 2 * shared >= shorter

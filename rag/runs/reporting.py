@@ -1,0 +1,190 @@
+"""Gathers what a report of a run tells: labels, and passages that came instead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.report import (
+    Baseline,
+    Calibrated,
+    Expected,
+    Miss,
+    Retrieved,
+    RunReport,
+    render,
+)
+from rag.evaluation.run_intervals import UnjudgedShare
+from rag.recipe import Recipe
+from rag.results import QuestionResult, Run
+from rag.runs.evaluator import documents_hash
+from rag.runs.figures import RunFigures
+from rag.runs.history import RunHistory, recipe_chips
+from rag.search.corpus import let_through
+from rag.search.threshold import fitted, limit
+from rag.services import Services
+from rag.storage import Connection, bases, builds, documents, passages, questions
+from rag.storage.questions import LabelledQuestion
+
+_MISSES = 6
+_SHOWN = 3  # passages beside the evidence
+_SPANS = 3  # labels of one question
+_EXPECTED_LENGTH = 420
+_RETRIEVED_LENGTH = 200
+_PREFERRED = "ndcg@10"
+_PASSAGE_ID = 16
+
+
+class Reports:
+    """Writes reports on the runs of one knowledge base."""
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self._base_id = base_id
+        self._history = RunHistory(services.database, base_id)
+
+    def html(self, run_id: str, baseline_id: str | None = None) -> str:
+        """A run as one HTML file, compared with the pinned baseline unless another is named.
+
+        Raises NotFound, InvalidInput where the two runs cannot be compared.
+        """
+        run = self._history.get(run_id)
+        if baseline_id is None:
+            pinned = self._history.baseline(run.question_set)
+            baseline_id = pinned.id if pinned and pinned.id != run.id else None
+        return render(self._report(run, baseline_id))
+
+    def _report(self, run: Run, baseline_id: str | None) -> RunReport:
+        results = self._history.results(run.id)
+        metric = _metric(run)
+        with self._services.database.read() as connection:
+            misses = self._misses(connection, run, results, metric)
+            built = builds.passages_of(connection, self._base_id, run.recipe.index.cut)
+            notes = self._notes(connection, run)
+            name = bases.by_id(connection, self._base_id).name
+        return RunReport(
+            base=name,
+            run=run,
+            results=results,
+            passages=built,
+            threshold=self._threshold(run.recipe),
+            metric=metric,
+            misses=misses,
+            baseline=self._baseline(run.id, baseline_id, metric) if baseline_id else None,
+            notes=notes,
+            unjudged=self._unjudged(run, metric),
+            calibrated=self._calibrated(run.recipe),
+        )
+
+    def _unjudged(self, run: Run, metric: str) -> UnjudgedShare | None:
+        k = int(metric.partition("@")[2])
+        try:
+            return RunFigures(self._services.database, self._base_id).unjudged(run.id, k)
+        except NotFound:  # the question set is gone
+            return None
+
+    def _calibrated(self, recipe: Recipe) -> Calibrated | None:
+        found = fitted(self._services, self._base_id, recipe.index)
+        if found is None:
+            return None
+        used = recipe.search.relevance == "probability"
+        return Calibrated(found.question_set, found.questions, found.quality, found.bins, used)
+
+    def _threshold(self, recipe: Recipe) -> float | None:
+        try:
+            return limit(self._services, self._base_id, recipe.index, recipe.search).threshold
+        except InvalidInput:  # the calibration is gone: what ``auto`` meant is not known any more
+            return None if recipe.search.threshold == "auto" else recipe.search.threshold
+
+    def _baseline(self, run_id: str, baseline_id: str, metric: str) -> Baseline:
+        (found,) = self._history.compare([run_id], baseline_id, metric)
+        return Baseline(
+            run=found.baseline,
+            figures=found.figures,
+            texts={row.question_id: row.text for row in found.rows},
+            chips=recipe_chips(found.baseline.recipe, found.run.recipe),
+            caveats=found.caveats,
+        )
+
+    def _notes(self, connection: Connection, run: Run) -> tuple[str, ...]:
+        found = []
+        sets = {each.name: each for each in questions.every(connection, self._base_id)}
+        known = sets.get(run.question_set)
+        if known is None or known.version != run.set_version:
+            found.append("The questions or their labels have changed since this run.")
+        ids = documents.ids_by_name(connection, self._base_id).values()
+        if documents_hash(ids) != run.documents_hash:
+            found.append("The documents have changed since this run.")
+        elif run.let_through != let_through(connection, self._base_id, run.recipe.search):
+            found.append("Tags or dates that its recipe filters by have changed since this run.")
+        return tuple(found)
+
+    def _misses(
+        self, connection: Connection, run: Run, results: Sequence[QuestionResult], metric: str
+    ) -> list[Miss]:
+        """The questions with the lowest figures; those that are ideal are no misses."""
+        below = [item for item in results if item.metrics and item.metrics[metric] < 1.0]
+        worst = sorted(below, key=lambda item: item.metrics[metric])[:_MISSES]
+        labels = self._labels(connection, run)
+        texts = self._texts(connection, run, worst)
+        return [
+            Miss(item, _expected(item, labels.get(item.question_id)), _retrieved(item, texts))
+            for item in worst
+        ]
+
+    def _labels(self, connection: Connection, run: Run) -> dict[str, LabelledQuestion]:
+        sets = {each.name: each.id for each in questions.every(connection, self._base_id)}
+        if run.question_set not in sets:
+            return {}
+        held = questions.labelled(connection, sets[run.question_set])
+        return {item.id: item for item in held}
+
+    def _texts(
+        self, connection: Connection, run: Run, results: Sequence[QuestionResult]
+    ) -> dict[str, tuple[str, str]]:
+        """(document name, text) of what came first, by the id of a passage or document."""
+        ids = {entry[0] for item in results for entry in item.ranking[:_SHOWN]}
+        keys = [int(each, 16) for each in ids if len(each) == _PASSAGE_ID]
+        cut = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
+        chunks = passages.by_key(connection, cut, keys) if cut is not None else {}
+        wanted = {each for each in ids if len(each) != _PASSAGE_ID}
+        wanted |= {chunk.document_id for chunk in chunks.values()}
+        names = documents.names(connection, self._base_id, sorted(wanted))
+        found = {name: (title, "") for name, title in names.items()}
+        for chunk in chunks.values():
+            found[chunk.id] = (names[chunk.document_id], chunk.text)
+        return found
+
+
+def _metric(run: Run) -> str:
+    """nDCG@10, or at the deepest cutoff that the run has."""
+    if _PREFERRED in run.metrics:
+        return _PREFERRED
+    depths = [int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")]
+    return f"ndcg@{max(depths)}"
+
+
+def _expected(item: QuestionResult, known: LabelledQuestion | None) -> tuple[Expected, ...]:
+    if known is None or known.text != item.text:
+        return (Expected("", "The labels of this question have changed since the run."),)
+    return tuple(
+        Expected(label.document_name, _short(label.quote, _EXPECTED_LENGTH))
+        for label in known.labels[:_SPANS]
+    )
+
+
+def _retrieved(item: QuestionResult, texts: Mapping[str, tuple[str, str]]) -> tuple[Retrieved, ...]:
+    gone = ("a passage that is not stored any more", "")
+    return tuple(
+        Retrieved(rank, *_shown(texts.get(name, gone)), grade)
+        for rank, (name, _, grade) in enumerate(item.ranking[:_SHOWN], start=1)
+    )
+
+
+def _shown(found: tuple[str, str]) -> tuple[str, str]:
+    return found[0], _short(found[1], _RETRIEVED_LENGTH)
+
+
+def _short(text: str, length: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= length else words[:length].rsplit(" ", 1)[0] + " …"

@@ -1,0 +1,1 @@
+"""What one search runs on: documents, threshold, further knowledge bases and tools."""

@@ -1,0 +1,109 @@
+"""The corpus that a recipe searches, put together from services."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.errors import NotFound
+from rag.evaluation.calibration import Calibration
+from rag.indexing.indexes import Index, lookup
+from rag.protocols import ChatModel, Reranker
+from rag.recipe import Recipe, SearchRecipe
+from rag.retrieval import Corpus, Listwise, filters
+from rag.services import Services
+from rag.storage import Connection, Database, documents, passages
+from rag.types import Chunk, Document, Keys
+
+
+def corpus(
+    services: Services,
+    base_id: int,
+    recipe: Recipe,
+    index: Index,
+    calibration: Calibration | None = None,
+) -> Corpus:
+    """What ``recipe`` searches in ``index``, with what its steps need.
+
+    ``calibration`` is that of the recipe's limit. Raises InvalidRecipe or ProviderError.
+    """
+    chat = services.models.step_chat(recipe.answer) if asks_chat(recipe.search) else None
+    return Corpus(
+        embedder=services.models.embedder(recipe.index.embedder),
+        dense=index.dense,
+        lexical=index.lexical,
+        lookup=lookup(services.database, base_id, index.cut_id),
+        calibration=calibration,
+        chat=chat,
+        reranker=_reranker(services, recipe.search, chat),
+        allowed=allowed(services, base_id, recipe.search, index),
+        queries=services.queries,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Documents and passages of a cut, read as they are asked for."""
+
+    database: Database
+    base_id: int
+    cut_id: int
+
+    def document(self, document_id: str) -> Document | None:
+        """A document, or None where it is not here."""
+        try:
+            with self.database.read() as connection:
+                return documents.get(connection, self.base_id, document_id)
+        except NotFound:
+            return None
+
+    def passages(self, document_id: str, first: int, last: int) -> list[Chunk]:
+        """The passages of a document from order ``first`` to ``last``."""
+        place = self.base_id, self.cut_id, document_id
+        with self.database.read() as connection:
+            return passages.between(connection, *place, first, last)
+
+
+def asks_chat(search: SearchRecipe) -> bool:
+    """Whether a step of a recipe asks the language model that answers."""
+    return bool(search.rewrite or search.expansions or search.hyde or search.rerank == "chat")
+
+
+def _reranker(services: Services, search: SearchRecipe, chat: ChatModel | None) -> Reranker | None:
+    if search.rerank == "chat":
+        return None if chat is None else Listwise(chat, search.rerank_batch)
+    return services.models.reranker(search.rerank, search.rerank_batch) if search.rerank else None
+
+
+def let_through(connection: Connection, base_id: int, search: SearchRecipe) -> str:
+    """Names, in twelve hex digits, the documents that pass a recipe's filters; the same everywhere.
+
+    "" for a recipe that looks at neither tags nor dates: all else that filters look at is in the
+    documents themselves. A tag is no change of a document, so whoever keeps what a recipe found
+    compares this too.
+    """
+    if not (search.tags or search.after or search.before):
+        return ""
+    chosen = filters.fitting_documents(documents.traits(connection, base_id), search)
+    return hashlib.sha256("\n".join(sorted(chosen)).encode()).hexdigest()[:12]
+
+
+def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index) -> Keys | None:
+    """Keys of the passages that pass the filters of a recipe; None where it has none."""
+    if not filters.is_filtered(search):
+        return None
+    with services.database.read() as connection:
+        chosen = filters.fitting_documents(documents.traits(connection, base_id), search)
+        if not filters.looks_at_passages(search):
+            parts = [held for name, held in index.keys.items() if name in chosen]
+            return np.concatenate([np.empty(0, np.int64), *parts])
+        found = [
+            key
+            for key, document_id, page, heading in passages.marks(connection, base_id, index.cut_id)
+            if document_id in chosen
+            and document_id in index.keys
+            and filters.fits_passage(page, heading, search)
+        ]
+    return np.array(found, np.int64)

@@ -1,0 +1,1 @@
+"""Many recipes measured at once: sweeps, curves and calibration."""

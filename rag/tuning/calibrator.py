@@ -1,0 +1,117 @@
+"""Fitting probabilities of relevance on labels, and reading thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import numpy as np
+
+from rag.evaluation.calibration import LabelledQuestion, fit
+from rag.evaluation.splits import split
+from rag.evaluation.threshold_curve import Floors
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.retrieval import Timeline, gather
+from rag.runs.evaluator import Evaluator
+from rag.search.corpus import corpus
+from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted, limit
+from rag.services import Services
+from rag.storage import builds, calibrations
+from rag.storage.calibrations import CalibrationRow
+from rag.types import Question
+
+FEATURES = ("cosine", "bm25")
+AUTO_PRECISION = 0.5
+"""What ``auto`` aims at: at least half of what reaches it was relevant where it was fitted. Where
+no threshold gives that, it is the one of highest precision."""
+
+
+class Calibrator:
+    """Fits and reads thresholds on the labels of a knowledge base."""
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self._base_id = base_id
+        self._evaluator = Evaluator(services, base_id)
+
+    def fit(self, set_name: str, recipe: Recipe) -> tuple[FittedCalibration, Floors]:
+        """Fits on the tuning questions of a set and keeps the result for the recipe's build.
+
+        The floors are cross-validated on these questions. Raises NotFound, NotEnoughLabels.
+        """
+        found, questions = self._evaluator.questions(set_name)
+        tuning = self._part(questions, found.split_share, found.split_seed, held_out=False)
+        search = recipe.search.model_copy(update={"mode": "hybrid"})
+        learned = fit(self._labelled(tuning, recipe.index, search), FEATURES)
+        auto = learned.floors.recommend(AUTO_PRECISION)
+        floor = auto.floor or auto.best
+        options = {name: getattr(search, name) for name in BM25_FIELDS}
+        row = CalibrationRow(
+            question_set=set_name,
+            set_version=found.version,
+            questions=len(tuning),
+            model={**learned.calibration.to_dict(), "bm25": options},
+            quality={
+                "scores": asdict(learned.quality),
+                "bins": [asdict(each) for each in learned.bins],
+            },
+            threshold=floor.threshold if floor else None,
+            created=datetime.now(UTC),
+        )
+        with self._services.database.write() as connection:
+            builds.ensure(connection, self._base_id, recipe.index)
+            calibrations.replace(connection, self._base_id, recipe.index.hash, row)
+        return as_fitted(row), learned.floors
+
+    def fitted(self, index: IndexRecipe) -> FittedCalibration | None:
+        """What was fitted for a build, or None."""
+        return fitted(self._services, self._base_id, index)
+
+    def floors(self, set_name: str, recipe: Recipe) -> Floors:
+        """What every threshold does to the candidates of a recipe, before top-k.
+
+        Probabilities are read on the held-out questions, which no calibration saw; cosines, which
+        learn nothing, on all. Raises NotFound, InvalidInput.
+        """
+        found, questions = self._evaluator.questions(set_name)
+        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        if asked.calibration is not None:
+            questions = self._part(questions, found.split_share, found.split_seed, held_out=True)
+        labelled = self._labelled(questions, recipe.index, recipe.search)
+        owner = np.repeat(np.arange(len(labelled)), [len(each.relevant) for each in labelled])
+        relevance = [
+            each.candidates.cosine
+            if asked.calibration is None
+            else asked.calibration.probabilities(each.candidates)
+            for each in labelled
+        ]
+        return Floors.of(
+            np.concatenate(relevance),
+            np.concatenate([each.relevant for each in labelled]),
+            owner,
+            np.array([question.answerable for question in questions], np.bool_),
+        )
+
+    @staticmethod
+    def _part(
+        questions: Sequence[Question], share: float, seed: int, *, held_out: bool
+    ) -> list[Question]:
+        parts = split([question.id for question in questions], share, seed)
+        wanted = set(parts.held_out if held_out else parts.tuning)
+        return [question for question in questions if question.id in wanted]
+
+    def _labelled(
+        self, questions: Sequence[Question], index_recipe: IndexRecipe, search: SearchRecipe
+    ) -> list[LabelledQuestion]:
+        index = self._services.indexes.current(self._base_id, index_recipe)
+        queries = self._evaluator.queries(questions, index_recipe)
+        judge = self._evaluator.judge(questions, index)
+        recipe = Recipe(index=index_recipe, search=search)
+        searched = corpus(self._services, self._base_id, recipe, index)
+        labelled = []
+        for question, query in zip(questions, queries, strict=True):
+            _, found = gather(question.text, search, searched, Timeline(), query)
+            _, grades = judge.graded(question, found.keys)
+            labelled.append(LabelledQuestion(found, grades > 0, question.answerable))
+        return labelled

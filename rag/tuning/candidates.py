@@ -1,0 +1,229 @@
+"""The candidates that a sweep works on: fetched once for a build, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.errors import InvalidInput
+from rag.evaluation.calibration import Calibration
+from rag.evaluation.judging import Judge
+from rag.evaluation.sweeping import Deep, Field, Pair, Prepared, Reach, flattened
+from rag.indexing.indexes import Index
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
+from rag.retrieval.candidates import cosines, nearest
+from rag.retrieval.query_transforms import transformed
+from rag.runs.evaluator import Tell
+from rag.search.corpus import corpus
+from rag.search.tools import refuse_tools
+from rag.services import Services
+from rag.storage import passages
+from rag.types import Keys, Question, Scores, Vectors
+
+Options = tuple[object, ...]
+
+_ONLY_FOUND = (
+    *("spelling", "documents", "types", "tags", "pages", "after", "before", "heading"),
+    *("context", "neighbours", "merge", "order"),
+)
+"""Steps that change what is found or shown, not how it is ranked and cut."""
+_AFTERWARDS = ("threshold", "top_k", "duplicates", "mmr", "context", "neighbours", "merge", "order")
+"""Fields that candidates never depend on; on those of ``_MIXING`` where a step looks at ranks."""
+_MIXING = ("fusion", "dense_weight", "rrf_k")
+
+MOST_POSTINGS = 8_000_000  # what is held of a build, at two dozen bytes each
+
+_KEPT = 8  # tables of candidates of a build, for different k1, b ...
+_REACHES = 2  # by spelling, filters ...
+_AT_ONCE = 4096  # vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Candidates by question, and how near they are to each other."""
+
+    candidates: Sequence[Candidates]
+    nearness: Sequence[Nearness]
+
+
+class Source:
+    """The candidates of one build, with what they count as."""
+
+    def __init__(
+        self,
+        services: Services,
+        base_id: int,
+        questions: Sequence[Question],
+        recipe: IndexRecipe,
+        index: Index,
+        queries: Vectors,
+        judge: Judge,
+        calibration: Calibration | None,
+    ) -> None:
+        self.index = index
+        self.queries = queries
+        self.exact = recipe.vector_index == "flat"
+        self.ideals = [judge.ideal(question) for question in questions]
+        self._services = services
+        self._base_id = base_id
+        self._recipe = recipe
+        self._questions = questions
+        self.judge = judge
+        self.calibration = calibration
+        self._dense = Remembered(index.dense, self.exact)
+        self._deep: dict[Options, tuple[int, Prepared]] = {}
+        self._reaches: dict[Options, tuple[int, Reach | None]] = {}
+        self._found: dict[SearchRecipe, Gathered] = {}
+        self._tokens: dict[int, int] = {}
+
+    def deep(self, search: SearchRecipe, tell: Tell) -> Deep:
+        """Candidates for the k1, b ... of a recipe, as deep as it asks, or deeper.
+
+        Raises InvalidInput for steps that they do not serve.
+        """
+        refuse_steps(search)
+        return self.prepared(search, tell).deep
+
+    def prepared(self, search: SearchRecipe, tell: Tell) -> Prepared:
+        """The same, ready to be swept over."""
+        options = _options(search, self.exact)
+        depth, found = self._deep.get(options, (0, None))
+        if found is None or depth < search.candidates:
+            found = Prepared(self._fetched(search.model_copy(update={"mode": "hybrid"}), tell))
+            while len(self._deep) >= _KEPT:
+                self._deep.pop(next(iter(self._deep)))
+            self._deep[options] = search.candidates, found
+        return found
+
+    def gathered(self, search: SearchRecipe, tell: Tell) -> Gathered:
+        """The candidates of just this recipe, whatever its steps. Raises InvalidInput for tools."""
+        refuse_tools(search)
+        wanted = _before_cuts(search)
+        if wanted not in self._found:
+            found = self._candidates(wanted, tell)
+            while len(self._found) >= _KEPT:
+                self._found.pop(next(iter(self._found)))
+            near = [Nearness(each.keys, self._dense.vectors) for each in found]
+            self._found[wanted] = Gathered(found, near)
+        return self._found[wanted]
+
+    def field(self, search: SearchRecipe, pairs: Collection[Pair], tell: Tell) -> Field | None:
+        """Candidates for many k1 and b in one table, as deep as ``search`` asks.
+
+        None where there are too many postings to hold. Raises InvalidInput as ``deep`` does.
+        """
+        refuse_steps(search)
+        reach = self._reach(search.model_copy(update={"mode": "hybrid"}), tell)
+        return None if reach is None else reach.field(pairs, search.candidates)
+
+    def _fetched(self, search: SearchRecipe, tell: Tell) -> Deep:
+        pair = search.k1, search.b
+        field = self.field(search, [pair], tell)
+        if field is not None:
+            return field.deep(pair)[0]
+        found = self._candidates(search, tell)
+        return flattened(self._questions, found, self.judge, self.calibration)
+
+    def _reach(self, search: SearchRecipe, tell: Tell) -> Reach | None:
+        options = _options(search, self.exact)[2:]
+        depth, found = self._reaches.get(options, (0, None))
+        if depth < search.candidates:
+            found = self._reached(search, tell)
+            while len(self._reaches) >= _REACHES:
+                self._reaches.pop(next(iter(self._reaches)))
+            self._reaches[options] = search.candidates, found
+        return found
+
+    def _reached(self, search: SearchRecipe, tell: Tell) -> Reach | None:
+        """All that the questions can find, unless it is too much."""
+        searched, lexical = self._searched(search), self.index.lexical
+        asked, near = list[str](), list[Keys]()
+        for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
+            tell(place, len(self._questions))
+            each = transformed(question.text, search, searched, Timeline(), query)
+            asked.append(each.words)
+            near.append(nearest(each, self._dense, search, searched.allowed).keys)
+        fuzzy, prefix = search.fuzzy, search.prefix
+        if sum(lexical.matches(each, fuzzy=fuzzy, prefix=prefix) for each in asked) > MOST_POSTINGS:
+            return None
+        postings = lexical.postings(
+            asked, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
+        )
+        return Reach(self._questions, postings, near, self.judge, self._cosines, self.calibration)
+
+    def _cosines(self, rows: Keys, keys: Keys) -> Scores:
+        parts = [slice(start, start + _AT_ONCE) for start in range(0, len(keys), _AT_ONCE)]
+        found = (cosines(self.queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
+        return np.concatenate([np.empty(0), *found])
+
+    def _searched(self, search: SearchRecipe) -> Corpus:
+        recipe = Recipe(index=self._recipe, search=search)
+        found = corpus(self._services, self._base_id, recipe, self.index)
+        return replace(found, dense=self._dense)
+
+    def _candidates(self, search: SearchRecipe, tell: Tell) -> list[Candidates]:
+        found, searched = list[Candidates](), self._searched(search)
+        for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
+            tell(place, len(self._questions))
+            found.append(gather(question.text, search, searched, Timeline(), query)[1])
+        return found
+
+    def tokens(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """Length of passages in tokens of the embedder, shape (len(keys),)."""
+        new = sorted(set(keys.tolist()).difference(self._tokens))
+        with self._services.database.read() as connection:
+            chunks = passages.by_key(connection, self.index.cut_id, new)
+        count = self._services.models.embedder(self._recipe.embedder).tokenizer.count
+        self._tokens.update({key: count(chunk.text) for key, chunk in chunks.items()})
+        return np.array([self._tokens.get(key, 0) for key in keys.tolist()], np.int64)
+
+
+def _options(search: SearchRecipe, exact: bool) -> Options:
+    """What candidates depend on; of an approximate index also how many were asked for."""
+    asked = 0 if exact else search.candidates
+    steps = tuple(getattr(search, name) for name in _ONLY_FOUND)
+    return search.k1, search.b, search.fuzzy, search.prefix, asked, *steps
+
+
+def _before_cuts(search: SearchRecipe) -> SearchRecipe:
+    """The recipe with defaults for what its candidates do not depend on."""
+    fields = SearchRecipe.model_fields
+    looks_at_ranks = search.feedback or search.rerank
+    unused = _AFTERWARDS if looks_at_ranks else (*_AFTERWARDS, *_MIXING)
+    return search.model_copy(update={name: fields[name].default for name in unused})
+
+
+def is_arithmetic(search: SearchRecipe) -> bool:
+    """Whether the figures of a recipe follow from candidates that serve many others too.
+
+    The parameters of a step that is off do not matter.
+    """
+    off = ("feedback_weight", "feedback_terms", "rerank_depth", "rerank_batch")
+    return not set(search.steps).difference((*_ONLY_FOUND, *off))
+
+
+def refuse_steps(search: SearchRecipe) -> None:
+    """Raises InvalidInput for steps that arithmetic on candidates cannot follow."""
+    if not is_arithmetic(search):
+        asked = [f"search.{name}" for name in search.steps if name not in _ONLY_FOUND]
+        raise InvalidInput(
+            f"Recipes with {', '.join(asked)} cannot be measured while a slider moves.",
+            "Evaluate or sweep them, or leave these fields at their defaults.",
+        )
+
+
+def alike(searches: Sequence[SearchRecipe], exact: bool) -> list[dict[Pair, list[int]]]:
+    """Numbers of the recipes that share their postings, by k1 and b, which candidates depend on.
+
+    Those with other steps are left out.
+    """
+    groups: dict[Options, dict[Pair, list[int]]] = {}
+    for number, search in enumerate(searches):
+        if is_arithmetic(search):
+            pairs = groups.setdefault(_options(search, exact)[2:], {})
+            pairs.setdefault((search.k1, search.b), []).append(number)
+    return list(groups.values())

@@ -1,0 +1,116 @@
+"""Recipes whose figures are arithmetic, and what that took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.sweeping import Arithmetic, Field, Pair, Prepared
+from rag.evaluation.sweeping.arithmetic import Cuts
+from rag.recipe import SearchRecipe
+from rag.runs.evaluator import Tell
+from rag.tuning.candidates import Source
+from rag.types import Keys
+
+Floats = npt.NDArray[np.float64]
+
+_BLOCK = 24  # pairs of k1 and b whose candidates stand in one table
+
+
+@dataclass
+class Seconds:
+    fetching: float = 0.0
+    arithmetic: float = 0.0
+    processor: float = 0.0
+
+    @contextmanager
+    def fetch(self) -> Iterator[None]:
+        """Adds what passes inside to ``fetching``."""
+        started = time.perf_counter()
+        yield
+        self.fetching += time.perf_counter() - started
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Adds what passes inside to ``arithmetic`` and ``processor``."""
+        started, worked = time.perf_counter(), time.process_time()
+        yield
+        self.arithmetic += time.perf_counter() - started
+        self.processor += time.process_time() - worked
+
+
+@dataclass(frozen=True)
+class Swept:
+    """Recipes of a build whose figures are arithmetic; ``seconds`` notes what it took.
+
+    ``plain`` are the ``searches``, no deeper than they are where something is shown.
+    """
+
+    source: Source
+    searches: Sequence[SearchRecipe]
+    plain: Sequence[SearchRecipe]
+    arithmetic: Arithmetic
+    cuts: Cuts
+    with_context: bool
+    seconds: Seconds
+
+    def figures(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> dict[int, Floats]:
+        """Figures by number. Postings are fetched; what k1 and b make of them is arithmetic."""
+        found = dict[int, Floats]()
+        for block in _blocks(list(pairs)):
+            found |= self._block({pair: pairs[pair] for pair in block}, tell)
+        return found
+
+    def _block(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> dict[int, Floats]:
+        found = dict[int, Floats]()
+        with self.seconds.fetch():
+            field = self._field(pairs, tell)
+        for pair, numbers in pairs.items():
+            chosen = [self.searches[number] for number in numbers]
+            if field is None:
+                with self.seconds.fetch():
+                    prepared = self._prepared(chosen, tell)
+            with self.seconds.work():
+                if field is not None:
+                    prepared = field.prepared(pair)
+                tokens = self._tokens(prepared.deep.keys)
+                shown = [self.plain[number] for number in numbers]
+                figures = self.arithmetic.figures(prepared, chosen, self.cuts, tokens, shown)
+            found.update(zip(numbers, figures, strict=True))
+        return found
+
+    def _field(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> Field | None:
+        """The candidates of all pairs in one table; None for one pair, or where it is too large."""
+        if len(pairs) == 1:
+            return None
+        searches = [self.searches[number] for numbers in pairs.values() for number in numbers]
+        field = self.source.field(max(searches, key=_depth), pairs, tell)
+        if field is not None:
+            self._tokens(field.every.keys)
+            _ = field.by_cosine
+        return field
+
+    def _prepared(self, searches: Sequence[SearchRecipe], tell: Tell) -> Prepared:
+        prepared = self.source.prepared(max(searches, key=_depth), tell)
+        for by in {search.relevance for search in searches}:
+            prepared.layout(by)
+        self._tokens(prepared.deep.keys)
+        return prepared
+
+    def _tokens(self, keys: Keys) -> npt.NDArray[np.int64] | None:
+        return self.source.tokens(keys) if self.with_context else None
+
+
+def _depth(search: SearchRecipe) -> int:
+    return search.candidates
+
+
+def _blocks(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    """Pairs that lie near each other: the nearer they are, the less can be among the first."""
+    ordered = sorted(pairs)
+    return [ordered[start : start + _BLOCK] for start in range(0, len(ordered), _BLOCK)]

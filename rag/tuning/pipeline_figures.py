@@ -1,0 +1,95 @@
+"""Recipes that arithmetic cannot follow, measured with the pipeline's own selection.
+
+Their candidates are gathered once for all that differ only in how the list is cut, diversified and
+cleared of copies; that costs what it costs. The figures are those of an evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.metrics import parse_metric
+from rag.evaluation.sweeping import Arithmetic, Cut
+from rag.recipe import SearchRecipe
+from rag.retrieval import Candidates, Nearness, Selection, select
+from rag.runs.evaluator import Tell, measured
+from rag.tuning.candidates import Source
+from rag.types import Keys, Scores
+
+Floats = npt.NDArray[np.float64]
+
+
+def stepwise(
+    source: Source,
+    search: SearchRecipe,
+    cuts: Sequence[Cut],
+    of: Arithmetic,
+    tell: Tell,
+    shown: SearchRecipe | None = None,
+) -> Floats:
+    """The figures of one ranking under every cut, shape (cuts, names of ``of``).
+
+    ``shown`` adds the mean tokens of the passages shown: by that recipe, which goes as deep as a
+    search does.
+    """
+    cutoffs = sorted({parse_metric(name).k for name in of.metrics})
+    gathered = source.gathered(search, tell)
+    found = list(zip(gathered.candidates, gathered.nearness, strict=True))
+    visible = source.gathered(shown, tell) if shown else gathered
+    in_view = list(zip(visible.candidates, visible.nearness, strict=True))
+    rows, known = [], dict[Cut, list[float]]()
+    for cut in cuts:
+        if cut not in known:
+            means = _means(source, search, cut, of, cutoffs, found)
+            known[cut] = [means[name] for name in of.names]
+            if shown:
+                known[cut].append(_tokens(source, shown, cut, in_view))
+        rows.append(known[cut])
+    return np.array(rows)
+
+
+def _means(
+    source: Source,
+    search: SearchRecipe,
+    cut: Cut,
+    of: Arithmetic,
+    cutoffs: Sequence[int],
+    found: Sequence[tuple[Candidates, Nearness]],
+) -> dict[str, float]:
+    ranked = []
+    for question, (candidates, nearness) in zip(of.questions, found, strict=True):
+        wanted = search.model_copy(update={"top_k": cut.top_k}) if of.as_shown else search
+        chosen = _chosen(source, wanted, cut, candidates, nearness)
+        keys, scores = _ranking(candidates, chosen, of.as_shown)
+        ranked.append(source.judge.judge(question, keys, scores, max(cutoffs)))
+    return measured(ranked, cutoffs)[1]
+
+
+def _tokens(
+    source: Source,
+    search: SearchRecipe,
+    cut: Cut,
+    found: Sequence[tuple[Candidates, Nearness]],
+) -> float:
+    wanted, total = search.model_copy(update={"top_k": cut.top_k}), 0
+    for candidates, nearness in found:
+        kept = _chosen(source, wanted, cut, candidates, nearness).kept
+        total += int(source.tokens(candidates.keys[kept]).sum())
+    return total / len(found)
+
+
+def _chosen(
+    source: Source, search: SearchRecipe, cut: Cut, candidates: Candidates, nearness: Nearness
+) -> Selection:
+    calibration = source.calibration if search.relevance == "probability" else None
+    return select(candidates, search, cut.threshold, calibration, nearness)
+
+
+def _ranking(candidates: Candidates, chosen: Selection, as_shown: bool) -> tuple[Keys, Scores]:
+    """Everything above the threshold, best first, or what of it is shown."""
+    parts = [chosen.kept] if as_shown else [chosen.kept, chosen.beyond]
+    places = np.concatenate(parts)
+    return candidates.keys[places], chosen.scores[places]

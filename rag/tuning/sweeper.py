@@ -1,0 +1,268 @@
+"""Sweeping recipes over a question set: candidates are fetched once, the rest is arithmetic."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.errors import InvalidInput
+from rag.evaluation.metrics import MEASURES
+from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Grid
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.runs.evaluator import Evaluator, Tell, deepened
+from rag.search.threshold import fitted, limit
+from rag.services import Services
+from rag.tuning.candidates import Source, alike
+from rag.tuning.figures import Seconds, Swept
+from rag.tuning.pipeline_figures import stepwise
+from rag.types import Question
+
+Floats = npt.NDArray[np.float64]
+Changes = Mapping[str, Any]
+
+SWEEP_CUTOFFS = (1, 3, 5, 10, 20)
+"""Not as deep as an evaluation: candidates are never fewer than the deepest cutoff."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The figures of every recipe of a grid. ``figures``: shape (recipes, names).
+
+    ``base`` has those of the recipe that the grid was laid around. ``fetch_seconds`` went into
+    embedding questions, searching vectors, reading postings and sorting by cosine, once for all
+    k1 and b of a grid; ``seconds`` into what comes after: BM25 with each k1 and b, all recipes,
+    and the searches of recipes with steps that arithmetic cannot follow. Of the processor that
+    took ``processor_seconds``, which other programs lengthen less.
+    """
+
+    set_name: str
+    grid: Grid
+    cutoffs: tuple[int, ...]
+    as_shown: bool
+    questions: int
+    names: tuple[str, ...]
+    figures: Floats
+    base: Mapping[str, float]
+    seconds: float
+    fetch_seconds: float
+    processor_seconds: float
+
+    @property
+    def recipes_per_second(self) -> float:
+        """Recipes by second of arithmetic."""
+        return len(self.grid) / max(self.seconds, 1e-9)
+
+    def metrics(self, number: int) -> dict[str, float]:
+        """The figures of one recipe, by name."""
+        return dict(zip(self.names, self.figures[number].tolist(), strict=True))
+
+    def best(self, name: str, count: int) -> list[int]:
+        """Numbers of the recipes with the highest figure, best first; ties in grid order."""
+        values = self.figures[:, self.names.index(name)]
+        return [int(number) for number in np.argsort(-values, kind="stable")[:count]]
+
+    def place(self, name: str) -> int:
+        """Where the base recipe would stand among the grid's, from 1."""
+        values = self.figures[:, self.names.index(name)]
+        return int(np.count_nonzero(values > self.base[name])) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A figure that the ordinary pipeline does not confirm."""
+
+    recipe: Recipe
+    name: str
+    swept: float
+    evaluated: float
+
+
+class Sweeper:
+    """Sweeps one question set as it is now; candidates that were fetched serve later sweeps too.
+
+    Not to be shared between threads.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        base_id: int,
+        set_name: str,
+        only: Collection[str] | None = None,
+    ) -> None:
+        """``only`` restricts the sweep to questions by id.
+
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        """
+        self._services = services
+        self._base_id = base_id
+        self._set_name = set_name
+        self._evaluator = Evaluator(services, base_id)
+        _, judged = self._evaluator.questions(set_name)
+        self._questions = [item for item in judged if only is None or item.id in only]
+        self._sources: dict[str, Source] = {}
+
+    def sweep(
+        self,
+        grid: Grid,
+        cutoffs: Sequence[int] = SWEEP_CUTOFFS,
+        *,
+        as_shown: bool = False,
+        with_context: bool = False,
+        tell: Tell = lambda _done, _total: None,
+    ) -> Sweep:
+        """Measures every recipe of a grid, whose builds must be there.
+
+        The metrics are those of ``MEASURES`` and the refusals; figures of retrieved text
+        (``span_recall`` ...) need an evaluation.
+
+        ``as_shown`` cuts each ranking at the recipe's top-k before it is measured;
+        ``with_context`` adds the mean tokens of the passages that a recipe shows. ``tell`` hears
+        of questions whose candidates are fetched.
+        """
+        names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
+        extra = [CONTEXT] if with_context else []
+        alone = Grid.parse({}, grid.base)
+        base, before = self._figures(alone, names, as_shown, with_context, tell)
+        figures, seconds = self._figures(grid, names, as_shown, with_context, tell)
+        every = (*Arithmetic(self._questions, (), names).names, *extra)
+        return Sweep(
+            set_name=self._set_name,
+            grid=grid,
+            cutoffs=tuple(sorted(set(cutoffs))),
+            as_shown=as_shown,
+            questions=len(self._questions),
+            names=every,
+            figures=figures,
+            base=dict(zip(every, base[0].tolist(), strict=True)),
+            seconds=seconds.arithmetic,
+            fetch_seconds=before.fetching + seconds.fetching,
+            processor_seconds=seconds.processor,
+        )
+
+    def verify(
+        self,
+        sweep: Sweep,
+        count: int,
+        seed: int = 0,
+        tell: Tell = lambda _done, _total: None,
+    ) -> list[Mismatch]:
+        """Evaluates some recipes of a sweep one by one; returns the figures that differ at all.
+
+        The recipes are drawn with ``seed``. Raises InvalidInput for a sweep ``as_shown``, which
+        an evaluation, made to the deepest cutoff, cannot confirm.
+        """
+        if sweep.as_shown:
+            raise InvalidInput(
+                "Only a sweep of whole rankings can be verified.", "Leave out --as-shown."
+            )
+        chosen = random.Random(seed).sample(range(len(sweep.grid)), min(count, len(sweep.grid)))
+        mismatches = []
+        for done, number in enumerate(chosen):
+            tell(done, len(chosen))
+            recipe, swept = sweep.grid.recipe(number), sweep.metrics(number)
+            source = self.source(recipe.index)
+            _, evaluated = self._evaluator.measure(
+                self._questions, source.queries, recipe, sweep.cutoffs, source.index
+            )
+            swept.pop(CONTEXT, None)  # evaluations do not count tokens
+            mismatches += [
+                Mismatch(recipe, name, value, evaluated[name])
+                for name, value in swept.items()
+                if value != evaluated[name]
+            ]
+        return mismatches
+
+    def _figures(
+        self, grid: Grid, names: Sequence[str], as_shown: bool, with_context: bool, tell: Tell
+    ) -> tuple[Floats, Seconds]:
+        """Shape (recipes, names)."""
+        seconds, results = Seconds(), []
+        for build in grid.builds:
+            recipe = grid.base.with_fields(build)
+            with seconds.fetch():
+                source = self.source(recipe.index)
+            arithmetic = Arithmetic(self._questions, source.ideals, names, as_shown)
+            plain = _searches(recipe.search, grid.rankings)
+            # What is shown goes no deeper than a search does.
+            searches = plain if as_shown else [deepened(each, arithmetic.depth) for each in plain]
+            cuts = _Cuts(self._services, self._base_id, recipe, grid.selections)
+            for search in searches:
+                cuts(search)  # a probability without a calibration is refused here
+            parts: dict[int, Floats] = {}
+            swept = Swept(source, searches, plain, arithmetic, cuts, with_context, seconds)
+            for pairs in alike(searches, source.exact):
+                parts |= swept.figures(pairs, tell)
+            for number, search in enumerate(searches):
+                if number not in parts:
+                    with seconds.work():
+                        shown = plain[number] if with_context else None
+                        parts[number] = stepwise(
+                            source, search, cuts(search), arithmetic, tell, shown
+                        )
+            results += [parts[number] for number in range(len(searches))]
+        return np.concatenate(results), seconds
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """The questions that count: labelled, or said to be unanswerable."""
+        return self._questions
+
+    def source(self, recipe: IndexRecipe) -> Source:
+        """The candidates of a build."""
+        if recipe.hash not in self._sources:
+            index = self._services.indexes.current(self._base_id, recipe)
+            queries = self._evaluator.queries(self._questions, recipe)
+            judge = self._evaluator.judge(self._questions, index)
+            self._sources[recipe.hash] = Source(
+                self._services,
+                self._base_id,
+                self._questions,
+                recipe,
+                index,
+                queries,
+                judge,
+                found.model if (found := fitted(self._services, self._base_id, recipe)) else None,
+            )
+        return self._sources[recipe.hash]
+
+
+class _Cuts:
+    """What the selections of a grid cut from a ranking; ``auto`` depends on mode and relevance."""
+
+    def __init__(
+        self, services: Services, base_id: int, recipe: Recipe, selections: Sequence[Changes]
+    ) -> None:
+        self._services, self._base_id, self._index = services, base_id, recipe.index
+        changed = (recipe.search.model_copy(update=_plain(changes)) for changes in selections)
+        self._selected = [(each.threshold, each.top_k) for each in changed]
+        self._known: dict[tuple[str, str], list[Cut]] = {}
+
+    def __call__(self, search: SearchRecipe) -> Sequence[Cut]:
+        kind = search.mode, search.relevance
+        if kind not in self._known:
+            usual = search.model_copy(update={"threshold": "auto"})
+            auto = limit(self._services, self._base_id, self._index, usual).threshold
+            self._known[kind] = [
+                Cut(auto if threshold == "auto" else threshold, top_k)
+                for threshold, top_k in self._selected
+            ]
+        return self._known[kind]
+
+
+def _searches(base: SearchRecipe, rankings: Sequence[Changes]) -> list[SearchRecipe]:
+    """The search recipes of a grid's rankings."""
+    return [base.model_copy(update=_plain(changes)) for changes in rankings]
+
+
+def _plain(changes: Changes) -> dict[str, Any]:
+    """Values, checked already, by field name without the part's."""
+    return {
+        name.removeprefix("search."): tuple(value) if isinstance(value, list) else value
+        for name, value in changes.items()
+    }

@@ -1,0 +1,216 @@
+"""Tuning by hand and by search: the figures of a recipe while a slider moves, and the best one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from rag.errors import InvalidInput
+from rag.evaluation.metrics import parse_metric
+from rag.evaluation.splits import Selection, Split, choose, split
+from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
+from rag.evaluation.threshold_curve import Floors
+from rag.recipe import Recipe, SearchRecipe
+from rag.runs.evaluator import Tell, deepened
+from rag.search.threshold import limit
+from rag.services import Services
+from rag.storage import questions as question_rows
+from rag.tuning.candidates import refuse_steps
+from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
+
+Part = Literal["all", "tuning", "held-out"]
+
+_EQUALS = 500  # so many of the best are looked at
+_KEPT = 6  # layouts of candidates: for both parts, two BM25s or so, with tokens and without
+
+
+def _silent(_done: int, _total: int) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """What a search found: the ``recipe`` chosen on tuning questions, and what it is worth.
+
+    It is the baseline itself where nothing beats that. ``sweep`` has the figures of all recipes on
+    the tuning questions; ``selection`` those of the chosen one on the held-out ones.
+    """
+
+    recipe: Recipe
+    baseline: Recipe
+    sweep: Sweep
+    selection: Selection
+
+
+class Tuner:
+    """Measures recipes on a question set as it was when the tuner was made.
+
+    Candidates are fetched once for a build and a BM25; all else is arithmetic. Safe to share
+    between threads, which wait for each other.
+    """
+
+    def __init__(self, services: Services, base_id: int, set_name: str) -> None:
+        """Raises NotFound for an unknown set, InvalidInput when no question is labelled."""
+        self._services = services
+        self._base_id = base_id
+        self._set_name = set_name
+        self._lock = threading.Lock()
+        self._sweeper = Sweeper(services, base_id, set_name)
+        self._tuning_sweeper: Sweeper | None = None
+        self._closeups: dict[tuple[int, Part, bool], tuple[Deep, Closeup]] = {}
+        self.split = self._split()
+
+    @property
+    def questions(self) -> int:
+        """Questions that count: labelled, or said to be unanswerable."""
+        return len(self._sweeper.questions)
+
+    def counted(self, part: Part) -> int:
+        """Those of a part."""
+        ids = self._ids(part)
+        return sum(ids is None or item.id in ids for item in self._sweeper.questions)
+
+    def fetch(self, recipe: Recipe, tell: Tell = _silent) -> None:
+        """Finds the candidates of a recipe, unless they are there; ``tell`` hears of questions."""
+        with self._lock:
+            self._deep(recipe, tell)
+
+    def figures(
+        self,
+        recipes: Sequence[Recipe],
+        metrics: Sequence[str],
+        part: Part = "all",
+        *,
+        as_shown: bool = False,
+        totals: Sequence[Total] = (),
+    ) -> QuestionFigures:
+        """Figures, question by question, of recipes that share their index and their BM25.
+
+        Metrics look down the ranking above the threshold, as in an evaluation that is no deeper
+        than a sweep; ``as_shown`` cuts it at top-k before. ``totals`` of what is shown are counted
+        where asked for. Raises InvalidInput where ``part`` has no questions, and for steps that
+        arithmetic cannot follow.
+        """
+        for recipe in recipes:
+            refuse_steps(recipe.search)
+        deepest = max(recipes, key=lambda recipe: recipe.search.candidates)
+        with self._lock:
+            closeup = self._closeup(deepest, part, "tokens" in totals)
+            cuts = self._cuts(recipes)
+            shown = [recipe.search for recipe in recipes]
+            searches = zip(shown if as_shown else map(_deeper, shown), cuts, strict=True)
+            return closeup.figures(
+                list(searches), metrics, as_shown=as_shown, totals=totals, shown=shown
+            )
+
+    def floors(self, recipe: Recipe) -> Floors:
+        """What every threshold does to the candidates of a recipe, before top-k.
+
+        The same as ``Lab.floors``, from candidates that are there: of probabilities on held-out
+        questions. Raises InvalidInput.
+        """
+        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        ids = None if asked.calibration is None else self._ids("held-out")
+        counts = np.array([ids is None or item.id in ids for item in self._sweeper.questions])
+        answerable = np.array([item.answerable for item in self._sweeper.questions], np.bool_)
+        with self._lock:
+            deep = self._deep(recipe)
+        inside = deep.within(recipe.search.mode, recipe.search.candidates) & counts[deep.row]
+        relevance = deep.cosine if asked.calibration is None else deep.probability
+        if relevance is None:
+            raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
+        rows = (np.cumsum(counts) - 1)[deep.row[inside]]
+        return Floors.of(relevance[inside], deep.grade[inside] > 0, rows, answerable[counts])
+
+    def search(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell = _silent) -> Best:
+        """The best recipe of a grid by the tuning questions, compared on the held-out ones.
+
+        Of equally good ones it is the one that differs least from the baseline.
+        Builds are measured with the documents that they hold. Raises InvalidInput for a set that
+        is too small to be split.
+        """
+        with self._lock:
+            parts = self._parts()
+            if self._tuning_sweeper is None:
+                tuning = set(parts.tuning)
+                self._tuning_sweeper = Sweeper(
+                    self._services, self._base_id, self._set_name, tuning
+                )
+            sweep = self._tuning_sweeper.sweep(grid, (parse_metric(metric).k,), tell=tell)
+        recipe = _plainest(sweep, metric, baseline)
+        ours, theirs = (self.figures([each], [metric]) for each in (baseline, recipe))
+        scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
+        selection = choose(metric, scores, ours.labelled, 0, parts)
+        return Best(
+            recipe=recipe if selection.row else baseline,
+            baseline=baseline,
+            sweep=sweep,
+            selection=replace(selection, tried=len(grid)),
+        )
+
+    def _split(self) -> Split | None:
+        with self._services.database.read() as connection:
+            found = question_rows.named(connection, self._base_id, self._set_name)
+        try:
+            ids = [item.id for item in self._sweeper.questions]
+            return split(ids, found.split_share, found.split_seed)
+        except InvalidInput:
+            return None
+
+    def _parts(self) -> Split:
+        if self.split is None:
+            raise InvalidInput(
+                f"{self._set_name!r} has too few questions to choose on some and report on others.",
+                "Label more questions.",
+            )
+        return self.split
+
+    def _ids(self, part: Part) -> set[str] | None:
+        if part == "all":
+            return None
+        parts = self._parts()
+        return set(parts.tuning if part == "tuning" else parts.held_out)
+
+    def _deep(self, recipe: Recipe, tell: Tell = _silent) -> Deep:
+        return self._sweeper.source(recipe.index).deep(_deeper(recipe.search), tell)
+
+    def _closeup(self, recipe: Recipe, part: Part, with_context: bool) -> Closeup:
+        source, deep = self._sweeper.source(recipe.index), self._deep(recipe)
+        place = id(deep), part, with_context
+        if place not in self._closeups:
+            tokens = source.tokens(deep.keys) if with_context else None
+            material = Material(self._sweeper.questions, source.ideals, deep, tokens)
+            ids = self._ids(part)
+            while len(self._closeups) >= _KEPT:
+                self._closeups.pop(next(iter(self._closeups)))
+            chosen = material if ids is None else material.only(ids)
+            self._closeups[place] = deep, Closeup(chosen)  # holds deep: its id is not used again
+        return self._closeups[place][1]
+
+    def _cuts(self, recipes: Sequence[Recipe]) -> list[Cut]:
+        known: dict[tuple[object, ...], float | None] = {}
+        found = []
+        for recipe in recipes:
+            search = recipe.search
+            kind = search.mode, search.relevance, search.threshold
+            if kind not in known:
+                asked = limit(self._services, self._base_id, recipe.index, search)
+                known[kind] = asked.threshold
+            found.append(Cut(known[kind], search.top_k))
+        return found
+
+
+def _deeper(search: SearchRecipe) -> SearchRecipe:
+    return deepened(search, max(SWEEP_CUTOFFS))
+
+
+def _plainest(sweep: Sweep, metric: str, baseline: Recipe) -> Recipe:
+    """The best recipe that changes the fewest fields."""
+    values = sweep.figures[:, sweep.names.index(metric)]
+    best = np.flatnonzero(values >= values.max() - 1e-12)[:_EQUALS]
+    recipes = (sweep.grid.recipe(number) for number in best.tolist())
+    return min(recipes, key=lambda recipe: len(baseline.differences(recipe)))

@@ -1,0 +1,53 @@
+"""Many recipes of one knowledge base measured at once: sweeps, live figures, tables of builds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rag.evaluation.sweeping import Grid
+from rag.recipe import Recipe
+from rag.runs.build_table import BuildTable
+from rag.services import Services
+from rag.tuning.calibrator import Calibrator
+from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
+from rag.tuning.tuner import Tuner
+
+
+class Tuning:
+    """What is measured without keeping runs."""
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self._base_id = base_id
+        self.calibrator = Calibrator(services, base_id)
+        self.build_table = BuildTable(services, base_id)
+
+    def sweeper(self, set_name: str) -> Sweeper:
+        """For many sweeps of a question set: what one fetched serves the next.
+
+        Sees the questions and documents of now. Raises NotFound, InvalidInput without labels.
+        """
+        return Sweeper(self._services, self._base_id, set_name)
+
+    def sweep(
+        self,
+        set_name: str,
+        grid: Mapping[str, Sequence[Any]],
+        recipe: Recipe,
+        cutoffs: Sequence[int] = SWEEP_CUTOFFS,
+    ) -> Sweep:
+        """Measures every recipe of a grid (values by field) laid around ``recipe``.
+
+        Builds are measured with the documents that they hold: make what is missing before.
+        Raises NotFound, InvalidRecipe, InvalidInput.
+        """
+        return self.sweeper(set_name).sweep(Grid.parse(grid, recipe), cutoffs)
+
+    def tuner(self, set_name: str) -> Tuner:
+        """For a recipe that changes all the time: figures at once, and the best of a grid.
+
+        Sees the questions, documents and calibrations of now. Raises NotFound, InvalidInput
+        without labels.
+        """
+        return Tuner(self._services, self._base_id, set_name)
