@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.chat import follow_up, turn_view
 from pages.components.chat.conversations import (
     CONVERSATION,
-    earlier_talks,
+    earlier_conversations,
     found,
     remember,
     start_anew,
@@ -37,8 +37,8 @@ _PATIENCE = 3  # seconds without a word before the wait is counted
 def main() -> None:
     """The page."""
     base = chosen_base()
-    talk = _conversation(base)
-    _heading(base, talk)
+    conversation_id = _conversation(base)
+    _heading(base, conversation_id)
     empty = retrieval.is_empty(base)
     loading_note(base.id, empty=empty)
     with st.sidebar:
@@ -46,7 +46,7 @@ def main() -> None:
         also = scope_picker(base)
         with slot:
             recipe = recipe_panel(base, answers=True)
-    turns = base.conversations.turns(talk) if talk is not None else []
+    turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
     for turn in turns:
         with st.container():
             turn_view.stored_turn(base, turn)
@@ -59,14 +59,14 @@ def main() -> None:
             _welcome(base, empty=empty)
     if asked and asked.strip():
         with new:
-            _answer(base, talk, asked.strip(), recipe, also)
+            _answer(base, conversation_id, asked.strip(), recipe, also)
 
 
-def _heading(base: KnowledgeBase, talk: int | None) -> None:
+def _heading(base: KnowledgeBase, conversation_id: int | None) -> None:
     title, actions = st.columns([2, 3], vertical_alignment="center")
     title.title("Chat")
     with actions.container(horizontal=True, horizontal_alignment="right", gap="small"):
-        earlier_talks(base, talk)
+        earlier_conversations(base, conversation_id)
         st.button(
             "New conversation",
             key="chat_new",
@@ -79,19 +79,19 @@ def _heading(base: KnowledgeBase, talk: int | None) -> None:
 def _conversation(base: KnowledgeBase) -> int | None:
     """The conversation that the URL names, else the one that this visitor had here last."""
     wanted = st.query_params.get(CONVERSATION, "")
-    talk = found(base, wanted)
-    if talk is None and wanted and st.session_state.get(_BASE) in (None, base.id):
+    conversation_id = found(base, wanted)
+    if conversation_id is None and wanted and st.session_state.get(_BASE) in (None, base.id):
         st.warning(
             "The conversation of this link is not in this knowledge base.",
             icon=":material/speaker_notes_off:",
         )
     st.session_state[_BASE] = base.id
-    if talk is None:
+    if conversation_id is None:
         for name in (CONVERSATION, turn_view.OPEN):
             st.query_params.pop(name, None)
     else:
-        st.query_params[CONVERSATION] = str(talk)
-    return talk
+        st.query_params[CONVERSATION] = str(conversation_id)
+    return conversation_id
 
 
 def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
@@ -121,30 +121,33 @@ def _ask_suggested() -> None:
 
 def _answer(
     base: KnowledgeBase,
-    talk: int | None,
+    conversation_id: int | None,
     question: str,
     recipe: Recipe,
     also: Sequence[FurtherBase],
 ) -> None:
     """Stores the question, answers it, stores the answer as far as it came; draws it from there."""
-    said = follow_up.history(base, talk)
-    talk = base.conversations.open(talk)
-    st.query_params[CONVERSATION] = str(remember(base, talk))
-    turn = base.conversations.ask(talk, question, recipe, [str(each) for each in also])
+    said = follow_up.history(base, conversation_id)
+    conversation_id = base.conversations.open(conversation_id)
+    st.query_params[CONVERSATION] = str(remember(base, conversation_id))
+    turn = base.conversations.ask(conversation_id, question, recipe, [str(each) for each in also])
     st.session_state.pop(follow_up.RETRY, None)
     column, _beside = st.columns([3, 2], gap="medium")
     with column:
         turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
-            _until_stored(base, talk, turn)
+            _until_stored(base, conversation_id, turn)
             _generate(base, turn, question, recipe, also, said)
     st.rerun()
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _until_stored(base: KnowledgeBase, talk: int, turn: int) -> None:
+def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int) -> None:
     """Draws the page again once an answer was stopped: the run that showed it draws no more."""
-    if any(each.id == turn and each.status != "asked" for each in base.conversations.turns(talk)):
+    if any(
+        each.id == turn and each.status != "asked"
+        for each in base.conversations.turns(conversation_id)
+    ):
         st.rerun()
 
 

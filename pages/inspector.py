@@ -11,8 +11,8 @@ from pages.components.inspector import retrieval
 from pages.components.inspector.candidate_chart import candidate_chart, clicked
 from pages.components.inspector.candidates import Candidate, at_step, candidates
 from pages.components.inspector.funnel import choose, funnel
-from pages.components.inspector.hit_cards import Evidence, hit_cards, origin_badge
-from pages.components.inspector.hit_sources import Origins, result_view
+from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
+from pages.components.inspector.hit_sources import HitSources, result_view
 from pages.components.inspector.trace_details import trace_details
 from pages.components.labels.evidence_dialog import evidence_button
 from pages.components.labels.grading import Grading, grading_bar
@@ -22,7 +22,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from pages.components.source.search_notes import search_notes
-from pages.components.source.view import Place, forget_walk, source_view
+from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import FurtherBase, Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
 QUESTION = "q"
@@ -53,7 +53,7 @@ def main() -> None:
         return
     with guard():
         trace = retrieval.search(base, question, recipe, also)
-        _evidence(Origins(base, recipe, trace, also), trace, recipe, left)
+        _evidence(HitSources(base, recipe, trace, also), trace, recipe, left)
 
 
 def _meaning(
@@ -110,7 +110,7 @@ def _welcome(base: KnowledgeBase) -> None:
 
 
 def _evidence(
-    origins: Origins, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
+    origins: HitSources, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
 ) -> None:
     base = origins.own.base
     found = candidates(trace)
@@ -136,14 +136,14 @@ def _evidence(
 
 
 def _cards_and_source(
-    origins: Origins,
+    origins: HitSources,
     grading: Grading,
     trace: Trace,
     shown: Sequence[Candidate],
     selected: Hit | None,
 ) -> None:
     base = grading.base
-    evidence = Evidence(
+    evidence = CardContext(
         trace=trace,
         shares=origins.shares(),
         spans=origins.spans(),
@@ -160,13 +160,13 @@ def _cards_and_source(
             _source(origins, grading, selected)
 
 
-def _source(origins: Origins, grading: Grading, selected: Hit) -> None:
+def _source(origins: HitSources, grading: Grading, selected: Hit) -> None:
     """The selected passage in its document, or the result of a tool as it came."""
     chunk, origin = selected.chunk, origins.of(selected)
     if origin is None:
         result_view(selected.base, selected.document, chunk.text, selected.url, HEIGHT - 160)
         return
-    place = Place(chunk.document_id, chunk.start, chunk.end)
+    place = SourceSpan(chunk.document_id, chunk.start, chunk.end)
     source_view(origin.base, origin.recipe, place, HEIGHT - 110)
     if origin is origins.own:
         evidence_button(grading, selected)

@@ -17,8 +17,8 @@ from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
 from pages.components.tuning.indexes import indexes
 from pages.components.tuning.search import search_all
-from pages.components.tuning.threshold import floor
-from rag import KnowledgeBase, Part, QuestionSet, Recipe, TouchstoneError
+from pages.components.tuning.threshold import threshold_panel
+from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError
 
 EVERYTHING, TUNING = "All questions", "Tuning half"
 
@@ -48,13 +48,17 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
         )
     with right, guard():
         found = bench(base, chosen, recipe, part, place)
-        for section in (cards, curves, search_all, floor, indexes):
+        for section in (cards, curves, search_all, threshold_panel, indexes):
             with guard():
                 section(found)
 
 
 def _meaning(
-    base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, part: Part, place: DeltaGenerator
+    base: KnowledgeBase,
+    chosen: QuestionSet,
+    recipe: Recipe,
+    part: QuestionPart,
+    place: DeltaGenerator,
 ) -> str:
     """The threshold in terms of the questions; what fails says so further right."""
     try:
@@ -63,7 +67,7 @@ def _meaning(
         return ""
 
 
-def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSet, Part]:
+def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSet, QuestionPart]:
     """Which questions count, and how they are split."""
     by_name = {item.name: item for item in sets}
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -18,14 +18,14 @@ from .evaluation.generation.drafts import OFFLINE_KINDS as OFFLINE_KINDS
 from .evaluation.intervals import Interval as Interval
 from .evaluation.run_intervals import TagFigures as TagFigures
 from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare
-from .evaluation.splits import Selection as Selection
 from .evaluation.splits import Split as Split
+from .evaluation.splits import SplitSelection as SplitSelection
 from .evaluation.sweeping import Change as Change
 from .evaluation.sweeping import Grid as Grid
 from .evaluation.sweeping import QuestionFigures as QuestionFigures
-from .evaluation.threshold_curve import Floor as Floor
-from .evaluation.threshold_curve import Floors as Floors
 from .evaluation.threshold_curve import Recommendation as Recommendation
+from .evaluation.threshold_curve import ThresholdCurve as ThresholdCurve
+from .evaluation.threshold_curve import ThresholdPoint as ThresholdPoint
 from .explanation import Attribution as Attribution
 from .explanation import Counterfactual as Counterfactual
 from .explanation import Gap as Gap
@@ -38,7 +38,7 @@ from .explanation.explainer import passage_key as passage_key
 from .explanation.recipe_comparison import Compared as Compared
 from .explanation.recipe_comparison import LabelRanks as LabelRanks
 from .http_tools import HttpTool as HttpTool
-from .http_tools import Outcome as Outcome
+from .http_tools import ToolOutcome as ToolOutcome
 from .jobs import JobItem as JobItem
 from .jobs import JobRow as JobRow
 from .jobs import Jobs as Jobs
@@ -61,7 +61,7 @@ from .recipe import Recipe as Recipe
 from .recipe import SearchRecipe as SearchRecipe
 from .results import QuestionResult as QuestionResult
 from .results import Run as Run
-from .retrieval import Share as Share
+from .retrieval import ScoreContribution as ScoreContribution
 from .retrieval.caches import CacheFigures as CacheFigures
 from .runs.build_table import MOST_ROWS as MOST_ROWS
 from .runs.build_table import BuildFigures as BuildFigures
@@ -71,7 +71,7 @@ from .runs.gate import GateResult as GateResult
 from .runs.history import LeaderboardRow as LeaderboardRow
 from .runs.history import QuestionDifference as QuestionDifference
 from .runs.history import RunComparison as RunComparison
-from .runs.rankings import Ranked as Ranked
+from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
@@ -87,7 +87,7 @@ from .tuning.sweeper import Mismatch as Mismatch
 from .tuning.sweeper import Sweep as Sweep
 from .tuning.sweeper import Sweeper as Sweeper
 from .tuning.tuner import Best as Best
-from .tuning.tuner import Part as Part
+from .tuning.tuner import QuestionPart as QuestionPart
 from .tuning.tuner import Tuner as Tuner
 from .types import Answer as Answer
 from .types import Chunk as Chunk

@@ -28,7 +28,7 @@ from rag.questions.passage_labels import PassageLabels
 from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
-from rag.retrieval import Corpus, Part, Share, merged, retrieve, shares
+from rag.retrieval import Corpus, Part, ScoreContribution, merged, retrieve, score_contributions
 from rag.retrieval.caches import Searched
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
@@ -36,8 +36,8 @@ from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
 from rag.runs.rankings import Rankings
 from rag.runs.reporting import Reports
-from rag.search.corpus import Surroundings, corpus, let_through
-from rag.search.threshold import Limit, limit
+from rag.search.corpus import StoredSurroundings, corpus, let_through
+from rag.search.threshold import ThresholdRule, threshold_rule
 from rag.search.tools import tool_parts
 from rag.services import Services
 from rag.storage import bases, documents
@@ -133,7 +133,7 @@ class KnowledgeBase:
             trace = merged([first, *asked, *others], recipe.hash, top_k, failures)
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         cut_id = self._services.indexes.current(self.id, recipe.index).cut_id
-        around = Surroundings(self._database, self.id, cut_id)
+        around = StoredSurroundings(self._database, self.id, cut_id)
         budget = recipe.answer.context_tokens
         return answering.with_context(trace, budget, count, recipe.search, around)
 
@@ -149,7 +149,7 @@ class KnowledgeBase:
             raise InvalidInput("The question is empty.", "Type a question.")
         services, asked = self._services, question.strip()
         index = services.indexes.current(self.id, recipe.index)
-        least = limit(services, self.id, recipe.index, recipe.search)
+        least = threshold_rule(services, self.id, recipe.index, recipe.search)
         said = tuple(history) if recipe.search.rewrite else ()
 
         def search() -> Trace:
@@ -162,10 +162,10 @@ class KnowledgeBase:
         scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
         return Part(self.name, trace, "probability" if least.calibration else scale, weight)
 
-    def _asked(self, recipe: Recipe) -> tuple[Corpus, Limit]:
+    def _asked(self, recipe: Recipe) -> tuple[Corpus, ThresholdRule]:
         """What a recipe searches, and the threshold that it means."""
         index = self._services.indexes.current(self.id, recipe.index)
-        asked = limit(self._services, self.id, recipe.index, recipe.search)
+        asked = threshold_rule(self._services, self.id, recipe.index, recipe.search)
         searched = corpus(self._services, self.id, recipe, index, asked.calibration)
         return searched, asked
 
@@ -262,16 +262,16 @@ class KnowledgeBase:
             words.setdefault(term, text[start:end])
         return words
 
-    def shares(self, trace: Trace, recipe: Recipe) -> Mapping[int, Share]:
+    def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:
         """What dense and lexical retrieval contributed to each score, by passage key."""
-        return shares(trace, recipe.search)
+        return score_contributions(trace, recipe.search)
 
     def threshold(self, recipe: Recipe) -> float | None:
         """The least relevance that a recipe asks for: ``auto`` as a number, None for no limit.
 
         Raises InvalidInput for a probability without a calibration.
         """
-        return limit(self._services, self.id, recipe.index, recipe.search).threshold
+        return threshold_rule(self._services, self.id, recipe.index, recipe.search).threshold
 
     def count_tokens(self, text: str, recipe: Recipe) -> int:
         """Length of a text as budgets count it: in tokens of the recipe's embedder."""

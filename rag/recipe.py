@@ -33,7 +33,7 @@ _DATE = r"^(\d{4}-\d\d-\d\d)?$"
 _PAGES = r"^(\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*)?$"
 
 
-class _Part(BaseModel):
+class _RecipePart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     @property
@@ -43,7 +43,7 @@ class _Part(BaseModel):
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
-class IndexRecipe(_Part):
+class IndexRecipe(_RecipePart):
     """How documents become searchable passages. Its hash names a build."""
 
     chunker: Chunker = Field("recursive", description="where documents are cut")
@@ -77,7 +77,7 @@ class IndexRecipe(_Part):
         return f"{self.chunker} {self.chunk_size}/{self.chunk_overlap} {unit}"
 
 
-class Retrievers(_Part):
+class Retrievers(_RecipePart):
     """What every search needs: two retrievers, how they merge, where the list ends."""
 
     mode: Mode = Field("hybrid", description="vectors, words (BM25), or both")
@@ -185,7 +185,7 @@ class SearchRecipe(Retrievers):
         return value
 
 
-class AnswerRecipe(_Part):
+class AnswerRecipe(_RecipePart):
     """How passages become an answer. Changing it costs a model call."""
 
     provider: str = Field("extractive", min_length=1, description="extractive, openai, ollama, ...")
@@ -198,7 +198,7 @@ class AnswerRecipe(_Part):
     )
 
 
-class Recipe(_Part):
+class Recipe(_RecipePart):
     """One way to answer, whole."""
 
     index: IndexRecipe = IndexRecipe()
@@ -244,7 +244,7 @@ class Recipe(_Part):
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 
-def _deciding(part: _Part) -> dict[str, Any]:
+def _deciding(part: _RecipePart) -> dict[str, Any]:
     """The fields that a hash covers.
 
     Steps at their defaults are left out: the default of such a field means that the step is not
@@ -254,14 +254,14 @@ def _deciding(part: _Part) -> dict[str, Any]:
     """
     content = part.model_dump(mode="json")
     for name, value in part:
-        if isinstance(value, _Part):
+        if isinstance(value, _RecipePart):
             content[name] = _deciding(value)
         elif isinstance(part, SearchRecipe) and name in _STEPS - part.steps.keys():
             del content[name]
     return content
 
 
-_PARTS: dict[str, type[_Part]] = {
+_PARTS: dict[str, type[_RecipePart]] = {
     "index": IndexRecipe,
     "search": SearchRecipe,
     "answer": AnswerRecipe,

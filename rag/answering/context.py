@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rag.answering.shaping import Shown, Surroundings, shaped, shapes
+from rag.answering.shaping import ShapedPassage, Surroundings, shaped, shapes
 from rag.recipe import SearchRecipe
 from rag.types import Dropped, Hit, Stage, Trace
 
@@ -63,7 +63,7 @@ def _with_shaped(
     pieces = (
         shaped(trace.hits, recipe, around, lambda text: count(text) <= budget_tokens)
         if shapes(recipe)
-        else [Shown(hit, (hit,)) for hit in trace.hits]
+        else [ShapedPassage(hit, (hit,)) for hit in trace.hits]
     )
     kept, left = pack([piece.hit for piece in pieces], budget_tokens, count)
     used = pieces[: len(kept)]

@@ -46,7 +46,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Segment:
+class _TextSegment:
     """A stretch of lines that belong together: prose, item, row, heading."""
 
     kind: str
@@ -99,7 +99,7 @@ def spans_of(passage: str) -> list[tuple[int, int]]:
     return found
 
 
-def _segments(passage: str) -> Iterator[_Segment]:
+def _segments(passage: str) -> Iterator[_TextSegment]:
     kind, start, end, offset, short = "", 0, 0, 0, False
     width = max((len(line) for line in passage.splitlines()), default=0)
     for line in passage.splitlines(keepends=True):
@@ -107,14 +107,14 @@ def _segments(passage: str) -> Iterator[_Segment]:
         goes_on = found == "prose" and kind in ("prose", "item")
         goes_on = goes_on and not (short and _BEGINS.match(line))
         if kind and not goes_on:
-            yield _Segment(kind, start, end)
+            yield _TextSegment(kind, start, end)
         if not goes_on:
             kind, start = found, offset
         end = offset + len(line.rstrip())
         short = len(line) < width * SHORT_LINE
         offset += len(line)
     if kind:
-        yield _Segment(kind, start, end)
+        yield _TextSegment(kind, start, end)
 
 
 def _kind(line: str) -> str:
@@ -130,7 +130,7 @@ def _kind(line: str) -> str:
     return "item" if _ITEM.match(line) else "prose"
 
 
-def _sentences(text: str, segment: _Segment, lead: str) -> Iterator[Statement]:
+def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statement]:
     if segment.kind == "heading" or (segment.kind == "prose" and _is_title(text)):
         return
     marker = _ITEM.match(text) if segment.kind == "item" else None

@@ -24,7 +24,7 @@ class Surroundings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShapedPassage:
     """A piece of text for the prompt with the hits that it stands for, best first."""
 
     hit: Hit
@@ -45,22 +45,22 @@ def shapes(recipe: SearchRecipe) -> bool:
 
 def shaped(
     hits: Sequence[Hit], recipe: SearchRecipe, around: Surroundings, fits: Fits
-) -> list[Shown]:
+) -> list[ShapedPassage]:
     """The pieces of text that ``hits`` (best first) become, by their best hit.
 
     A piece that does not fit is left at the passage itself, and pieces are not joined to one that
     does not. Hits whose document is elsewhere stay as they are.
     """
-    found = list[Shown]()
+    found = list[ShapedPassage]()
     for document_id in dict.fromkeys(hit.chunk.document_id for hit in hits):
         own = [hit for hit in hits if hit.chunk.document_id == document_id]
         document = around.document(document_id)
         if document is None:
-            found += [Shown(hit, (hit,)) for hit in own]
+            found += [ShapedPassage(hit, (hit,)) for hit in own]
             continue
         pieces = [_Piece(*_span(hit.chunk, document, recipe, around, fits), (hit,)) for hit in own]
         joined = _joined(pieces, document, recipe, fits)
-        found += [Shown(_shown(piece, document), piece.hits) for piece in joined]
+        found += [ShapedPassage(_shown(piece, document), piece.hits) for piece in joined]
     place = {id(hit): number for number, hit in enumerate(hits)}
     return sorted(found, key=lambda each: place[id(each.of[0])])
 

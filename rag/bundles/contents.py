@@ -46,11 +46,11 @@ Day = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
 Cutoff = Annotated[int, Field(ge=1, le=1000)]
 
 
-class _Part(BaseModel):
+class _BundlePart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
-class Result(_Part):
+class BundledResult(_BundlePart):
     """One question of the run; ``ranking`` holds (id, score, grade), best first."""
 
     id: str
@@ -62,7 +62,7 @@ class Result(_Part):
     relevant: int
 
     @classmethod
-    def of(cls, item: QuestionResult) -> Result:
+    def of(cls, item: QuestionResult) -> BundledResult:
         """The part of a stored result that another machine should reproduce."""
         return cls(
             id=item.question_id,
@@ -75,7 +75,7 @@ class Result(_Part):
         )
 
 
-class Results(_Part):
+class Results(_BundlePart):
     """``results.json``."""
 
     run: str
@@ -87,10 +87,10 @@ class Results(_Part):
     tags: tuple[str, ...] = ()
     cutoffs: tuple[Cutoff, ...] = Field(min_length=1)
     metrics: Mapping[str, float]
-    per_question: tuple[Result, ...]
+    per_question: tuple[BundledResult, ...]
 
 
-class DocumentEntry(_Part):
+class DocumentEntry(_BundlePart):
     """A document of ``documents.json``; ``bytes`` is None where there was no file.
 
     Tags, ``date`` (its own, "" for none) and ``added`` are what filters look at besides the
@@ -109,21 +109,21 @@ class DocumentEntry(_Part):
     added: AwareDatetime | None = None
 
 
-class Documents(_Part):
+class Documents(_BundlePart):
     """``documents.json``; ``hash`` is that of the sorted ids, which a run carries too."""
 
     hash: Sha256
     documents: tuple[DocumentEntry, ...]
 
 
-class Environment(_Part):
+class Environment(_BundlePart):
     """``environment.json``."""
 
     format: int
     made_with: Mapping[str, str]
 
 
-class Learned(_Part):
+class Learned(_BundlePart):
     """``calibration.json``: a stored calibration."""
 
     question_set: str
@@ -149,7 +149,7 @@ class Learned(_Part):
         return row
 
 
-class Text(_Part):
+class Text(_BundlePart):
     """``texts/ID.json``: an extracted text. Pages are (number, start, end)."""
 
     text: str
@@ -201,7 +201,7 @@ def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:
         tags=run.tags,
         cutoffs=tuple(sorted(depths)),
         metrics=run.metrics,
-        per_question=tuple(Result.of(item) for item in items),
+        per_question=tuple(BundledResult.of(item) for item in items),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.bundles.contents import Result, Results
+from rag.bundles.contents import BundledResult, Results
 from rag.runs.evaluator import Evaluation
 
 
@@ -76,7 +76,7 @@ def compared(
     read_differently: Sequence[str] = (),
 ) -> Reproduction:
     """Every figure of a bundle beside those of the run that repeated it."""
-    here = {item.question_id: Result.of(item) for item in found.results}
+    here = {item.question_id: BundledResult.of(item) for item in found.results}
     there = {item.id: item for item in expected.per_question}
     pairs = [(there.get(name), here.get(name)) for name in dict.fromkeys([*there, *here])]
     figures = [
@@ -109,28 +109,28 @@ def _figures(
         yield Deviation(question, metric, expected.get(metric), found.get(metric))
 
 
-def _name(one: Result | None, other: Result | None) -> str:
+def _name(one: BundledResult | None, other: BundledResult | None) -> str:
     present = one or other
     return present.id if present else ""
 
 
-def _metrics(result: Result | None) -> Mapping[str, float]:
+def _metrics(result: BundledResult | None) -> Mapping[str, float]:
     return result.metrics if result else {}
 
 
-def _changed(one: Result | None, other: Result | None) -> bool:
+def _changed(one: BundledResult | None, other: BundledResult | None) -> bool:
     """Whether something else was retrieved, in another order, or graded differently."""
     if one is None or other is None:
         return True
     return _without_scores(one) != _without_scores(other)
 
 
-def _without_scores(result: Result) -> object:
+def _without_scores(result: BundledResult) -> object:
     ranking = [(name, grade) for name, _, grade in result.ranking]
     return ranking, result.first_relevant, result.found, result.relevant
 
 
-def _gap(one: Result | None, other: Result | None) -> float:
+def _gap(one: BundledResult | None, other: BundledResult | None) -> float:
     if one is None or other is None:
         return 0.0
     pairs = zip(one.ranking, other.ranking, strict=False)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rag import FittedCalibration, Floor, Floors, Recommendation
+from rag import FittedCalibration, Recommendation, ThresholdCurve, ThresholdPoint
 from rag.cli.printing import Output
 
 
-def calibration(found: FittedCalibration, wanted: Recommendation, held_out: Floors) -> Output:
+def calibration(
+    found: FittedCalibration, wanted: Recommendation, held_out: ThresholdCurve
+) -> Output:
     """``held_out`` has the floors on questions that the fit did not see."""
-    checked = held_out.at(wanted.floor.threshold) if wanted.floor else None
+    checked = held_out.at(wanted.point.threshold) if wanted.point else None
     quality = found.quality
     data: dict[str, Any] = {
         "set": found.question_set,
@@ -23,9 +25,9 @@ def calibration(found: FittedCalibration, wanted: Recommendation, held_out: Floo
         "reliability": [asdict(each) for each in found.bins],
         "auto": found.threshold,
         "precision": wanted.wanted,
-        "threshold": wanted.floor.threshold if wanted.floor else None,
-        "tuning": _floor(wanted.floor),
-        "held_out": _floor(checked),
+        "threshold": wanted.point.threshold if wanted.point else None,
+        "tuning": _point(wanted.point),
+        "held_out": _point(checked),
     }
     lines = [
         f"fitted on {found.questions:,} tuning questions of {found.question_set!r}: Brier score "
@@ -43,5 +45,5 @@ def calibration(found: FittedCalibration, wanted: Recommendation, held_out: Floo
     return Output(data, "\n".join(lines))
 
 
-def _floor(floor: Floor | None) -> dict[str, float | None] | None:
-    return asdict(floor) if floor else None
+def _point(point: ThresholdPoint | None) -> dict[str, float | None] | None:
+    return asdict(point) if point else None

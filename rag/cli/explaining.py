@@ -15,7 +15,7 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     NotFound,
-    Ranked,
+    RankedPassage,
     Recipe,
     Standing,
     passage_key,
@@ -117,7 +117,7 @@ def _standing(found: Standing) -> dict[str, Any]:
         "lost": found.lost or None,
         "reason": found.reason,
         "steps": [
-            {"stage": step.stage, "fate": step.fate, "words": step.words} for step in found.steps
+            {"stage": step.stage, "fate": step.outcome, "words": step.words} for step in found.steps
         ],
         "dense": figures.dense,
         "dense_rank": figures.dense_rank,
@@ -135,7 +135,7 @@ def _standing_lines(found: Standing) -> Iterator[str]:
     yield f"  {snippet}"
     yield f"  {found.summary}"
     for step in found.steps:
-        yield f"    {step.stage.replace('_', '-'):12} {step.fate:10} {step.words}"
+        yield f"    {step.stage.replace('_', '-'):12} {step.outcome:10} {step.words}"
     if found.figures.lacking:
         yield f"    lacks: {', '.join(found.figures.lacking)}"
 
@@ -223,7 +223,7 @@ def _compared(found: Compared) -> Output:
     return Output(data, "\n".join(lines))
 
 
-def _side(places: Sequence[Ranked]) -> list[dict[str, Any]]:
+def _side(places: Sequence[RankedPassage]) -> list[dict[str, Any]]:
     return [
         {
             "rank": place.rank,
@@ -237,7 +237,7 @@ def _side(places: Sequence[Ranked]) -> list[dict[str, Any]]:
     ]
 
 
-def _line(place: Ranked) -> str:
+def _line(place: RankedPassage) -> str:
     other = "–" if place.other is None else str(place.other)
     words = " ".join(place.chunk.text.split())[:70] if place.chunk else ""
     return f"{place.rank:3}  (other {other:>3})  {place.document}  {words}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from rag import HttpTool, InvalidInput, Outcome, Workspace
+from rag import HttpTool, InvalidInput, ToolOutcome, Workspace
 from rag.cli.printing import Output
 
 
@@ -44,7 +44,7 @@ def added(workspace: Workspace, args: argparse.Namespace) -> Output:
     return Output(row, "\n".join([f"kept {tool.name}", *needs, use]))
 
 
-def tested(name: str, outcome: Outcome) -> Output:
+def tested(name: str, outcome: ToolOutcome) -> Output:
     rows = [
         {"text": each.text, "title": each.title, "url": each.url, "score": each.score}
         for each in outcome.results

@@ -199,10 +199,10 @@ def calibrate(args: argparse.Namespace) -> Output:
     if not 0 < args.precision <= 1:
         raise InvalidInput(f"--precision {args.precision:g} is not a share.", "Write it like 0.9.")
     base, recipe = _ready(args)
-    found, floors = base.tuning.calibrator.fit(args.set_name, recipe)
+    found, curve = base.tuning.calibrator.fit(args.set_name, recipe)
     learned = recipe.with_fields({"search.relevance": "probability"})
-    held_out = base.tuning.calibrator.floors(args.set_name, learned)
-    return calibrating.calibration(found, floors.recommend(args.precision), held_out)
+    held_out = base.tuning.calibrator.threshold_curve(args.set_name, learned)
+    return calibrating.calibration(found, curve.recommend(args.precision), held_out)
 
 
 def gate(args: argparse.Namespace) -> Output:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rag.recipe import Recipe
 from rag.storage import Database
 from rag.storage import conversations as rows
-from rag.storage.conversations import StoredCitation, Talk, Turn
+from rag.storage.conversations import ConversationRow, StoredCitation, Turn
 from rag.types import Answer, Message, Stage
 
 __all__ = ["Conversations", "StoredCitation", "Turn"]
@@ -48,7 +48,7 @@ class Conversations:
         with self._database.read() as connection:
             return rows.exists(connection, self._base_id, conversation_id)
 
-    def recent(self, limit: int = 20) -> list[Talk]:
+    def recent(self, limit: int = 20) -> list[ConversationRow]:
         """Those in which something was asked, the last one first."""
         with self._database.read() as connection:
             return rows.recent(connection, self._base_id, limit)

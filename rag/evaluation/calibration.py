@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.reliability import Quality, ReliabilityBin, quality, reliability
-from rag.evaluation.threshold_curve import Floors
+from rag.evaluation.threshold_curve import ThresholdCurve
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -29,7 +29,7 @@ _RIDGE = 1.0
 _FOLDS = 5
 
 
-class Found(Protocol):
+class CandidateArrays(Protocol):
     """Candidates of one question, arrays of shape (n,); ranks count from 0, huge: not found."""
 
     @property
@@ -42,7 +42,7 @@ class Found(Protocol):
     def lexical_rank(self) -> npt.NDArray[np.int32]: ...
 
 
-FEATURES: Mapping[str, Callable[[Found], Floats]] = MappingProxyType(
+FEATURES: Mapping[str, Callable[[CandidateArrays], Floats]] = MappingProxyType(
     {
         "cosine": lambda found: found.cosine,
         # Not relative to the question's best: the best hit of a hopeless question is no good.
@@ -71,7 +71,7 @@ class NotEnoughLabels(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledQuestion:
+class LabelledCandidates:
     """Candidates of a judged question. ``relevant``, shape (n,), is aligned with them.
 
     Judged means: it has relevant labels, or is known to be unanswerable. Every candidate without a
@@ -79,7 +79,7 @@ class LabelledQuestion:
     high.
     """
 
-    candidates: Found
+    candidates: CandidateArrays
     relevant: Flags
     answerable: bool = True
 
@@ -91,7 +91,7 @@ class Calibration:
     weights: Mapping[str, float]
     intercept: float
 
-    def probabilities(self, found: Found) -> Floats:
+    def probabilities(self, found: CandidateArrays) -> Floats:
         """The probability of each candidate to be relevant, shape (n,)."""
         return _logistic(_matrix(found, tuple(self.weights)), self._vector(), self.intercept)
 
@@ -119,7 +119,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A calibration and how far to trust it. ``floors`` reads thresholds on its probabilities.
+    """A calibration and how far to trust it. ``curve`` reads thresholds on its probabilities.
 
     Quality, bins and floors use probabilities from fits that did not see the question.
     """
@@ -127,11 +127,11 @@ class Fit:
     calibration: Calibration
     quality: Quality
     bins: tuple[ReliabilityBin, ...]
-    floors: Floors
+    curve: ThresholdCurve
 
 
 def fit(
-    questions: Sequence[LabelledQuestion],
+    questions: Sequence[LabelledCandidates],
     features: Sequence[str] = tuple(FEATURES),
     seed: int = 0,
 ) -> Fit:
@@ -155,11 +155,13 @@ def fit(
         calibration=Calibration(dict(zip(names, weights.tolist(), strict=True)), intercept),
         quality=quality(held_out, base, relevant),
         bins=reliability(held_out, relevant),
-        floors=Floors.of(held_out, relevant, owner, np.array([q.answerable for q in questions])),
+        curve=ThresholdCurve.of(
+            held_out, relevant, owner, np.array([q.answerable for q in questions])
+        ),
     )
 
 
-def _refuse_few(questions: Sequence[LabelledQuestion], features: int) -> None:
+def _refuse_few(questions: Sequence[LabelledCandidates], features: int) -> None:
     relevant = sum(int(each.relevant.sum()) for each in questions)
     having = sum(bool(each.relevant.any()) for each in questions)
     needed = RELEVANT_PER_FEATURE * features
@@ -172,12 +174,12 @@ def _refuse_few(questions: Sequence[LabelledQuestion], features: int) -> None:
         )
 
 
-def _matrix(found: Found, names: Sequence[str]) -> Floats:
+def _matrix(found: CandidateArrays, names: Sequence[str]) -> Floats:
     """Features of the candidates, shape (n, features)."""
     return np.stack([FEATURES[name](found) for name in names], axis=1).astype(np.float64)
 
 
-def _folds(questions: Sequence[LabelledQuestion], owner: Rows, seed: int) -> Iterator[Flags]:
+def _folds(questions: Sequence[LabelledCandidates], owner: Rows, seed: int) -> Iterator[Flags]:
     """Masks of rows, each question in one; those with relevant candidates are dealt out evenly."""
     rng = np.random.default_rng(seed)
     having = np.array([each.relevant.any() for each in questions])

@@ -54,7 +54,7 @@ def _place(question: str, seed: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SplitSelection:
     """The best recipe of the tuning questions, and what is left of its lead on the others.
 
     ``row`` is its place among the recipes. Leads are over the baseline, in units of the metric.
@@ -92,7 +92,7 @@ class Selection:
 
 def choose(
     metric: str, scores: Floats, questions: Sequence[str], baseline: int, parts: Split
-) -> Selection:
+) -> SplitSelection:
     """Picks the recipe with the best mean on tuning questions and compares it on held-out ones.
 
     ``scores`` has shape (recipes, questions), columns aligned with ``questions``; ``baseline`` is a
@@ -112,7 +112,7 @@ def choose(
         best = baseline
     names = [questions[column] for column in held_out]
     run, other = (dict(zip(names, scores[row, held_out], strict=True)) for row in (best, baseline))
-    return Selection(
+    return SplitSelection(
         row=best,
         tried=len(scores),
         tuning_questions=len(tuning),

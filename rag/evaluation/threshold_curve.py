@@ -12,7 +12,7 @@ _FEWEST_KEPT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class ThresholdPoint:
     """One threshold. Shares are None where there is nothing to take a share of.
 
     ``precision``: relevant share of what reaches it. ``kept``: share of the retrieved relevant
@@ -40,20 +40,20 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The lowest threshold of at least the ``wanted`` precision; ``floor`` is None without one.
+    """The lowest threshold of at least the ``wanted`` precision; ``point`` is None without one.
 
     ``best`` is the threshold of highest precision, None where there are too few candidates.
     """
 
     wanted: float
-    floor: Floor | None
-    best: Floor | None
+    point: ThresholdPoint | None
+    best: ThresholdPoint | None
 
     @property
     def sentence(self) -> str:
         """The recommendation in plain English."""
-        if self.floor is not None:
-            return f"threshold {self.floor.threshold:.3f}: {self.floor.sentence}"
+        if self.point is not None:
+            return f"threshold {self.point.threshold:.3f}: {self.point.sentence}"
         if self.best is None or self.best.precision is None:
             return "too few candidates to recommend a threshold"
         return (
@@ -63,7 +63,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True, slots=True)
-class Floors:
+class ThresholdCurve:
     """Every threshold at once, on all candidates of many questions, before top-k cuts them.
 
     ``values``: relevance of the candidates, descending; ``hits``: relevant ones among the first
@@ -83,7 +83,7 @@ class Floors:
         relevant: npt.NDArray[np.bool_],
         question: npt.NDArray[np.intp],
         answerable: npt.NDArray[np.bool_],
-    ) -> Floors:
+    ) -> ThresholdCurve:
         """From candidates (relevance, relevant, question: shape (n,)) of questions.
 
         ``question`` points into ``answerable``, shape (questions,). ``relevance`` is whatever the
@@ -99,12 +99,12 @@ class Floors:
             unanswerable=np.sort(best[~answerable]),
         )
 
-    def at(self, threshold: float) -> Floor:
+    def at(self, threshold: float) -> ThresholdPoint:
         """What passes when relevance must be at least ``threshold``."""
         count = int(np.searchsorted(-self.values, -threshold, side="right"))
         hits, relevant = float(self.hits[count]), float(self.hits[-1])
         below = [np.searchsorted(each, threshold) for each in (self.answerable, self.unanswerable)]
-        return Floor(
+        return ThresholdPoint(
             threshold=threshold,
             precision=hits / count if count else None,
             kept=hits / relevant if relevant else None,
@@ -125,8 +125,8 @@ class Floors:
         precisions = self.hits[last + 1] / (last + 1)
         best = self.at(float(self.values[last[precisions.argmax()]]))
         enough = last[precisions >= precision]
-        floor = self.at(float(self.values[enough[-1]])) if len(enough) else None
-        return Recommendation(precision, floor, best)
+        point = self.at(float(self.values[enough[-1]])) if len(enough) else None
+        return Recommendation(precision, point, best)
 
 
 def _share(verb: str, share: float | None, whole: str) -> str:

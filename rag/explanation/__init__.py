@@ -9,7 +9,7 @@ from rag.explanation.counterfactuals import (
     counterfactuals,
     unavailable,
 )
-from rag.explanation.deep import Deep, place
+from rag.explanation.deep import FullRankings, place
 from rag.explanation.gaps import Gap, gap
 from rag.explanation.locating import Located, Match, located
 from rag.explanation.standing import Figures, Passing, Standing, figures, standing
@@ -21,9 +21,9 @@ __all__ = [
     "Attribution",
     "Case",
     "Counterfactual",
-    "Deep",
     "Field",
     "Figures",
+    "FullRankings",
     "Gap",
     "Located",
     "Match",

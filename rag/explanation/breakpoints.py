@@ -38,7 +38,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class Breakpoint:
     """Values of a field at which the passage's fate is the other one: from ``near`` to ``far``.
 
     ``near`` is the end that is closer to the present value; equal ends are a single value. An end
@@ -102,7 +102,7 @@ def _is_in(found: Candidates, scores: Scores, relevant: Mask, own: int, top_k: i
     return int(np.count_nonzero(before(found, scores, own) & relevant)) < top_k
 
 
-def by_top_k(case: Case) -> Flip | None:
+def by_top_k(case: Case) -> Breakpoint | None:
     """Moves ``top_k``."""
     own = position(case.candidates, case.key)
     relevant = case.relevant(case.candidates)
@@ -111,11 +111,11 @@ def by_top_k(case: Case) -> Flip | None:
     scores = fused_scores(case.candidates, case.search)
     place = int(np.count_nonzero(before(case.candidates, scores, own) & relevant)) + 1
     if case.search.top_k >= place:
-        return Flip(place - 1, 1) if place > 1 else None
-    return Flip(place, MOST_TOP_K) if place <= MOST_TOP_K else None
+        return Breakpoint(place - 1, 1) if place > 1 else None
+    return Breakpoint(place, MOST_TOP_K) if place <= MOST_TOP_K else None
 
 
-def by_threshold(case: Case) -> Flip | None:
+def by_threshold(case: Case) -> Breakpoint | None:
     """Moves ``threshold``: a passage is in from just above a lower bound up to its relevance.
 
     Below the lower bound too many better ranked candidates pass as well.
@@ -129,21 +129,21 @@ def by_threshold(case: Case) -> Flip | None:
     lower = float(rivals[top_k - 1]) if len(rivals) >= top_k else -np.inf
     if lower >= mine:
         return None
-    return _threshold_flip(case, lower, mine)
+    return _threshold_crossing(case, lower, mine)
 
 
-def _threshold_flip(case: Case, lower: float, mine: float) -> Flip | None:
+def _threshold_crossing(case: Case, lower: float, mine: float) -> Breakpoint | None:
     now = LEAST_THRESHOLD if case.threshold is None else case.threshold
     if now > mine:
-        return Flip(mine, max(lower, LEAST_THRESHOLD)) if mine >= LEAST_THRESHOLD else None
+        return Breakpoint(mine, max(lower, LEAST_THRESHOLD)) if mine >= LEAST_THRESHOLD else None
     if now <= lower:
-        return Flip(lower, min(mine, MOST_THRESHOLD)) if lower < MOST_THRESHOLD else None
-    ways = [Flip(mine, MOST_THRESHOLD)] if mine < MOST_THRESHOLD else []
-    ways += [Flip(lower, LEAST_THRESHOLD)] if lower > LEAST_THRESHOLD else []
+        return Breakpoint(lower, min(mine, MOST_THRESHOLD)) if lower < MOST_THRESHOLD else None
+    ways = [Breakpoint(mine, MOST_THRESHOLD)] if mine < MOST_THRESHOLD else []
+    ways += [Breakpoint(lower, LEAST_THRESHOLD)] if lower > LEAST_THRESHOLD else []
     return min(ways, key=lambda way: abs(way.near - now), default=None)
 
 
-def by_weight(case: Case) -> Flip | None:
+def by_weight(case: Case) -> Breakpoint | None:
     """Moves ``dense_weight``: scores are lines in it, so ranks change only where lines cross."""
     found, own = case.candidates, position(case.candidates, case.key)
     if case.search.mode != "hybrid" or own is None or not case.relevant(found)[own]:
@@ -195,12 +195,12 @@ def _counts(
     return np.concatenate(counts)
 
 
-def _nearest(lows: Scores, highs: Scores, flipped: Mask, now: float) -> Flip | None:
+def _nearest(lows: Scores, highs: Scores, flipped: Mask, now: float) -> Breakpoint | None:
     """The run of flipped ranges that is nearest to ``now``."""
     ways = []
     for first, last in _runs(flipped):
         low, high = float(lows[first]), float(highs[last])
-        ways.append(Flip(low, high) if low >= now else Flip(high, low))
+        ways.append(Breakpoint(low, high) if low >= now else Breakpoint(high, low))
     return min(ways, key=lambda way: abs(way.near - now), default=None)
 
 
@@ -211,7 +211,7 @@ def _runs(flags: Mask) -> Iterator[tuple[int, int]]:
     yield from ((int(first), int(end) - 1) for first, end in zip(firsts, ends, strict=True))
 
 
-def by_candidates(case: Case) -> Flip | None:
+def by_candidates(case: Case) -> Breakpoint | None:
     """Moves ``candidates``: a search of another depth normalises over other passages."""
     now, was_in = case.search.candidates, case.is_in
     own = position(case.deep, case.key)
@@ -226,7 +226,7 @@ def by_candidates(case: Case) -> Flip | None:
         if len(flipped):
             depth = int(flipped[0])
             last = _last(depths, depth, 1 if depth > now else -1, was_in)
-            return Flip(depth, MOST_CANDIDATES if last == depths.most else last)
+            return Breakpoint(depth, MOST_CANDIDATES if last == depths.most else last)
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rag.explanation import breakpoints, phrases
-from rag.explanation.breakpoints import WHOLE, Case, Field, Flip
+from rag.explanation.breakpoints import WHOLE, Breakpoint, Case, Field
 from rag.explanation.stating import shorter, stated
 from rag.explanation.trials import Trials, by_trial
 from rag.recipe import SearchRecipe
@@ -24,7 +24,7 @@ UNSEEN: Mapping[Field, tuple[str, ...]] = {
 }
 """Steps that candidate arrays do not tell about; changes are then found by trying."""
 
-_EXACT: Mapping[Field, Callable[[Case], Flip | None]] = {
+_EXACT: Mapping[Field, Callable[[Case], Breakpoint | None]] = {
     "dense_weight": breakpoints.by_weight,
     "threshold": breakpoints.by_threshold,
     "top_k": breakpoints.by_top_k,
@@ -92,12 +92,12 @@ def _now(field: Field, search: SearchRecipe, threshold: float | None) -> float |
 
 def _computed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     now = _now(field, case.search, case.threshold)
-    flip = _EXACT[field](case) if case.is_in == is_in else None
-    if flip is None:
+    crossing = _EXACT[field](case) if case.is_in == is_in else None
+    if crossing is None:
         return Counterfactual(field, not is_in, now, phrases.none(field, case, is_in))
     start = breakpoints.LEAST_THRESHOLD if now is None else now
-    value = flip.near if field in WHOLE else stated(start, flip)
-    least = _shorter(field, start, value, flip)
+    value = crossing.near if field in WHOLE else stated(start, crossing)
+    least = _shorter(field, start, value, crossing)
     checks = [run(field, value) != is_in]
     checks += [run(field, least) == is_in] if least is not None else []
     if not all(checks):
@@ -107,21 +107,21 @@ def _computed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual
         field,
         not is_in,
         now,
-        phrases.change(field, case.search, is_in, now, value, flip),
+        phrases.change(field, case.search, is_in, now, value, crossing),
         value,
-        flip.near,
+        crossing.near,
         least,
         searches=len(checks),
     )
 
 
-def _shorter(field: Field, now: float, value: float, flip: Flip) -> float | None:
+def _shorter(field: Field, now: float, value: float, crossing: Breakpoint) -> float | None:
     """The change to be refuted; None where nothing lies in between."""
     if field in WHOLE:
         least = value - 1 if value > now else value + 1
         return None if least == now else least
     # At a tie the least move does it already: there is no distance to shorten.
-    return None if flip.near == now else shorter(now, value)
+    return None if crossing.near == now else shorter(now, value)
 
 
 def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:

@@ -14,7 +14,7 @@ from rag.types import Keys
 
 
 @dataclass(frozen=True, slots=True)
-class Deep:
+class FullRankings:
     """Both complete rankings, best first, ties by key; ``words`` has those with a BM25 above 0.
 
     Exact also where the vector index is approximate.
@@ -31,7 +31,7 @@ class Deep:
         lexical: LexicalIndex,
         search: SearchRecipe,
         allowed: Keys | None = None,
-    ) -> Deep:
+    ) -> FullRankings:
         """Ranks everything that ``allowed`` lets through."""
         options: Bm25Options = bm25_options(search)
         # As many as there are: an approximate index, too, then scans all of its vectors.

@@ -18,8 +18,8 @@ from rag.explanation import (
     Attribution,
     Case,
     Counterfactual,
-    Deep,
     Field,
+    FullRankings,
     Gap,
     Located,
     Match,
@@ -206,9 +206,9 @@ class Explainer:
         return Asked(vector, self.trace.words or self.trace.question)
 
     @cached_property
-    def _deep(self) -> Deep:
+    def _deep(self) -> FullRankings:
         corpus = self._corpus
-        return Deep.of(
+        return FullRankings.of(
             self._asked, corpus.dense, corpus.lexical, self.recipe.search, corpus.allowed
         )
 

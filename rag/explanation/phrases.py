@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from rag.explanation.breakpoints import ENDS, WHOLE, Case, Field, Flip, position
+from rag.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field, position
 from rag.explanation.stating import number
 from rag.recipe import SearchRecipe
 
@@ -24,11 +24,11 @@ def change(
     is_in: bool,
     now: float | None,
     value: float,
-    flip: Flip,
+    crossing: Breakpoint,
 ) -> str:
     """``"enters the top 5 when the weight on dense is at most 0.37 (now 0.60)"``."""
     return (
-        f"{_outcome(field, search, is_in)} when {NAMES[field]} is {_range(field, value, flip)}"
+        f"{_outcome(field, search, is_in)} when {NAMES[field]} is {_range(field, value, crossing)}"
         + (f" (now {present(field, now)})")
     )
 
@@ -71,13 +71,13 @@ def _outcome(field: Field, search: SearchRecipe, is_in: bool) -> str:
     return f"{'leaves' if is_in else 'enters'} {what}"
 
 
-def _range(field: Field, value: float, flip: Flip) -> str:
-    if flip.near == flip.far:
+def _range(field: Field, value: float, crossing: Breakpoint) -> str:
+    if crossing.near == crossing.far:
         return figure(field, value) if field in WHOLE else f"exactly {figure(field, value)}"
-    up = flip.far > flip.near
-    if flip.far == ENDS[field][up]:
+    up = crossing.far > crossing.near
+    if crossing.far == ENDS[field][up]:
         return f"at {'least' if up else 'most'} {figure(field, value)}"
-    end = flip.far if field in WHOLE else _inwards(value, flip.far)
+    end = crossing.far if field in WHOLE else _inwards(value, crossing.far)
     return f"between {figure(field, min(value, end))} and {figure(field, max(value, end))}"
 
 

@@ -10,7 +10,7 @@ from rag.evaluation.rank_overlap import rank_biased_overlap
 from rag.evaluation.relevance import relevant_chunks
 from rag.questions.passage_labels import QuestionLabels
 from rag.recipe import Recipe
-from rag.runs.rankings import Place, Ranked, SideBySide, same, similar
+from rag.runs.rankings import RankedPassage, RankedSpan, SideBySide, same, similar
 from rag.storage.labels import Label
 from rag.types import Evidence, Hit, Trace
 
@@ -64,7 +64,7 @@ def compared(
     find = same if recipes[0].index.cut == recipes[1].index.cut else similar
     shown = [
         tuple(
-            Ranked(
+            RankedPassage(
                 at,
                 hit.score,
                 labels[side].grades.get(hit.chunk.key, 0),
@@ -97,13 +97,13 @@ def _ranking(trace: Trace) -> list[Hit]:
     return [*trace.hits, *sorted(rest.values(), key=lambda hit: (hit.rank, hit.chunk.key))]
 
 
-def _places(hits: Sequence[Hit]) -> list[Place]:
+def _places(hits: Sequence[Hit]) -> list[RankedSpan]:
     return [_place(hit) for hit in hits]
 
 
-def _place(hit: Hit) -> Place:
+def _place(hit: Hit) -> RankedSpan:
     chunk = hit.chunk
-    return Place(chunk.id, chunk.document_id, chunk.start, chunk.end)
+    return RankedSpan(chunk.id, chunk.document_id, chunk.start, chunk.end)
 
 
 def _overlap(traces: tuple[Trace, Trace], same_cut: bool) -> float:
@@ -114,7 +114,7 @@ def _overlap(traces: tuple[Trace, Trace], same_cut: bool) -> float:
     return rank_biased_overlap(names, _renamed(after, before))
 
 
-def _renamed(places: Sequence[Place], others: Sequence[Place]) -> list[str]:
+def _renamed(places: Sequence[RankedSpan], others: Sequence[RankedSpan]) -> list[str]:
     """Ids of places, by the id of the first other that is the same passage in another cut.
 
     Each of the others lends its id once.

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from rag.explanation.deep import Deep, place
+from rag.explanation.deep import FullRankings, place
 from rag.recipe import SearchRecipe
 from rag.types import Chunk, Hit, Keys, Stage, Trace
 
-Fate = Literal["found", "not found", "kept", "lost"]
+StepOutcome = Literal["found", "not found", "kept", "lost"]
 
 RETRIEVERS = {"dense": "dense", "lexical": "BM25"}
 CANDIDATES = "candidates"
@@ -24,7 +24,7 @@ class Passing:
     """What one stage did with the passage, in words."""
 
     stage: str
-    fate: Fate
+    outcome: StepOutcome
     words: str
 
 
@@ -81,7 +81,7 @@ def standing(
     chunk, document = passage
     hit = hit_of(trace, chunk.key)
     steps = tuple(_steps(trace, search, hit, chunk.key, figures, allowed))
-    lost = next((step for step in steps if step.fate == "lost"), None)
+    lost = next((step for step in steps if step.outcome == "lost"), None)
     return Standing(
         chunk,
         document,
@@ -98,7 +98,9 @@ def hit_of(trace: Trace, key: int) -> Hit | None:
     return next((hit for hit in _held(trace) if hit.chunk.key == key), None)
 
 
-def figures(deep: Deep, key: int, bm25: float, dense: float, lacking: tuple[str, ...]) -> Figures:
+def figures(
+    deep: FullRankings, key: int, bm25: float, dense: float, lacking: tuple[str, ...]
+) -> Figures:
     """Figures of a passage with its true ranks."""
     near, words = place(deep.near, key), place(deep.words, key)
     return Figures(dense, near[0] if near else None, bm25, words[0] if words else None, lacking)
@@ -132,7 +134,7 @@ def _steps(
         else:
             step = _passed(trace, stage, hit, key)
             yield step
-            if step.fate == "lost":
+            if step.outcome == "lost":
                 return
 
 

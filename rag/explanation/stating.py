@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rag.explanation.breakpoints import Flip
+from rag.explanation.breakpoints import Breakpoint
 
 OVERSHOOT = 0.008
 """A stated change is longer than the least one by less than this share, so that one that is 1 %
@@ -15,21 +15,21 @@ ROUNDING = 1e-9
 _MOST_DIGITS = 15
 
 
-def stated(now: float, flip: Flip) -> float:
+def stated(now: float, crossing: Breakpoint) -> float:
     """The value with the fewest decimals (two or more) that is barely beyond ``flip.near``."""
-    if flip.near == flip.far:
-        return flip.near
-    room = abs(flip.far - flip.near)
-    slack = min(room, OVERSHOOT * abs(flip.near - now)) or room
-    up = flip.far > flip.near
+    if crossing.near == crossing.far:
+        return crossing.near
+    room = abs(crossing.far - crossing.near)
+    slack = min(room, OVERSHOOT * abs(crossing.near - now)) or room
+    up = crossing.far > crossing.near
     sure = min(ROUNDING, slack / 4)
     for digits in range(2, _MOST_DIGITS):
         scale = 10.0**digits
-        near = (flip.near + (sure if up else -sure)) * scale
+        near = (crossing.near + (sure if up else -sure)) * scale
         value = (math.floor(near) + 1 if up else math.ceil(near) - 1) / scale
-        if sure < abs(value - flip.near) < slack:
+        if sure < abs(value - crossing.near) < slack:
             return value
-    return flip.near + (slack if up else -slack) / 2
+    return crossing.near + (slack if up else -slack) / 2
 
 
 def shorter(now: float, value: float) -> float:

@@ -21,7 +21,7 @@ class Trials:
     was_in: bool
     count: int = 0
 
-    def flips(self, value: float) -> bool:
+    def turns_outcome(self, value: float) -> bool:
         """Whether the passage's fate is the other one with ``value``."""
         self.count += 1
         return self.is_in(value) != self.was_in
@@ -35,7 +35,7 @@ def by_trial(field: Field, now: float, trials: Trials) -> tuple[float, float | N
     """
     whole = field in WHOLE
     for last, value in _outwards(ENDS[field], now, whole):
-        if trials.flips(value):
+        if trials.turns_outcome(value):
             return _halved(now, last, value, whole, trials)
     return None
 
@@ -72,7 +72,7 @@ def _halved(
         middle = float(round(middle)) if whole else _short(middle)
         if middle in (inside, outside):
             break
-        if trials.flips(middle):
+        if trials.turns_outcome(middle):
             inside = middle
             least = 1.0 if whole else max(FINE * abs(inside - now), 1e-9)
         else:

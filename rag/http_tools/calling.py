@@ -18,7 +18,7 @@ from rag.errors import (
     ProviderUnavailable,
 )
 from rag.http_tools.definition import QUESTION, SECRET, HttpTool
-from rag.http_tools.results import Result, parsed
+from rag.http_tools.results import ToolResult, parsed
 from rag.network.requests import TooLarge, body_of, checked_client, checked_url
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ _REPEATED = {307, 308}  # redirects that keep method and body
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ToolOutcome:
     """``results`` in the service's order; ``empty`` counts those that had no text."""
 
-    results: tuple[Result, ...]
+    results: tuple[ToolResult, ...]
     empty: int
     seconds: float
 
@@ -48,7 +48,7 @@ class _Request:
 
 def call(
     tool: HttpTool, question: str, variables: Mapping[str, str], *, allow_private: bool
-) -> Outcome:
+) -> ToolOutcome:
     """Asks a tool. ``variables`` has the environment variables that its headers name.
 
     Raises BlockedAddress, and ProviderError: unavailable (refused, timed out, 5xx), rejected (4xx,
@@ -64,7 +64,7 @@ def call(
     ) as client:
         data = _answer(client, tool, request, secrets)
     results, empty = parsed(tool, data)
-    return Outcome(tuple(results), empty, time.monotonic() - started)
+    return ToolOutcome(tuple(results), empty, time.monotonic() - started)
 
 
 def url_for(tool: HttpTool, question: str) -> str:

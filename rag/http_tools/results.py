@@ -18,7 +18,7 @@ LONGEST_TITLE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """``url`` is http or https or ""; ``score`` is the service's own, None where it gives none."""
 
     text: str
@@ -27,7 +27,7 @@ class Result:
     score: float | None
 
 
-def parsed(tool: HttpTool, data: bytes) -> tuple[list[Result], int]:
+def parsed(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
     """The first ``tool.most`` results, in the service's order, and how many had no text.
 
     Raises ProviderMisbehaved for what is not JSON, or has nothing where the results should be.
@@ -50,10 +50,10 @@ def parsed(tool: HttpTool, data: bytes) -> tuple[list[Result], int]:
     return kept, len(results) - len(kept)
 
 
-def _result(tool: HttpTool, item: Any) -> Result:
+def _result(tool: HttpTool, item: Any) -> ToolResult:
     url = _words(_at(tool, tool.link, item)).strip() if tool.link else ""
     title = " ".join(_words(_at(tool, tool.title, item)).split()) if tool.title else ""
-    return Result(
+    return ToolResult(
         text=_words(_at(tool, tool.text, item)).strip()[:LONGEST_TEXT],
         title=title[:LONGEST_TITLE],
         url=url if url.lower().startswith(("http://", "https://")) and len(url) <= 2000 else "",

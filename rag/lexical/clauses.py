@@ -25,7 +25,7 @@ Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TermCandidate:
     """An index term that counts for a query term.
 
     ``passages`` is its document frequency, ``boost`` what it can add to a score at most,
@@ -50,7 +50,7 @@ class Clause:
 
     term: str
     repeats: float
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[TermCandidate, ...]
 
 
 def inverse_document_frequency(passages: int, total: int) -> float:
@@ -71,17 +71,17 @@ def clauses(
 
 def _candidates(
     term: str, repeats: float, segments: Sequence[Segment], total: int, fuzzy: bool, prefix: bool
-) -> Iterator[Candidate]:
+) -> Iterator[TermCandidate]:
     """The term itself, then its variants. A rare variant is not worth more than the term."""
     places, passages = find_term(term, segments)
     ceiling = inverse_document_frequency(passages, total)
     if passages:
-        yield Candidate(term, "exact", 1.0, passages, ceiling, repeats * ceiling, places)
+        yield TermCandidate(term, "exact", 1.0, passages, ceiling, repeats * ceiling, places)
     for variant in _variants(term, segments, fuzzy, prefix):
         places, passages = find_term(variant.term, segments)
         idf = min(ceiling, inverse_document_frequency(passages, total))
         boost = repeats * variant.weight * idf
-        yield Candidate(*variant, passages, idf, boost, places)
+        yield TermCandidate(*variant, passages, idf, boost, places)
 
 
 def _variants(term: str, segments: Sequence[Segment], fuzzy: bool, prefix: bool) -> list[Variant]:
@@ -148,7 +148,7 @@ def row_scores(
 
 
 def _at_rows(
-    candidate: Candidate, segment: Segment, at: int, damping: Scores, rows: Rows
+    candidate: TermCandidate, segment: Segment, at: int, damping: Scores, rows: Rows
 ) -> Scores:
     """What one term contributes to each row; 0 where it does not stand."""
     part = slice(*segment.starts[candidate.places[at] : candidate.places[at] + 2])
@@ -162,7 +162,9 @@ def _at_rows(
     return found
 
 
-def _summed(candidates: Sequence[Candidate], segment: Segment, at: int, damping: Scores) -> Scores:
+def _summed(
+    candidates: Sequence[TermCandidate], segment: Segment, at: int, damping: Scores
+) -> Scores:
     """Sum of the candidates' contributions by row, added up in their order."""
     present = [(c.places[at], c.boost) for c in candidates if c.places[at] >= 0]
     if not present:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.lexical.clauses import Candidate, Clause
+from rag.lexical.clauses import Clause, TermCandidate
 from rag.lexical.expand import Kind
 from rag.lexical.segment import Segment
 
@@ -45,7 +45,7 @@ class TermMatch:
         return max(found, key=lambda match: match.contribution, default=None)
 
     @classmethod
-    def _of(cls, clause: Clause, candidate: Candidate, tf: int, damping: float) -> TermMatch:
+    def _of(cls, clause: Clause, candidate: TermCandidate, tf: int, damping: float) -> TermMatch:
         return cls(
             term=clause.term,
             matched=candidate.term,
@@ -79,7 +79,7 @@ class Explanation:
     unmatched: tuple[str, ...]
 
 
-def _occurrences(candidate: Candidate, segment: Segment, at: int, row: int) -> int:
+def _occurrences(candidate: TermCandidate, segment: Segment, at: int, row: int) -> int:
     place = candidate.places[at]
     if place < 0:
         return 0

@@ -18,7 +18,7 @@ from rag.errors import (
 )
 from rag.providers.table import ProviderRow, Variables
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 LONGEST_WAIT = 60.0
 """Seconds. A server that asks for more is given up on, and the user told."""
@@ -162,8 +162,8 @@ def model_of(row: ProviderRow, model: str, settings: Variables) -> str:
 
 
 def patiently(
-    call: Callable[[], Result], patience: Patience, sleep: Callable[[float], None] = time.sleep
-) -> Result:
+    call: Callable[[], T], patience: Patience, sleep: Callable[[float], None] = time.sleep
+) -> T:
     """The result of ``call``, asked again after failures that may pass.
 
     Waits double from ``first_wait`` with a random half on top ("full jitter" would sometimes not

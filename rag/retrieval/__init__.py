@@ -8,7 +8,7 @@ from rag.retrieval.diversity import Nearness
 from rag.retrieval.listwise import Listwise
 from rag.retrieval.merging import Part, merged
 from rag.retrieval.pipeline import retrieve
-from rag.retrieval.score_contributions import Share, shares
+from rag.retrieval.score_contributions import ScoreContribution, score_contributions
 from rag.retrieval.selection import Selection, select
 from rag.retrieval.stages import Timeline
 
@@ -22,13 +22,13 @@ __all__ = [
     "Nearness",
     "Part",
     "Remembered",
+    "ScoreContribution",
     "Selection",
-    "Share",
     "Timeline",
     "embed_question",
     "gather",
     "merged",
     "retrieve",
+    "score_contributions",
     "select",
-    "shares",
 ]

@@ -47,7 +47,7 @@ def embed_question(question: str, embedder: Embedder) -> Vectors:
 
 
 def _search(asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> Candidates:
-    depth, of = recipe.candidates, _wordings(asked)
+    depth, of = recipe.candidates, _variants(asked)
     reach = corpus.passages if corpus.allowed is None else len(corpus.allowed)
     near = nearest(asked, corpus.dense, recipe, corpus.allowed)
     if recipe.mode != "lexical":
@@ -84,8 +84,8 @@ def _added(asked: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
     return "; ".join(parts)
 
 
-def _wordings(asked: Asked) -> str:
-    return f", of {1 + len(asked.wordings)} wordings the best" if asked.wordings else ""
+def _variants(asked: Asked) -> str:
+    return f", of {1 + len(asked.variants)} wordings the best" if asked.variants else ""
 
 
 def _how(recipe: SearchRecipe) -> str:

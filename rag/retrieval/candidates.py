@@ -57,7 +57,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class QueryVariant:
     """Another wording of a question, with its unit vector, shape (dimension,)."""
 
     text: str
@@ -70,7 +70,7 @@ class Asked:
 
     ``vector`` (dimension,) is that of the question itself, which relevance is measured with, and
     ``words`` are its words. ``near`` and ``terms`` stand in for them in the search where a step
-    enriched them, None where none did. ``wordings`` are searched besides. ``question`` is the
+    enriched them, None where none did. ``variants`` are searched besides. ``question`` is the
     text, which differs from what was typed where a follow-up was made complete.
     """
 
@@ -79,19 +79,19 @@ class Asked:
     near: Vectors | None = None
     terms: Query | None = None
     question: str = ""
-    wordings: tuple[Wording, ...] = ()
+    variants: tuple[QueryVariant, ...] = ()
 
     @property
     def vectors(self) -> list[Vectors]:
         """What the dense retriever searches with."""
         first = self.vector if self.near is None else self.near
-        return [first, *(each.vector for each in self.wordings)]
+        return [first, *(each.vector for each in self.variants)]
 
     @property
     def queries(self) -> list[Query]:
         """What the lexical retriever searches with."""
         first: Query = self.words if self.terms is None else self.terms
-        return [first, *(each.text for each in self.wordings)]
+        return [first, *(each.text for each in self.variants)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +181,13 @@ def join(
 
 
 def _near(asked: Asked, rows: Vectors) -> Scores | None:
-    if asked.near is None and not asked.wordings:
+    if asked.near is None and not asked.variants:
         return None
     return _nearest_cosines(asked.vectors, rows)
 
 
 def _words(asked: Asked, keys: Keys, lexical: LexicalIndex, options: Bm25Options) -> Scores | None:
-    if asked.wordings:
+    if asked.variants:
         return best_shares(asked.queries, keys, lexical, options)
     return None if asked.terms is None else lexical.scores(asked.terms, keys, **options)
 

@@ -34,7 +34,7 @@ _REFUSAL = re.compile(
 _WORD = re.compile(r"\w+")
 
 
-def complete(question: str, history: Sequence[Message], chat: ChatModel) -> str:
+def contextualise(question: str, history: Sequence[Message], chat: ChatModel) -> str:
     """A follow-up ``question`` as it stands by itself, from the conversation before it.
 
     Raises ProviderError, also where the reply is no such question.
@@ -52,7 +52,7 @@ def complete(question: str, history: Sequence[Message], chat: ChatModel) -> str:
     raise _nonsense("no question that has to do with the conversation")
 
 
-def reworded(question: str, count: int, chat: ChatModel) -> list[str]:
+def expand(question: str, count: int, chat: ChatModel) -> list[str]:
     """At most ``count`` other wordings, none twice. Raises ProviderError, also for none at all."""
     messages = [
         Message("system", prompt("expand", count=count)),
@@ -69,7 +69,7 @@ def reworded(question: str, count: int, chat: ChatModel) -> list[str]:
     return list(found.values())[:count]
 
 
-def imagined(question: str, chat: ChatModel) -> str:
+def hypothetical_passage(question: str, chat: ChatModel) -> str:
     """A passage that might answer the question, on one line.
 
     Gao et al., "Precise Zero-Shot Dense Retrieval without Relevance Labels", ACL 2023 (HyDE).

@@ -11,16 +11,16 @@ from rag.errors import Cancelled, TouchstoneError
 from rag.lexical import Correction
 from rag.protocols import ChatModel
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, Wording
+from rag.retrieval.candidates import Asked, QueryVariant
 from rag.retrieval.corpus import Corpus
-from rag.retrieval.query_rewriting import complete, imagined, reworded
+from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
 from rag.retrieval.stages import Timeline
 from rag.types import Message, Vectors
 
 LONGEST_SHOWN = 300
 NO_MODEL = "there is no language model: answers are made of quotes"
 
-Result = TypeVar("Result")
+T = TypeVar("T")
 
 
 def transformed(
@@ -49,7 +49,7 @@ def transformed(
         words=words,
         near=middle(rows[0], rows[-1]) if passage else None,
         question=question,
-        wordings=tuple(map(Wording, others, rows[1 : 1 + len(others)])),
+        variants=tuple(map(QueryVariant, others, rows[1 : 1 + len(others)])),
     )
 
 
@@ -69,7 +69,7 @@ def _completed(
     found = _asked(
         "rewrite",
         "the question is searched as it is",
-        lambda chat: complete(question, history, chat),
+        lambda chat: contextualise(question, history, chat),
         corpus,
         timeline,
     )
@@ -84,7 +84,7 @@ def _reworded(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
     found = _asked(
         "expansions",
         "only the question itself is searched",
-        lambda chat: reworded(question, recipe.expansions, chat),
+        lambda chat: expand(question, recipe.expansions, chat),
         corpus,
         timeline,
     )
@@ -101,7 +101,7 @@ def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
     found = _asked(
         "hyde",
         "only the question itself is embedded",
-        lambda chat: imagined(question, chat),
+        lambda chat: hypothetical_passage(question, chat),
         corpus,
         timeline,
     )
@@ -115,10 +115,10 @@ def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
 def _asked(
     name: str,
     instead: str,
-    ask: Callable[[ChatModel], Result],
+    ask: Callable[[ChatModel], T],
     corpus: Corpus,
     timeline: Timeline,
-) -> Result | None:
+) -> T | None:
     """What the language model gave; None after a stage that says why it gave nothing."""
     if corpus.chat is None:
         timeline.passed(name, 1, 1, f"{NO_MODEL}; {instead}", failed=True)

@@ -15,28 +15,28 @@ _ENRICHED = {"dense": ("feedback", "expanded"), "bm25": ("feedback_bm25", "expan
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ScoreContribution:
     """``dense + lexical`` is the score that fusion gave the passage."""
 
     dense: float
     lexical: float
 
 
-def shares(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Share]:
+def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, ScoreContribution]:
     """The parts of every candidate's score, by passage key."""
     hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
     held = {hit.chunk.key: hit for hit in hits}
     if recipe.mode == "dense":
-        return {key: Share(_asked(hit, "dense"), 0.0) for key, hit in held.items()}
+        return {key: ScoreContribution(_asked(hit, "dense"), 0.0) for key, hit in held.items()}
     if recipe.mode == "lexical":
-        return {key: Share(0.0, _asked(hit, "bm25")) for key, hit in held.items()}
+        return {key: ScoreContribution(0.0, _asked(hit, "bm25")) for key, hit in held.items()}
     if recipe.fusion == "rrf":
         return {key: _reciprocal(hit, recipe) for key, hit in held.items()}
     dense = min_max(np.array([_asked(hit, "dense") for hit in held.values()]))
     words = min_max(np.array([_asked(hit, "bm25") for hit in held.values()]))
     weight = recipe.dense_weight
     return {
-        key: Share(weight * float(near), (1.0 - weight) * float(word))
+        key: ScoreContribution(weight * float(near), (1.0 - weight) * float(word))
         for key, near, word in zip(held, dense, words, strict=True)
     }
 
@@ -47,10 +47,10 @@ def _asked(hit: Hit, plain: str) -> float:
     return next((hit.parts[name] for name in names if name in hit.parts), hit.parts[plain])
 
 
-def _reciprocal(hit: Hit, recipe: SearchRecipe) -> Share:
+def _reciprocal(hit: Hit, recipe: SearchRecipe) -> ScoreContribution:
     def part(name: str, weight: float) -> float:
         return weight / (recipe.rrf_k + hit.parts[name]) if name in hit.parts else 0.0
 
-    return Share(
+    return ScoreContribution(
         part("dense_rank", recipe.dense_weight), part("bm25_rank", 1.0 - recipe.dense_weight)
     )

@@ -30,7 +30,7 @@ from rag.results import QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Timeline, gather, select
 from rag.runs.version import code_version
 from rag.search.corpus import corpus, let_through
-from rag.search.threshold import limit
+from rag.search.threshold import threshold_rule
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import documents, passages, runs
@@ -117,7 +117,7 @@ class Evaluator:
 
     def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
         """What else the figures may depend on."""
-        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._services.database.read() as connection:
             filtered = let_through(connection, self._base_id, recipe.search)
         more = {
@@ -169,7 +169,7 @@ class Evaluator:
         worked.
         """
         fallbacks = fallbacks or Fallbacks()
-        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         search = deepened(recipe.search, max(cutoffs))
         judge = self.judge(questions, index)

@@ -15,7 +15,7 @@ _PASSAGE_ID = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPassage:
     """One place of a stored ranking. ``rank`` counts from 1.
 
     ``chunk`` is None for a whole document and for a passage that is not stored any more;
@@ -36,12 +36,12 @@ class SideBySide:
     """A question as two runs answered it; each ranking best first, cut at one depth."""
 
     question: str
-    before: tuple[Ranked, ...]
-    after: tuple[Ranked, ...]
+    before: tuple[RankedPassage, ...]
+    after: tuple[RankedPassage, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RankedSpan:
     """An entry of a ranking as an id and a span, so that passages of other cuts can match it."""
 
     id: str
@@ -117,35 +117,35 @@ def _ranked(
     chunks: dict[str, Chunk],
     names: dict[str, str],
     depth: int,
-) -> tuple[Ranked, ...]:
+) -> tuple[RankedPassage, ...]:
     found = []
     for place, (name, score, grade) in enumerate(result.ranking[:depth]):
         chunk = chunks.get(name)
         document = names.get(chunk.document_id if chunk else name, "")
-        found.append(Ranked(place + 1, score, grade, document, chunk, others[place]))
+        found.append(RankedPassage(place + 1, score, grade, document, chunk, others[place]))
     return tuple(found)
 
 
-def _place(name: str, chunks: dict[str, Chunk]) -> Place:
+def _place(name: str, chunks: dict[str, Chunk]) -> RankedSpan:
     chunk = chunks.get(name)
     if chunk is None:
-        return Place(name, name, 0, 0)
-    return Place(name, chunk.document_id, chunk.start, chunk.end)
+        return RankedSpan(name, name, 0, 0)
+    return RankedSpan(name, chunk.document_id, chunk.start, chunk.end)
 
 
-def same(place: Place, ranking: Sequence[Place]) -> int | None:
+def same(place: RankedSpan, ranking: Sequence[RankedSpan]) -> int | None:
     """Rank of the entry with the same id."""
     ranks = (rank for rank, other in enumerate(ranking, start=1) if other.id == place.id)
     return next(ranks, None)
 
 
-def similar(place: Place, ranking: Sequence[Place]) -> int | None:
+def similar(place: RankedSpan, ranking: Sequence[RankedSpan]) -> int | None:
     """Rank of the same entry, else of the first that shares half of the shorter of the two."""
     ranks = (rank for rank, other in enumerate(ranking, start=1) if _overlap(place, other))
     return same(place, ranking) or next(ranks, None)
 
 
-def _overlap(one: Place, other: Place) -> bool:
+def _overlap(one: RankedSpan, other: RankedSpan) -> bool:
     shared = min(one.end, other.end) - max(one.start, other.start)
     shorter = min(one.end - one.start, other.end - other.start)
     return one.document_id == other.document_id and shared > 0 and 2 * shared >= shorter

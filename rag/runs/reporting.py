@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.report import (
     Baseline,
-    Calibrated,
+    CalibrationNote,
     Expected,
     Miss,
     Retrieved,
@@ -21,7 +21,7 @@ from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.history import RunHistory, recipe_chips
 from rag.search.corpus import let_through
-from rag.search.threshold import fitted, limit
+from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passages, questions
 from rag.storage.questions import LabelledQuestion
@@ -83,16 +83,18 @@ class Reports:
         except NotFound:  # the question set is gone
             return None
 
-    def _calibrated(self, recipe: Recipe) -> Calibrated | None:
+    def _calibrated(self, recipe: Recipe) -> CalibrationNote | None:
         found = fitted(self._services, self._base_id, recipe.index)
         if found is None:
             return None
         used = recipe.search.relevance == "probability"
-        return Calibrated(found.question_set, found.questions, found.quality, found.bins, used)
+        return CalibrationNote(found.question_set, found.questions, found.quality, found.bins, used)
 
     def _threshold(self, recipe: Recipe) -> float | None:
         try:
-            return limit(self._services, self._base_id, recipe.index, recipe.search).threshold
+            return threshold_rule(
+                self._services, self._base_id, recipe.index, recipe.search
+            ).threshold
         except InvalidInput:  # the calibration is gone: what ``auto`` meant is not known any more
             return None if recipe.search.threshold == "auto" else recipe.search.threshold
 

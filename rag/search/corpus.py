@@ -44,7 +44,7 @@ def corpus(
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class StoredSurroundings:
     """Documents and passages of a cut, read as they are asked for."""
 
     database: Database

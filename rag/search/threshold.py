@@ -53,7 +53,7 @@ class FittedCalibration:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class ThresholdRule:
     """What a recipe asks of relevance; without ``calibration`` that is the cosine.
 
     ``digest`` names the calibration, "" for the cosine.
@@ -64,12 +64,14 @@ class Limit:
     digest: str = ""
 
 
-def limit(services: Services, base_id: int, index: IndexRecipe, search: SearchRecipe) -> Limit:
+def threshold_rule(
+    services: Services, base_id: int, index: IndexRecipe, search: SearchRecipe
+) -> ThresholdRule:
     """What a recipe compares with what. Raises InvalidInput for probabilities that nobody fitted,
     or that were fitted with another BM25 than the recipe's.
     """
     if search.relevance == "cosine":
-        return Limit(services.models.threshold(index.embedder, search))
+        return ThresholdRule(services.models.threshold(index.embedder, search))
     found = fitted(services, base_id, index)
     if found is None:
         raise InvalidInput(
@@ -84,7 +86,7 @@ def limit(services: Services, base_id: int, index: IndexRecipe, search: SearchRe
             f"Use these values, or {_FIT} again.",
         )
     threshold = found.threshold if search.threshold == "auto" else search.threshold
-    return Limit(threshold, found.model, found.digest)
+    return ThresholdRule(threshold, found.model, found.digest)
 
 
 def fitted(services: Services, base_id: int, index: IndexRecipe) -> FittedCalibration | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.errors import InvalidInput, NotFound, TouchstoneError
-from rag.http_tools import HttpTool, Outcome, Result, call
+from rag.http_tools import HttpTool, ToolOutcome, ToolResult, call
 from rag.protocols import Embedder
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Part, Timeline, embed_question
@@ -56,7 +56,7 @@ class Tools:
         held = self._services.settings.tool_variables
         return [name for name in tool.variables if name not in held]
 
-    def ask(self, tool: HttpTool, question: str) -> Outcome:
+    def ask(self, tool: HttpTool, question: str) -> ToolOutcome:
         """One real call. Raises BlockedAddress, ProviderError, InvalidInput for no question."""
         if not question.strip():
             raise InvalidInput("The question is empty.", "Type a question.")
@@ -70,7 +70,7 @@ class _Answered:
     """What a tool said, or why it said nothing."""
 
     name: str
-    results: Sequence[Result] = ()
+    results: Sequence[ToolResult] = ()
     note: str = ""
     failed: bool = False
 
@@ -166,7 +166,7 @@ def _hits(answered: _Answered, question: str, embedder: Embedder) -> list[Hit]:
     ]
 
 
-def _hit(name: str, result: Result, rank: int, cosine: float) -> Hit:
+def _hit(name: str, result: ToolResult, rank: int, cosine: float) -> Hit:
     content = f"{result.url}\n{result.title}\n{result.text}".encode()
     document_id = f"{TOOL}{name}:{hashlib.sha256(content).hexdigest()}"
     length = len(result.text)

@@ -67,7 +67,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ConversationRow:
     """A conversation in a list: its first question, how many there were, and when the last was."""
 
     id: int
@@ -90,7 +90,7 @@ def exists(connection: Connection, base_id: int, conversation_id: int) -> bool:
     return connection.execute(statement).first() is not None
 
 
-def recent(connection: Connection, base_id: int, limit: int) -> list[Talk]:
+def recent(connection: Connection, base_id: int, limit: int) -> list[ConversationRow]:
     """The conversations of a base in which something was asked, the last one first."""
     first, last = turn.alias(), turn.alias()
     ends = (
@@ -112,7 +112,7 @@ def recent(connection: Connection, base_id: int, limit: int) -> list[Talk]:
         .order_by(ends.c.last.desc())
         .limit(limit)
     )
-    return [Talk(*row) for row in connection.execute(statement)]
+    return [ConversationRow(*row) for row in connection.execute(statement)]
 
 
 def ask(

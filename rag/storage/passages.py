@@ -16,7 +16,7 @@ from rag.types import Chunk, Keys
 _ROWS = 4096  # rows written or read at a time
 _IN_LIMIT = 500
 
-Place = tuple[str, int, int]
+PassageSpan = tuple[str, int, int]
 """Document id, start and end of a passage."""
 
 
@@ -79,9 +79,9 @@ def by_key(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int
     return found
 
 
-def places(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int, Place]:
+def places(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int, PassageSpan]:
     """Document id, start and end of passages of a cut, by key; keys that are gone are absent."""
-    found: dict[int, Place] = {}
+    found: dict[int, PassageSpan] = {}
     columns = (chunk.c.key, chunk.c.document_id, chunk.c.start, chunk.c.end)
     for first in range(0, len(keys), _IN_LIMIT):
         part = keys[first : first + _IN_LIMIT]

@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
-class _Segment:
+class _VectorSegment:
     """Vectors as rows: ``keys`` and ``live`` (False: removed) have shape (rows,)."""
 
     index: VectorIndex
@@ -44,7 +44,7 @@ class _Segment:
         rows[(self.keys[rows] != keys) | ~self.live[rows]] = -1
         return rows
 
-    def without(self, rows: Rows) -> _Segment:
+    def without(self, rows: Rows) -> _VectorSegment:
         live = self.live.copy()
         live[rows] = False
         return replace(self, live=live)
@@ -87,7 +87,7 @@ class FaissStore:
 
     kind: str
     dimension: int
-    segments: tuple[_Segment, ...] = ()
+    segments: tuple[_VectorSegment, ...] = ()
 
     def __len__(self) -> int:
         """Number of vectors that can be found."""
@@ -109,7 +109,7 @@ class FaissStore:
         kept = np.sort(len(names) - 1 - last)
         parts = (rows[part] for part in chunks(kept))
         index = VectorIndex.of(self.kind, len(kept), self.dimension, parts)
-        new = _Segment(index, names[kept], np.ones(len(kept), dtype=np.bool_))
+        new = _VectorSegment(index, names[kept], np.ones(len(kept), dtype=np.bool_))
         return self._with([*_without(self.segments, new.keys), new])
 
     def removed(self, keys: Keys) -> FaissStore:
@@ -174,7 +174,7 @@ class FaissStore:
             raise ValueError("segments are of different dimensions")
         return cls(kind, about["dimension"], segments)
 
-    def _with(self, segments: Sequence[_Segment]) -> FaissStore:
+    def _with(self, segments: Sequence[_VectorSegment]) -> FaissStore:
         return FaissStore(self.kind, self.dimension, _tidy(self.kind, self.dimension, segments))
 
     def _check(self, dimension: int) -> None:
@@ -186,7 +186,7 @@ class FaissStore:
             )
 
 
-def _loaded(kind: str, place: Path, at: int) -> _Segment:
+def _loaded(kind: str, place: Path, at: int) -> _VectorSegment:
     index = VectorIndex.read(kind, place / f"segment-{at}.faiss")
     try:
         keys = np.load(place / f"keys-{at}.npy", allow_pickle=False)
@@ -195,10 +195,10 @@ def _loaded(kind: str, place: Path, at: int) -> _Segment:
         raise ValueError(f"segment {at} has an empty file") from error
     if not len(keys) == len(live) == len(index):
         raise ValueError(f"segment {at} has files of different builds")
-    return _Segment(index, keys, live)
+    return _VectorSegment(index, keys, live)
 
 
-def _without(segments: Sequence[_Segment], keys: Keys) -> list[_Segment]:
+def _without(segments: Sequence[_VectorSegment], keys: Keys) -> list[_VectorSegment]:
     found = [(segment, segment.find(keys)) for segment in segments]
     return [
         segment.without(rows[rows >= 0]) if (rows >= 0).any() else segment
@@ -206,9 +206,11 @@ def _without(segments: Sequence[_Segment], keys: Keys) -> list[_Segment]:
     ]
 
 
-def _tidy(kind: str, dimension: int, segments: Sequence[_Segment]) -> tuple[_Segment, ...]:
+def _tidy(
+    kind: str, dimension: int, segments: Sequence[_VectorSegment]
+) -> tuple[_VectorSegment, ...]:
     """Drops what is dead and merges neighbours, so that sizes fall from first to last."""
-    groups: list[list[_Segment]] = []
+    groups: list[list[_VectorSegment]] = []
     for segment in segments:
         if not segment.size:
             continue
@@ -222,7 +224,7 @@ def _tidy(kind: str, dimension: int, segments: Sequence[_Segment]) -> tuple[_Seg
     )
 
 
-def _merged(kind: str, dimension: int, group: Sequence[_Segment]) -> _Segment:
+def _merged(kind: str, dimension: int, group: Sequence[_VectorSegment]) -> _VectorSegment:
     """The live vectors of a group as one segment; copied in chunks, so only the result is new."""
     parts = (
         segment.index.vectors(rows)
@@ -231,7 +233,7 @@ def _merged(kind: str, dimension: int, group: Sequence[_Segment]) -> _Segment:
     )
     index = VectorIndex.of(kind, _total(group), dimension, parts)
     keys = np.concatenate([segment.keys[segment.live] for segment in group])
-    return _Segment(index, keys, np.ones(len(keys), dtype=np.bool_))
+    return _VectorSegment(index, keys, np.ones(len(keys), dtype=np.bool_))
 
 
 def _belong_together(before: int, new: int) -> bool:
@@ -239,11 +241,11 @@ def _belong_together(before: int, new: int) -> bool:
     return before <= max(new, SMALLEST_SEGMENT) and before + new <= LARGEST_MERGED
 
 
-def _total(group: Sequence[_Segment]) -> int:
+def _total(group: Sequence[_VectorSegment]) -> int:
     return sum(segment.size for segment in group)
 
 
-def _is_stale(segment: _Segment) -> bool:
+def _is_stale(segment: _VectorSegment) -> bool:
     return segment.size < (1 - MOST_DEAD) * len(segment.keys)
 
 

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from rag.evaluation.calibration import LabelledQuestion, fit
+from rag.evaluation.calibration import LabelledCandidates, fit
 from rag.evaluation.splits import split
-from rag.evaluation.threshold_curve import Floors
+from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
 from rag.runs.evaluator import Evaluator
 from rag.search.corpus import corpus
-from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted, limit
+from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted, threshold_rule
 from rag.services import Services
 from rag.storage import builds, calibrations
 from rag.storage.calibrations import CalibrationRow
@@ -35,7 +35,7 @@ class Calibrator:
         self._base_id = base_id
         self._evaluator = Evaluator(services, base_id)
 
-    def fit(self, set_name: str, recipe: Recipe) -> tuple[FittedCalibration, Floors]:
+    def fit(self, set_name: str, recipe: Recipe) -> tuple[FittedCalibration, ThresholdCurve]:
         """Fits on the tuning questions of a set and keeps the result for the recipe's build.
 
         The floors are cross-validated on these questions. Raises NotFound, NotEnoughLabels.
@@ -44,8 +44,8 @@ class Calibrator:
         tuning = self._part(questions, found.split_share, found.split_seed, held_out=False)
         search = recipe.search.model_copy(update={"mode": "hybrid"})
         learned = fit(self._labelled(tuning, recipe.index, search), FEATURES)
-        auto = learned.floors.recommend(AUTO_PRECISION)
-        floor = auto.floor or auto.best
+        auto = learned.curve.recommend(AUTO_PRECISION)
+        point = auto.point or auto.best
         options = {name: getattr(search, name) for name in BM25_FIELDS}
         row = CalibrationRow(
             question_set=set_name,
@@ -56,26 +56,26 @@ class Calibrator:
                 "scores": asdict(learned.quality),
                 "bins": [asdict(each) for each in learned.bins],
             },
-            threshold=floor.threshold if floor else None,
+            threshold=point.threshold if point else None,
             created=datetime.now(UTC),
         )
         with self._services.database.write() as connection:
             builds.ensure(connection, self._base_id, recipe.index)
             calibrations.replace(connection, self._base_id, recipe.index.hash, row)
-        return as_fitted(row), learned.floors
+        return as_fitted(row), learned.curve
 
     def fitted(self, index: IndexRecipe) -> FittedCalibration | None:
         """What was fitted for a build, or None."""
         return fitted(self._services, self._base_id, index)
 
-    def floors(self, set_name: str, recipe: Recipe) -> Floors:
+    def threshold_curve(self, set_name: str, recipe: Recipe) -> ThresholdCurve:
         """What every threshold does to the candidates of a recipe, before top-k.
 
         Probabilities are read on the held-out questions, which no calibration saw; cosines, which
         learn nothing, on all. Raises NotFound, InvalidInput.
         """
         found, questions = self._evaluator.questions(set_name)
-        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         if asked.calibration is not None:
             questions = self._part(questions, found.split_share, found.split_seed, held_out=True)
         labelled = self._labelled(questions, recipe.index, recipe.search)
@@ -86,7 +86,7 @@ class Calibrator:
             else asked.calibration.probabilities(each.candidates)
             for each in labelled
         ]
-        return Floors.of(
+        return ThresholdCurve.of(
             np.concatenate(relevance),
             np.concatenate([each.relevant for each in labelled]),
             owner,
@@ -103,7 +103,7 @@ class Calibrator:
 
     def _labelled(
         self, questions: Sequence[Question], index_recipe: IndexRecipe, search: SearchRecipe
-    ) -> list[LabelledQuestion]:
+    ) -> list[LabelledCandidates]:
         index = self._services.indexes.current(self._base_id, index_recipe)
         queries = self._evaluator.queries(questions, index_recipe)
         judge = self._evaluator.judge(questions, index)
@@ -113,5 +113,5 @@ class Calibrator:
         for question, query in zip(questions, queries, strict=True):
             _, found = gather(question.text, search, searched, Timeline(), query)
             _, grades = judge.graded(question, found.keys)
-            labelled.append(LabelledQuestion(found, grades > 0, question.answerable))
+            labelled.append(LabelledCandidates(found, grades > 0, question.answerable))
         return labelled

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rag.errors import InvalidInput
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping import Deep, Field, Pair, Prepared, Reach, flattened
+from rag.evaluation.sweeping import Bm25Grid, Deep, Field, Pair, Prepared, flattened
 from rag.indexing.indexes import Index
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
@@ -50,7 +50,7 @@ class Gathered:
     nearness: Sequence[Nearness]
 
 
-class Source:
+class CandidateSource:
     """The candidates of one build, with what they count as."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Source:
         self.calibration = calibration
         self._dense = Remembered(index.dense, self.exact)
         self._deep: dict[Options, tuple[int, Prepared]] = {}
-        self._reaches: dict[Options, tuple[int, Reach | None]] = {}
+        self._reaches: dict[Options, tuple[int, Bm25Grid | None]] = {}
         self._found: dict[SearchRecipe, Gathered] = {}
         self._tokens: dict[int, int] = {}
 
@@ -117,8 +117,8 @@ class Source:
         None where there are too many postings to hold. Raises InvalidInput as ``deep`` does.
         """
         refuse_steps(search)
-        reach = self._reach(search.model_copy(update={"mode": "hybrid"}), tell)
-        return None if reach is None else reach.field(pairs, search.candidates)
+        bm25_grid = self._bm25_grid(search.model_copy(update={"mode": "hybrid"}), tell)
+        return None if bm25_grid is None else bm25_grid.field(pairs, search.candidates)
 
     def _fetched(self, search: SearchRecipe, tell: Tell) -> Deep:
         pair = search.k1, search.b
@@ -128,17 +128,17 @@ class Source:
         found = self._candidates(search, tell)
         return flattened(self._questions, found, self.judge, self.calibration)
 
-    def _reach(self, search: SearchRecipe, tell: Tell) -> Reach | None:
+    def _bm25_grid(self, search: SearchRecipe, tell: Tell) -> Bm25Grid | None:
         options = _options(search, self.exact)[2:]
         depth, found = self._reaches.get(options, (0, None))
         if depth < search.candidates:
-            found = self._reached(search, tell)
+            found = self._computed_grid(search, tell)
             while len(self._reaches) >= _REACHES:
                 self._reaches.pop(next(iter(self._reaches)))
             self._reaches[options] = search.candidates, found
         return found
 
-    def _reached(self, search: SearchRecipe, tell: Tell) -> Reach | None:
+    def _computed_grid(self, search: SearchRecipe, tell: Tell) -> Bm25Grid | None:
         """All that the questions can find, unless it is too much."""
         searched, lexical = self._searched(search), self.index.lexical
         asked, near = list[str](), list[Keys]()
@@ -153,7 +153,9 @@ class Source:
         postings = lexical.postings(
             asked, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
         )
-        return Reach(self._questions, postings, near, self.judge, self._cosines, self.calibration)
+        return Bm25Grid(
+            self._questions, postings, near, self.judge, self._cosines, self.calibration
+        )
 
     def _cosines(self, rows: Keys, keys: Keys) -> Scores:
         parts = [slice(start, start + _AT_ONCE) for start in range(0, len(keys), _AT_ONCE)]

@@ -14,7 +14,7 @@ from rag.evaluation.sweeping import Arithmetic, Field, Pair, Prepared
 from rag.evaluation.sweeping.arithmetic import Cuts
 from rag.recipe import SearchRecipe
 from rag.runs.evaluator import Tell
-from rag.tuning.candidates import Source
+from rag.tuning.candidates import CandidateSource
 from rag.types import Keys
 
 Floats = npt.NDArray[np.float64]
@@ -51,7 +51,7 @@ class Swept:
     ``plain`` are the ``searches``, no deeper than they are where something is shown.
     """
 
-    source: Source
+    source: CandidateSource
     searches: Sequence[SearchRecipe]
     plain: Sequence[SearchRecipe]
     arithmetic: Arithmetic

@@ -16,14 +16,14 @@ from rag.evaluation.sweeping import Arithmetic, Cut
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, Nearness, Selection, select
 from rag.runs.evaluator import Tell, measured
-from rag.tuning.candidates import Source
+from rag.tuning.candidates import CandidateSource
 from rag.types import Keys, Scores
 
 Floats = npt.NDArray[np.float64]
 
 
-def stepwise(
-    source: Source,
+def pipeline_figures(
+    source: CandidateSource,
     search: SearchRecipe,
     cuts: Sequence[Cut],
     of: Arithmetic,
@@ -52,7 +52,7 @@ def stepwise(
 
 
 def _means(
-    source: Source,
+    source: CandidateSource,
     search: SearchRecipe,
     cut: Cut,
     of: Arithmetic,
@@ -69,7 +69,7 @@ def _means(
 
 
 def _tokens(
-    source: Source,
+    source: CandidateSource,
     search: SearchRecipe,
     cut: Cut,
     found: Sequence[tuple[Candidates, Nearness]],
@@ -82,7 +82,11 @@ def _tokens(
 
 
 def _chosen(
-    source: Source, search: SearchRecipe, cut: Cut, candidates: Candidates, nearness: Nearness
+    source: CandidateSource,
+    search: SearchRecipe,
+    cut: Cut,
+    candidates: Candidates,
+    nearness: Nearness,
 ) -> Selection:
     calibration = source.calibration if search.relevance == "probability" else None
     return select(candidates, search, cut.threshold, calibration, nearness)

@@ -15,11 +15,11 @@ from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Grid
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.runs.evaluator import Evaluator, Tell, deepened
-from rag.search.threshold import fitted, limit
+from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
-from rag.tuning.candidates import Source, alike
+from rag.tuning.candidates import CandidateSource, alike
 from rag.tuning.figures import Seconds, Swept
-from rag.tuning.pipeline_figures import stepwise
+from rag.tuning.pipeline_figures import pipeline_figures
 from rag.types import Question
 
 Floats = npt.NDArray[np.float64]
@@ -105,7 +105,7 @@ class Sweeper:
         self._evaluator = Evaluator(services, base_id)
         _, judged = self._evaluator.questions(set_name)
         self._questions = [item for item in judged if only is None or item.id in only]
-        self._sources: dict[str, Source] = {}
+        self._sources: dict[str, CandidateSource] = {}
 
     def sweep(
         self,
@@ -202,7 +202,7 @@ class Sweeper:
                 if number not in parts:
                     with seconds.work():
                         shown = plain[number] if with_context else None
-                        parts[number] = stepwise(
+                        parts[number] = pipeline_figures(
                             source, search, cuts(search), arithmetic, tell, shown
                         )
             results += [parts[number] for number in range(len(searches))]
@@ -213,13 +213,13 @@ class Sweeper:
         """The questions that count: labelled, or said to be unanswerable."""
         return self._questions
 
-    def source(self, recipe: IndexRecipe) -> Source:
+    def source(self, recipe: IndexRecipe) -> CandidateSource:
         """The candidates of a build."""
         if recipe.hash not in self._sources:
             index = self._services.indexes.current(self._base_id, recipe)
             queries = self._evaluator.queries(self._questions, recipe)
             judge = self._evaluator.judge(self._questions, index)
-            self._sources[recipe.hash] = Source(
+            self._sources[recipe.hash] = CandidateSource(
                 self._services,
                 self._base_id,
                 self._questions,
@@ -247,7 +247,7 @@ class _Cuts:
         kind = search.mode, search.relevance
         if kind not in self._known:
             usual = search.model_copy(update={"threshold": "auto"})
-            auto = limit(self._services, self._base_id, self._index, usual).threshold
+            auto = threshold_rule(self._services, self._base_id, self._index, usual).threshold
             self._known[kind] = [
                 Cut(auto if threshold == "auto" else threshold, top_k)
                 for threshold, top_k in self._selected

@@ -11,18 +11,18 @@ import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import parse_metric
-from rag.evaluation.splits import Selection, Split, choose, split
+from rag.evaluation.splits import Split, SplitSelection, choose, split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
-from rag.evaluation.threshold_curve import Floors
+from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import Recipe, SearchRecipe
 from rag.runs.evaluator import Tell, deepened
-from rag.search.threshold import limit
+from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.storage import questions as question_rows
 from rag.tuning.candidates import refuse_steps
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
 
-Part = Literal["all", "tuning", "held-out"]
+QuestionPart = Literal["all", "tuning", "held-out"]
 
 _EQUALS = 500  # so many of the best are looked at
 _KEPT = 6  # layouts of candidates: for both parts, two BM25s or so, with tokens and without
@@ -43,7 +43,7 @@ class Best:
     recipe: Recipe
     baseline: Recipe
     sweep: Sweep
-    selection: Selection
+    selection: SplitSelection
 
 
 class Tuner:
@@ -61,7 +61,7 @@ class Tuner:
         self._lock = threading.Lock()
         self._sweeper = Sweeper(services, base_id, set_name)
         self._tuning_sweeper: Sweeper | None = None
-        self._closeups: dict[tuple[int, Part, bool], tuple[Deep, Closeup]] = {}
+        self._closeups: dict[tuple[int, QuestionPart, bool], tuple[Deep, Closeup]] = {}
         self.split = self._split()
 
     @property
@@ -69,7 +69,7 @@ class Tuner:
         """Questions that count: labelled, or said to be unanswerable."""
         return len(self._sweeper.questions)
 
-    def counted(self, part: Part) -> int:
+    def counted(self, part: QuestionPart) -> int:
         """Those of a part."""
         ids = self._ids(part)
         return sum(ids is None or item.id in ids for item in self._sweeper.questions)
@@ -83,7 +83,7 @@ class Tuner:
         self,
         recipes: Sequence[Recipe],
         metrics: Sequence[str],
-        part: Part = "all",
+        part: QuestionPart = "all",
         *,
         as_shown: bool = False,
         totals: Sequence[Total] = (),
@@ -107,13 +107,13 @@ class Tuner:
                 list(searches), metrics, as_shown=as_shown, totals=totals, shown=shown
             )
 
-    def floors(self, recipe: Recipe) -> Floors:
+    def threshold_curve(self, recipe: Recipe) -> ThresholdCurve:
         """What every threshold does to the candidates of a recipe, before top-k.
 
         The same as ``Lab.floors``, from candidates that are there: of probabilities on held-out
         questions. Raises InvalidInput.
         """
-        asked = limit(self._services, self._base_id, recipe.index, recipe.search)
+        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         ids = None if asked.calibration is None else self._ids("held-out")
         counts = np.array([ids is None or item.id in ids for item in self._sweeper.questions])
         answerable = np.array([item.answerable for item in self._sweeper.questions], np.bool_)
@@ -124,7 +124,9 @@ class Tuner:
         if relevance is None:
             raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
         rows = (np.cumsum(counts) - 1)[deep.row[inside]]
-        return Floors.of(relevance[inside], deep.grade[inside] > 0, rows, answerable[counts])
+        return ThresholdCurve.of(
+            relevance[inside], deep.grade[inside] > 0, rows, answerable[counts]
+        )
 
     def search(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell = _silent) -> Best:
         """The best recipe of a grid by the tuning questions, compared on the held-out ones.
@@ -169,7 +171,7 @@ class Tuner:
             )
         return self.split
 
-    def _ids(self, part: Part) -> set[str] | None:
+    def _ids(self, part: QuestionPart) -> set[str] | None:
         if part == "all":
             return None
         parts = self._parts()
@@ -178,7 +180,7 @@ class Tuner:
     def _deep(self, recipe: Recipe, tell: Tell = _silent) -> Deep:
         return self._sweeper.source(recipe.index).deep(_deeper(recipe.search), tell)
 
-    def _closeup(self, recipe: Recipe, part: Part, with_context: bool) -> Closeup:
+    def _closeup(self, recipe: Recipe, part: QuestionPart, with_context: bool) -> Closeup:
         source, deep = self._sweeper.source(recipe.index), self._deep(recipe)
         place = id(deep), part, with_context
         if place not in self._closeups:
@@ -198,7 +200,7 @@ class Tuner:
             search = recipe.search
             kind = search.mode, search.relevance, search.threshold
             if kind not in known:
-                asked = limit(self._services, self._base_id, recipe.index, search)
+                asked = threshold_rule(self._services, self._base_id, recipe.index, search)
                 known[kind] = asked.threshold
             found.append(Cut(known[kind], search.top_k))
         return found

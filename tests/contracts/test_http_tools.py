@@ -20,7 +20,7 @@ from rag.errors import (
     ProviderRejected,
     ProviderUnavailable,
 )
-from rag.http_tools import HttpTool, Outcome, call, calling
+from rag.http_tools import HttpTool, ToolOutcome, call, calling
 from rag.http_tools.calling import body_for, url_for
 from rag.network import addresses
 from rag.network.addresses import resolve
@@ -52,7 +52,7 @@ def tool(url: str, **fields: Any) -> HttpTool:
     return HttpTool.parse({"name": "docs", "url": url, **PATHS, **fields})
 
 
-def ask(wanted: HttpTool, question: str = "How long?", **variables: str) -> Outcome:
+def ask(wanted: HttpTool, question: str = "How long?", **variables: str) -> ToolOutcome:
     return call(wanted, question, variables, allow_private=True)
 
 

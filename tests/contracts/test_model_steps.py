@@ -117,15 +117,15 @@ def test_a_real_model_completes_rewords_imagines_and_ranks(model: str, open_base
 
 @pytest.mark.usefixtures("no_hurry")
 def test_a_real_model_writes_wordings_of_the_question(model: str) -> None:
-    from rag.retrieval.query_rewriting import imagined, reworded
+    from rag.retrieval.query_rewriting import expand, hypothetical_passage
 
     chat = providers.chat_model("compatible", None, Settings.from_env(chat_at(model)))
     assert chat is not None
-    wordings = reworded("How long may unused leave be carried over?", 3, chat)
-    assert 1 <= len(wordings) <= 3
-    assert len(set(wordings)) == len(wordings)
-    assert all(0 < len(wording) <= 400 and "\n" not in wording for wording in wordings)
-    passage = imagined("How long may unused leave be carried over?", chat)
+    variants = expand("How long may unused leave be carried over?", 3, chat)
+    assert 1 <= len(variants) <= 3
+    assert len(set(variants)) == len(variants)
+    assert all(0 < len(wording) <= 400 and "\n" not in wording for wording in variants)
+    passage = hypothetical_passage("How long may unused leave be carried over?", chat)
     assert 2 <= len(passage.split()) <= 400
 
 

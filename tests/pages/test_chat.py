@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.chat import turn
+from pages.components.chat import turn_view
 from rag import KnowledgeBase
 from tests.handbook import FRAME, LEAVE, make, marked, texts, visit
 from tests.servers import Reply, scripted
@@ -102,7 +102,7 @@ def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
 
 
 def test_a_bracket_that_names_no_passage_is_no_citation() -> None:
-    shown = turn.answer_text("So it is [1], see [9] and [9, 1].", {1})
+    shown = turn_view.answer_text("So it is [1], see [9] and [9, 1].", {1})
     assert shown.replace("\\", "") == "So it is :blue[[1]], see [9] and :blue[[9, 1]]."
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.inspector.moves_chart import Move, moves, takeaway
 from pages.components.inspector.recipe_comparison import fields
-from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, Ranked, SideBySide
+from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, RankedPassage, SideBySide
 from tests.handbook import LEAVE, make, texts, visit
 
 CERTIFICATE = "A certificate is needed from the fourth day."
@@ -156,9 +156,9 @@ def test_recipe_fields_are_read_as_on_the_command_line() -> None:
         fields("mode")
 
 
-def _place(rank: int, name: str, other: int | None, grade: int = 0) -> Ranked:
+def _place(rank: int, name: str, other: int | None, grade: int = 0) -> RankedPassage:
     chunk = Chunk(ord(name), "d", 0, 1, name, ord(name) - ord("a"))
-    return Ranked(rank, 1.0, grade, "d.md", chunk, other)
+    return RankedPassage(rank, 1.0, grade, "d.md", chunk, other)
 
 
 def test_every_passage_moves_once(base: KnowledgeBase) -> None:

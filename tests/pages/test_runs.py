@@ -13,7 +13,7 @@ from pages.components.runs.difference_chart import figure, sorted_by_gain, takea
 from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import LIGHT
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, Ranked, RunComparison, Workspace
+from rag import KnowledgeBase, RankedPassage, RunComparison, Workspace
 
 OpenPage = Callable[..., AppTest]
 
@@ -269,7 +269,9 @@ def test_bars_go_from_gain_to_loss(found: RunComparison) -> None:
 
 
 def test_moves_are_marked() -> None:
-    up, down, new, same = (Ranked(3, 0.5, 0, "a.md", None, other) for other in (5, 1, None, 3))
+    up, down, new, same = (
+        RankedPassage(3, 0.5, 0, "a.md", None, other) for other in (5, 1, None, 3)
+    )
     assert [moved_to(each) for each in (up, down, new, same)] == [
         ":green[▲ 2]",
         ":orange[▼ 2]",
@@ -285,7 +287,7 @@ def test_moves_are_marked() -> None:
 
 
 def test_a_card_of_a_gone_document_says_so() -> None:
-    said = card(Ranked(1, 0.5, 2, "", None, None), is_after=True)
+    said = card(RankedPassage(1, 0.5, 2, "", None, None), is_after=True)
     assert (
         said == "**1** · :gray[a document that is gone] :blue-badge[new] :green-badge[relevant 2]"
     )

@@ -169,7 +169,7 @@ def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> N
     app = open_page("tuning.py", threshold="0.2", cut="Set")
     base = labelled.base("notes")
     recipe = base.recipe().with_fields({"search.threshold": 0.2})
-    promise = base.tuning.calibrator.floors("checks", recipe).at(0.2).sentence
+    promise = base.tuning.calibrator.threshold_curve("checks", recipe).at(0.2).sentence
     said = _said(app, "Now, 0.20").replace("\\", "")
     assert said == f"**Now, 0.20:** {promise}."
 

@@ -122,11 +122,11 @@ def test_a_passage_that_changes_nothing_is_told_so(case: Case) -> None:
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_stated_figures_lie_barely_beyond(now: float, near: float, far: float) -> None:
-    from rag.explanation.breakpoints import Flip
+    from rag.explanation.breakpoints import Breakpoint
 
     if min(abs(near - far), abs(near - now)) < 1e-6 or (near < now) != (far < near):
         return
-    value = stated(now, Flip(near, far))
+    value = stated(now, Breakpoint(near, far))
     assert min(near, far) < value < max(near, far)
     assert abs(shorter(now, value) - now) < abs(near - now)
     assert float(number(value)) == pytest.approx(value, abs=1e-14)

@@ -11,7 +11,7 @@ import pytest
 
 from rag import InvalidFile, InvalidInput, KnowledgeBase, NotEnoughLabels, Recipe, Workspace
 from rag.__main__ import main
-from rag.search.threshold import limit
+from rag.search.threshold import threshold_rule
 from tests.bundles import parts_of, written
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -59,14 +59,14 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def test_it_is_fitted_on_the_tuning_questions_and_kept(parts: KnowledgeBase) -> None:
-    fitted, floors = parts.tuning.calibrator.fit(SET, RECIPE)
+    fitted, curve = parts.tuning.calibrator.fit(SET, RECIPE)
     stored = parts.tuning.calibrator.fitted(RECIPE.index)
     assert stored is not None
     assert replace(stored, created=fitted.created) == fitted
     tuning = parts.questions.split(SET).tuning
     assert fitted.questions == len(tuning)
     assert (fitted.question_set, fitted.set_version) == (SET, parts.questions.named(SET).version)
-    assert len(floors.answerable) + len(floors.unanswerable) == len(tuning)
+    assert len(curve.answerable) + len(curve.unanswerable) == len(tuning)
     assert fitted.bm25 == {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
     assert fitted.quality.useful
     assert set(fitted.model.weights) == {"cosine", "bm25"}
@@ -118,11 +118,11 @@ def test_a_passage_has_one_probability_in_every_mode(parts: KnowledgeBase) -> No
 
 
 def test_auto_is_what_half_of_the_passages_deserve(parts: KnowledgeBase) -> None:
-    fitted, floors = parts.tuning.calibrator.fit(SET, RECIPE)
-    floor = floors.recommend(0.5).floor
-    assert floor is not None
+    fitted, curve = parts.tuning.calibrator.fit(SET, RECIPE)
+    point = curve.recommend(0.5).point
+    assert point is not None
     auto = RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
-    assert parts.threshold(auto) == fitted.threshold == floor.threshold
+    assert parts.threshold(auto) == fitted.threshold == point.threshold
     lexical = auto.with_fields({"search.mode": "lexical"})
     assert parts.threshold(lexical) == fitted.threshold
     assert parts.threshold(auto.with_fields({"search.threshold": 0.25})) == 0.25
@@ -157,11 +157,11 @@ def test_a_sweep_of_probabilities_without_a_calibration_is_refused(parts: Knowle
 
 def test_floors_of_probabilities_are_read_on_held_out_questions(parts: KnowledgeBase) -> None:
     held_out = parts.questions.split(SET).held_out
-    floors = parts.tuning.calibrator.floors(SET, RECIPE.with_fields(PROBABILITY))
-    assert len(floors.answerable) + len(floors.unanswerable) == len(held_out)
-    every = parts.tuning.calibrator.floors(SET, RECIPE)
+    curve = parts.tuning.calibrator.threshold_curve(SET, RECIPE.with_fields(PROBABILITY))
+    assert len(curve.answerable) + len(curve.unanswerable) == len(held_out)
+    every = parts.tuning.calibrator.threshold_curve(SET, RECIPE)
     assert len(every.answerable) + len(every.unanswerable) == 70
-    best = floors.recommend(0.9).floor
+    best = curve.recommend(0.9).point
     assert best is not None
     assert best.precision is not None
     assert best.precision >= 0.9
@@ -177,7 +177,10 @@ def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase)
         {**PROBABILITY, "search.candidates": 2},
     ):
         recipe = RECIPE.with_fields(changes)
-        ours, expected = tuner.floors(recipe), parts.tuning.calibrator.floors(SET, recipe)
+        ours, expected = (
+            tuner.threshold_curve(recipe),
+            parts.tuning.calibrator.threshold_curve(SET, recipe),
+        )
         for name in ("values", "hits", "answerable", "unanswerable"):
             assert getattr(ours, name).tolist() == getattr(expected, name).tolist()
 
@@ -261,8 +264,8 @@ def test_the_command_says_what_the_threshold_does(
     assert told["precision"] == 0.8
     assert told["tuning"]["precision"] >= 0.8
     probability = RECIPE.with_fields(PROBABILITY)
-    floor = base.tuning.calibrator.floors(SET, probability).at(told["threshold"])
-    assert told["held_out"] == asdict(floor)
+    point = base.tuning.calibrator.threshold_curve(SET, probability).at(told["threshold"])
+    assert told["held_out"] == asdict(point)
     fitted = base.tuning.calibrator.fitted(RECIPE.index)
     assert fitted is not None
     assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
@@ -287,5 +290,5 @@ def test_the_command_checks_its_input(
 
 
 def test_cosines_need_no_calibration(parts: KnowledgeBase) -> None:
-    asked = limit(parts._services, parts.id, RECIPE.index, RECIPE.search)
+    asked = threshold_rule(parts._services, parts.id, RECIPE.index, RECIPE.search)
     assert (asked.threshold, asked.calibration) == (None, None)

@@ -11,7 +11,7 @@ from rag.evaluation.calibration import (
     FEATURES,
     Calibration,
     Fit,
-    LabelledQuestion,
+    LabelledCandidates,
     NotEnoughLabels,
     fit,
 )
@@ -43,7 +43,7 @@ def _truth(found: Made) -> np.ndarray:
     return 1 / (1 + np.exp(-logits))
 
 
-def _questions(count: int, seed: int = 0, depth: int = 60) -> list[LabelledQuestion]:
+def _questions(count: int, seed: int = 0, depth: int = 60) -> list[LabelledCandidates]:
     rng = np.random.default_rng(seed)
     made = []
     for _ in range(count):
@@ -53,7 +53,7 @@ def _questions(count: int, seed: int = 0, depth: int = 60) -> list[LabelledQuest
         relevant = rng.random(depth) < _truth(found)
         if not answerable:
             relevant[:] = False
-        made.append(LabelledQuestion(found, relevant, answerable))
+        made.append(LabelledCandidates(found, relevant, answerable))
     return made
 
 
@@ -90,7 +90,8 @@ def test_quality_is_cross_validated_and_beats_the_base_rate(fitted: Fit) -> None
 def test_labels_that_are_noise_are_no_use() -> None:
     rng = np.random.default_rng(5)
     shuffled = [
-        LabelledQuestion(each.candidates, rng.random(60) < 0.05) for each in _questions(60, seed=5)
+        LabelledCandidates(each.candidates, rng.random(60) < 0.05)
+        for each in _questions(60, seed=5)
     ]
     quality = fit(shuffled).quality
     assert not quality.useful
@@ -115,7 +116,7 @@ def test_a_higher_cosine_never_lowers_the_probability(fitted: Fit) -> None:
 
 def test_even_labels_against_the_cosine_do_not_turn_it_round() -> None:
     against = [
-        LabelledQuestion(each.candidates, each.candidates.cosine < 0.1)
+        LabelledCandidates(each.candidates, each.candidates.cosine < 0.1)
         for each in _questions(40, seed=2)
     ]
     learned = fit(against).calibration
@@ -148,7 +149,7 @@ def test_fitting_twice_gives_the_same_to_the_last_digit() -> None:
 
 def test_a_feature_that_does_not_vary_gets_no_weight() -> None:
     dense_only = [
-        LabelledQuestion(
+        LabelledCandidates(
             Made(
                 each.candidates.cosine,
                 np.zeros(60),
@@ -175,7 +176,7 @@ def test_too_few_labels_are_refused_with_figures() -> None:
     for each in [each for each in _questions(60) if each.relevant.any()][:25]:
         only = np.zeros(60, bool)
         only[np.argmax(each.candidates.cosine)] = True
-        single.append(LabelledQuestion(each.candidates, only))
+        single.append(LabelledCandidates(each.candidates, only))
     with pytest.raises(NotEnoughLabels, match="25 retrieved passages on 25 questions"):
         fit(single)
     assert fit(single, ("cosine",)).calibration.weights["cosine"] > 0
@@ -184,7 +185,7 @@ def test_too_few_labels_are_refused_with_figures() -> None:
 
 
 def test_labels_that_tell_nothing_apart_are_refused() -> None:
-    everything = [LabelledQuestion(each.candidates, np.ones(60, bool)) for each in _questions(25)]
+    everything = [LabelledCandidates(each.candidates, np.ones(60, bool)) for each in _questions(25)]
     with pytest.raises(InvalidInput, match="nothing tells them apart"):
         fit(everything)
 

@@ -49,7 +49,7 @@ def test_a_result_is_followed_into_the_prompt(base: KnowledgeBase) -> None:
         "top_k",
         "context",
     ]
-    assert {step.fate for step in found.steps} == {"found", "kept"}
+    assert {step.outcome for step in found.steps} == {"found", "kept"}
     assert found.hit
     assert found.figures.dense == found.hit.parts["dense"]
     assert found.figures.bm25 == found.hit.parts["bm25"]

@@ -17,7 +17,7 @@ from rag.explanation import (
     unavailable,
 )
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, gathered
-from rag.explanation.breakpoints import Flip, by_candidates, by_threshold, by_top_k, by_weight
+from rag.explanation.breakpoints import Breakpoint, by_candidates, by_threshold, by_top_k, by_weight
 from rag.explanation.stating import number, shorter, stated
 from rag.explanation.trials import Trials, by_trial
 from rag.recipe import SearchRecipe
@@ -53,10 +53,10 @@ def searched(of: Case, field: str, value: float) -> bool:
 
 def test_the_weight_turns_where_two_lines_cross() -> None:
     # 30 has 1 - 0.6 w. It passes 20 (0.25 + 0.55 w) at w = 0.75 / 1.15, and is first above 10 (w).
-    flip = by_weight(case(30))
-    assert flip is not None
-    assert flip.near == pytest.approx(0.75 / 1.15)
-    assert flip.far == 0.0
+    crossing = by_weight(case(30))
+    assert crossing is not None
+    assert crossing.near == pytest.approx(0.75 / 1.15)
+    assert crossing.far == 0.0
 
 
 def test_reciprocal_ranks_are_lines_in_the_weight_too() -> None:
@@ -66,27 +66,27 @@ def test_reciprocal_ranks_are_lines_in_the_weight_too() -> None:
     assert sorted(scores, key=scores.__getitem__, reverse=True)[:2] == [30, 10]
     # 20 meets 10 at 0.05 / (0.05 + 1/6), below which it is ahead of it, but 40 then is too:
     # 20 and 40 meet at (1/3 - 1/4) / (1/3 - 1/4 + 1/3 - 1/5).
-    flip = by_weight(of)
-    assert flip is not None
+    crossing = by_weight(of)
+    assert crossing is not None
     meets_30 = 0.25 / (0.25 + 1 / 12)
-    assert flip.near == pytest.approx(meets_30)
-    assert flip.far == 1.0
+    assert crossing.near == pytest.approx(meets_30)
+    assert crossing.far == 1.0
 
 
 def test_the_threshold_lets_in_up_to_a_relevance_and_from_what_holds_rivals_back() -> None:
     # By weight 0.9 the order is 10, 20, 30, 40.
-    assert by_threshold(case(20, threshold=0.65)) == Flip(0.6, -1.0)
-    assert by_threshold(case(20)) == Flip(0.6, 1.0)
+    assert by_threshold(case(20, threshold=0.65)) == Breakpoint(0.6, -1.0)
+    assert by_threshold(case(20)) == Breakpoint(0.6, 1.0)
     # 30 needs one of the better two out, and both are nearer to the question.
     assert by_threshold(case(30)) is None
     # By words 30 and 40 are best; a threshold between holds them back for 20.
-    assert by_threshold(case(20, dense_weight=0.0)) == Flip(0.2, 0.6)
+    assert by_threshold(case(20, dense_weight=0.0)) == Breakpoint(0.2, 0.6)
 
 
 def test_top_k_is_the_place_among_those_above_the_threshold() -> None:
-    assert by_top_k(case(30)) == Flip(3, 1000)
+    assert by_top_k(case(30)) == Breakpoint(3, 1000)
     assert by_top_k(case(10)) is None
-    assert by_top_k(case(20)) == Flip(1, 1)
+    assert by_top_k(case(20)) == Breakpoint(1, 1)
     assert by_top_k(case(40, threshold=0.3)) is None
 
 
@@ -95,7 +95,7 @@ def test_candidates_change_what_scores_are_stretched_over() -> None:
     found = at_depth(FOUND, 1)
     assert found.keys.tolist() == [10, 30]
     shallow = Case(20, case(20).search.model_copy(update={"candidates": 1}), None, found, FOUND)
-    assert by_candidates(shallow) == Flip(2, 2000)
+    assert by_candidates(shallow) == Breakpoint(2, 2000)
 
 
 def test_the_words_of_a_change() -> None:
@@ -166,7 +166,7 @@ def test_a_mode_without_a_weight_says_so() -> None:
 def test_stated_figures_are_short_and_true(
     now: float, near: float, far: float, value: float
 ) -> None:
-    found = stated(now, Flip(near, far))
+    found = stated(now, Breakpoint(near, far))
     assert found == value
     if near != far:
         assert abs(shorter(now, found) - now) < abs(near - now)

@@ -23,7 +23,7 @@ def test_shares_add_up_to_the_score(tmp_path: Path, changes: dict[str, object]) 
     workspace, base = make(tmp_path)
     recipe: Recipe = RECIPE.with_fields({"search.threshold": 0.15, **changes})
     trace = base.search(LEAVE, recipe)
-    found = base.shares(trace, recipe)
+    found = base.score_contributions(trace, recipe)
     hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
     scores = {hit.chunk.key: hit.score for hit in hits}
     assert {key: share.dense + share.lexical for key, share in found.items()} == pytest.approx(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval import Corpus, Timeline, gather, retrieve, shares
+from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
 from rag.retrieval.query_transforms import NO_MODEL, middle
 from rag.types import Message, Trace
 from tests.corpora import corpus
@@ -53,12 +53,12 @@ def test_wordings_bring_in_what_the_question_misses_and_figures_stay_true() -> N
 
 
 def test_a_passage_counts_by_the_wording_that_it_fits_best() -> None:
-    wordings = ["Do vacation days expire?", "grinding pump"]
-    searched = corpus(TEXTS, chat=ScriptedChat("\n".join(wordings)))
+    variants = ["Do vacation days expire?", "grinding pump"]
+    searched = corpus(TEXTS, chat=ScriptedChat("\n".join(variants)))
     recipe = SearchRecipe(expansions=2, candidates=5)
     asked, found = gather(QUESTION, recipe, searched, Timeline())
-    assert [each.text for each in asked.wordings] == wordings
-    queries = searched.embedder.embed([QUESTION, *wordings], "query").astype(np.float64)
+    assert [each.text for each in asked.variants] == variants
+    queries = searched.embedder.embed([QUESTION, *variants], "query").astype(np.float64)
     rows = searched.dense.vectors(found.keys).astype(np.float64)
     assert found.near is not None
     assert found.words is not None
@@ -73,7 +73,7 @@ def test_shares_add_up_with_wordings_too() -> None:
     searched = corpus(TEXTS, chat=ScriptedChat("Do vacation days expire?"))
     trace = run(searched, expansions=1, top_k=9)
     recipe = SearchRecipe(threshold=None, expansions=1, top_k=9)
-    parts = shares(trace, recipe)
+    parts = score_contributions(trace, recipe)
     for hit in trace.hits:
         share = parts[hit.chunk.key]
         assert share.dense + share.lexical == pytest.approx(hit.score, abs=1e-12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.chat import turn
+from pages.components.chat import turn_view
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
 from rag import KnowledgeBase
@@ -20,16 +20,16 @@ def found(base: KnowledgeBase, wanted: str) -> int | None:
     """The conversation that ``wanted`` numbers; else the one that this visitor had here last."""
     held = _held().get(base.id)
     named = int(wanted) if wanted.isdecimal() and len(wanted) <= _DIGITS else None
-    for talk in (named, held):
-        if talk is not None and base.conversations.exists(talk):
-            return remember(base, talk)
+    for conversation_id in (named, held):
+        if conversation_id is not None and base.conversations.exists(conversation_id):
+            return remember(base, conversation_id)
     return None
 
 
-def remember(base: KnowledgeBase, talk: int) -> int:
+def remember(base: KnowledgeBase, conversation_id: int) -> int:
     """Makes it the one that goes on when the visitor comes back from another page."""
-    _held()[base.id] = talk
-    return talk
+    _held()[base.id] = conversation_id
+    return conversation_id
 
 
 def start_anew(base: KnowledgeBase) -> None:
@@ -38,13 +38,13 @@ def start_anew(base: KnowledgeBase) -> None:
     _forget_address()
 
 
-def earlier_talks(base: KnowledgeBase, talk: int | None) -> None:
+def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> None:
     """A list of the last conversations; nothing where there is no other one."""
-    others = [each for each in base.conversations.recent(_LISTED) if each.id != talk]
+    others = [each for each in base.conversations.recent(_LISTED) if each.id != conversation_id]
     if not others:
         return
     # Another key for another conversation, or the list would stay open over it.
-    with st.popover("Earlier", icon=":material/history:", key=f"chat_earlier_{talk}"):
+    with st.popover("Earlier", icon=":material/history:", key=f"chat_earlier_{conversation_id}"):
         for each in others:
             short = each.question[:_LONGEST] + ("…" if len(each.question) > _LONGEST else "")
             st.button(
@@ -60,13 +60,13 @@ def _size(turns: int) -> str:
     return f"{counted(turns, 'question')} · " if turns > 1 else ""
 
 
-def _open(base: KnowledgeBase, talk: int) -> None:
-    remember(base, talk)
+def _open(base: KnowledgeBase, conversation_id: int) -> None:
+    remember(base, conversation_id)
     _forget_address()
 
 
 def _forget_address() -> None:
-    for name in (CONVERSATION, turn.OPEN):
+    for name in (CONVERSATION, turn_view.OPEN):
         st.query_params.pop(name, None)
 
 

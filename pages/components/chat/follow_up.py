@@ -45,8 +45,8 @@ def _ask_instead(key: str) -> None:
         st.session_state[_AS_IT_IS] = True
 
 
-def history(base: KnowledgeBase, talk: int | None) -> Sequence[Message]:
+def history(base: KnowledgeBase, conversation_id: int | None) -> Sequence[Message]:
     """What a new question may refer to: nothing, where it was worded to stand by itself."""
-    if st.session_state.pop(_AS_IT_IS, False) or talk is None:
+    if st.session_state.pop(_AS_IT_IS, False) or conversation_id is None:
         return ()
-    return base.conversations.history(talk)
+    return base.conversations.history(conversation_id)

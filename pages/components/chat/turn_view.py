@@ -18,7 +18,7 @@ from pages.components.shell.session import workspace
 from pages.components.shell.text import lines, marked, plain
 from pages.components.shell.wording import relevance
 from pages.components.source.search_notes import search_notes
-from pages.components.source.view import Place, forget_walk, source_view
+from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import Dropped, KnowledgeBase, Recipe, StoredCitation, Turn
 
 OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
@@ -57,8 +57,8 @@ def status_line(passages: int, used: int, seconds: float) -> str:
 
 def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
     """A turn as it was stored; the source that is open stands beside it."""
-    talk, beside = st.columns([3, 2], gap="medium")
-    with talk:
+    left, beside = st.columns([3, 2], gap="medium")
+    with left:
         question(turn.question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             with st.container():
@@ -201,7 +201,7 @@ def _open_source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> N
     if citation.from_tool:
         result_view(citation.base, citation.document, citation.text, citation.url)
         return
-    place = Place(citation.document_id, citation.start, citation.end, citation.quote)
+    place = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote)
     if citation.base in ("", base.name):
         source_view(base, _usable(base, turn.recipe), place)
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.components.inspector.candidates import ORIGINS, Candidate, Origin
+from pages.components.inspector.candidates import FOUND_BY, Candidate, FoundBy
 from pages.components.shell.palette import Palette, palette, template
 from pages.components.shell.wording import relevance
 from rag import Trace
@@ -82,7 +82,7 @@ def figure(
     import plotly.graph_objects as go
 
     chart = go.Figure(layout={"template": template(colours)})
-    for origin, label in ORIGINS.items():
+    for origin, label in FOUND_BY.items():
         points = [each for each in shown if each.origin == origin]
         if points:
             chart.add_trace(_points(points, origin, label, colours, grades))
@@ -102,7 +102,7 @@ def figure(
 
 def _points(
     points: list[Candidate],
-    origin: Origin,
+    origin: FoundBy,
     label: str,
     colours: Palette,
     grades: Mapping[int, int],
@@ -134,7 +134,7 @@ def _points(
     )
 
 
-def _symbol(origin: Origin, grade: int | None) -> str:
+def _symbol(origin: FoundBy, grade: int | None) -> str:
     """Filled for relevant, crossed for judged and not relevant, else hollow."""
     shape = _SYMBOLS[origin]
     if grade is None:

@@ -8,10 +8,10 @@ from typing import Literal
 
 from rag import Hit, Trace
 
-Origin = Literal["dense", "lexical", "both", "tool"]
+FoundBy = Literal["dense", "lexical", "both", "tool"]
 Group = Literal["prompt", "context", "merge", "top_k", "duplicates", "threshold"]
 CUTS: tuple[Group, ...] = ("context", "merge", "top_k", "duplicates", "threshold")
-ORIGINS: dict[Origin, str] = {
+FOUND_BY: dict[FoundBy, str] = {
     "dense": "dense only",
     "lexical": "words only",
     "both": "both",
@@ -28,7 +28,7 @@ class Candidate:
     reason: str = ""
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> FoundBy:
         """Which retriever found it."""
         if self.hit.from_tool:
             return "tool"

@@ -11,7 +11,7 @@ from pages.components.inspector.candidates import CUTS, Candidate, Group
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.source.snippets import snippet
-from rag import Chunk, Hit, Share, Trace
+from rag import Chunk, Hit, ScoreContribution, Trace
 
 FIRST = 10  # cards of a group before "show more"
 MORE = 20
@@ -26,11 +26,11 @@ _CUTS: dict[Group, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CardContext:
     """What a card needs besides its passage; labels are those of the base ``labelled``."""
 
     trace: Trace
-    shares: Mapping[int, Share]
+    shares: Mapping[int, ScoreContribution]
     spans: Callable[[Hit], Sequence[Span]]
     select: Callable[[str], None]
     selected: int | None
@@ -43,7 +43,7 @@ class Evidence:
         return max((share.dense + share.lexical for share in self.shares.values()), default=1.0)
 
 
-def hit_cards(shown: Sequence[Candidate], evidence: Evidence) -> None:
+def hit_cards(shown: Sequence[Candidate], evidence: CardContext) -> None:
     """Cards in groups, a cut line before each group that was dropped."""
     for group in ("prompt", *CUTS):
         members = [each for each in shown if each.group == group]
@@ -61,7 +61,7 @@ def _cut_line(group: Group, dropped: int, trace: Trace) -> None:
     st.markdown(f"{_CUTS[group]} · {plain(note)} :gray[· {dropped:,} dropped below this line]")
 
 
-def _group(group: Group, members: Sequence[Candidate], evidence: Evidence) -> None:
+def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) -> None:
     key = f"inspector_more_{group}"
     shown = int(st.session_state.get(key, FIRST))
     for each in members[:shown]:
@@ -81,7 +81,7 @@ def _show_more(key: str, count: int) -> None:
     st.session_state[key] = count
 
 
-def _card(each: Candidate, evidence: Evidence) -> None:
+def _card(each: Candidate, evidence: CardContext) -> None:
     hit, kept = each.hit, each.group == "prompt"
     is_selected = hit.chunk.key == evidence.selected
     with st.container(border=True, gap="xsmall"):
@@ -117,7 +117,7 @@ def _title(hit: Hit, *, kept: bool) -> str:
     return f"**{words}**" if kept else f":gray[{words}]"
 
 
-def _body(each: Candidate, evidence: Evidence, *, kept: bool) -> str:
+def _body(each: Candidate, evidence: CardContext, *, kept: bool) -> str:
     hit = each.hit
     text = snippet(hit.chunk.text, evidence.spans(hit))
     rows = [
@@ -129,7 +129,7 @@ def _body(each: Candidate, evidence: Evidence, *, kept: bool) -> str:
     return "  \n".join(row for row in rows if row)
 
 
-def bar(share: Share | None, best: float) -> str:
+def bar(share: ScoreContribution | None, best: float) -> str:
     """Who contributed how much, as two coloured lengths; a full bar is the best score."""
     if share is None or best <= 0:
         return ""

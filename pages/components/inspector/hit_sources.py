@@ -10,11 +10,11 @@ import streamlit as st
 from pages.components.inspector import retrieval
 from pages.components.shell.session import workspace
 from pages.components.shell.text import lines, plain
-from rag import FurtherBase, Hit, KnowledgeBase, Recipe, Share, Trace
+from rag import FurtherBase, Hit, KnowledgeBase, Recipe, ScoreContribution, Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class HitSource:
     """One knowledge base with what it alone found."""
 
     base: KnowledgeBase
@@ -27,36 +27,36 @@ class Origin:
         return next((hit for hit in every if hit.chunk.key == key), None)
 
 
-class Origins:
+class HitSources:
     """The sources of a merged retrieval by name; of a plain one, its knowledge base."""
 
     def __init__(
         self, base: KnowledgeBase, recipe: Recipe, trace: Trace, also: Sequence[FurtherBase]
     ) -> None:
-        self.own = Origin(base, recipe, trace)
-        self._others: dict[str, Origin] = {}
+        self.own = HitSource(base, recipe, trace)
+        self._others: dict[str, HitSource] = {}
         if also or recipe.search.tools:
             alone = recipe.with_fields({"search.tools": ()})
             found = retrieval.search(base, trace.question, alone)
-            self.own = Origin(base, alone, found)
+            self.own = HitSource(base, alone, found)
         answered = {hit.base for hit in trace.hits}
         answered.update(drop.hit.base for stage in trace.stages for drop in stage.dropped)
         for each in workspace().beside(base.name, also):
             if each.base.name in answered:
                 found = retrieval.search(each.base, trace.question, each.recipe)
-                self._others[each.base.name] = Origin(each.base, each.recipe, found)
+                self._others[each.base.name] = HitSource(each.base, each.recipe, found)
 
-    def of(self, hit: Hit) -> Origin | None:
+    def of(self, hit: Hit) -> HitSource | None:
         """The knowledge base of a hit; None for the result of a tool."""
         if hit.from_tool:
             return None
         return self._others.get(hit.base, self.own)
 
-    def shares(self) -> Mapping[int, Share]:
+    def shares(self) -> Mapping[int, ScoreContribution]:
         """What dense and lexical retrieval contributed, as each base ranks by itself."""
-        found: dict[int, Share] = {}
+        found: dict[int, ScoreContribution] = {}
         for each in (*self._others.values(), self.own):
-            found.update(each.base.shares(each.trace, each.recipe))
+            found.update(each.base.score_contributions(each.trace, each.recipe))
         return found
 
     def spans(self) -> Callable[[Hit], Sequence[tuple[int, int]]]:

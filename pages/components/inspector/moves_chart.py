@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.components.shell.palette import Palette, palette, template
-from rag import Compared, Ranked
+from rag import Compared, RankedPassage
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -139,7 +139,7 @@ def _within(rank: int | None, length: int) -> int | None:
     return rank if rank is not None and rank <= length else None
 
 
-def _name(place: Ranked) -> tuple[str, str]:
+def _name(place: RankedPassage) -> tuple[str, str]:
     """The document, and which passage of it."""
     if place.chunk is None:
         return place.document, ""

@@ -14,7 +14,7 @@ from pages.components.inspector.moves_chart import moves_chart
 from pages.components.labels.grading import SET
 from pages.components.runs.traces import card
 from pages.components.shell.text import plain
-from rag import Compared, InvalidRecipe, KnowledgeBase, Ranked, Recipe, Trace
+from rag import Compared, InvalidRecipe, KnowledgeBase, RankedPassage, Recipe, Trace
 
 AGAINST, CHANGES, RUN = "against", "changes", "against_run"
 _SAVED, _CHANGED, _OF_RUN = "The saved recipe", "Changed fields", "A run's recipe"
@@ -129,7 +129,7 @@ def _figures(found: Compared) -> None:
         )
 
 
-def _side(title: str, places: Sequence[Ranked], others: int, *, is_after: bool) -> None:
+def _side(title: str, places: Sequence[RankedPassage], others: int, *, is_after: bool) -> None:
     """``others``: how many the other list shows; what stands behind them is not shown there."""
     st.markdown(f"**{title}**")
     if not places:

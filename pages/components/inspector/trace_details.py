@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from pages.components.inspector.attribution import attribution_view
-from pages.components.inspector.hit_sources import Origin, Origins
+from pages.components.inspector.hit_sources import HitSource, HitSources
 from pages.components.inspector.passage_map import passage_map
 from pages.components.inspector.recipe_comparison import compare_view
 from pages.components.inspector.what_if import what_if
@@ -21,7 +21,7 @@ VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Map", "Prompt"
 
 
 def trace_details(
-    origins: Origins,
+    origins: HitSources,
     trace: Trace,
     recipe: Recipe,
     selected: Hit | None,
@@ -60,7 +60,7 @@ def trace_details(
         _explained(str(view), origin, found or selected)
 
 
-def _explained(view: str, origin: Origin, selected: Hit | None) -> None:
+def _explained(view: str, origin: HitSource, selected: Hit | None) -> None:
     base, trace, recipe = origin.base, origin.trace, origin.recipe
     if view == "Terms":
         _terms(base, trace, recipe, selected)

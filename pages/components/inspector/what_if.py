@@ -25,7 +25,12 @@ from rag import (
 PASSAGE = "passage"  # the URL's parameter: any passage of the build, by id
 TEXT, DOCUMENT = "missing", "missing_document"
 MOST_DOCUMENTS = 500
-_FATES = {"found": "found", "not found": "not found", "kept": "came through", "lost": "lost here"}
+_OUTCOMES = {
+    "found": "found",
+    "not found": "not found",
+    "kept": "came through",
+    "lost": "lost here",
+}
 _MATCHES = {
     "exact": ":green-badge[has these words]",
     "similar": ":orange-badge[has nearly these words]",
@@ -86,7 +91,7 @@ def headline(found: Standing) -> str:
 def _steps(found: Standing) -> None:
     st.dataframe(
         [
-            {"stage": step.stage.replace("_", "-"), "": _FATES[step.fate], "how": step.words}
+            {"stage": step.stage.replace("_", "-"), "": _OUTCOMES[step.outcome], "how": step.words}
             for step in found.steps
         ],
         hide_index=True,

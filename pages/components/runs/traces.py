@@ -10,7 +10,7 @@ from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.source.snippets import snippet
-from rag import KnowledgeBase, Ranked, Run, RunComparison
+from rag import KnowledgeBase, RankedPassage, Run, RunComparison
 
 _LENGTH = 150
 
@@ -33,7 +33,7 @@ def _side(
     run: Run,
     names: Mapping[str, str],
     question: str,
-    places: Sequence[Ranked],
+    places: Sequence[RankedPassage],
     *,
     is_after: bool,
 ) -> None:
@@ -61,7 +61,7 @@ def _inspect_button(base: KnowledgeBase, run: Run, question: str) -> None:
             st.switch_page("inspector.py", query_params={"q": question})
 
 
-def card(place: Ranked, *, is_after: bool) -> str:
+def card(place: RankedPassage, *, is_after: bool) -> str:
     """A place of a ranking as markdown: rank, document, what moved, whether it is relevant."""
     page = f" · page {place.chunk.page}" if place.chunk and place.chunk.page is not None else ""
     document = plain(place.document) if place.document else ":gray[a document that is gone]"
@@ -73,7 +73,7 @@ def card(place: Ranked, *, is_after: bool) -> str:
     return f"{head}  \n:small[:gray[{snippet(place.chunk.text, (), _LENGTH)}]]"
 
 
-def moved_to(place: Ranked) -> str:
+def moved_to(place: RankedPassage) -> str:
     """How a passage of the later ranking moved."""
     if place.other is None:
         return ":blue-badge[new]"
@@ -83,7 +83,7 @@ def moved_to(place: Ranked) -> str:
     return f":green[▲ {up}]" if up > 0 else f":orange[▼ {-up}]"
 
 
-def moved_from(place: Ranked) -> str:
+def moved_from(place: RankedPassage) -> str:
     """Where a passage of the earlier ranking went."""
     if place.other is None:
         return ":orange-badge[gone]"

@@ -10,7 +10,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
-from rag import HttpTool, InvalidInput, Outcome
+from rag import HttpTool, InvalidInput, ToolOutcome
 
 _OPEN = "tools_open"  # what is open of which tool
 _SHOWN = 240  # characters of a result
@@ -96,7 +96,7 @@ def _try(tool: HttpTool) -> None:
             _show(workspace().tools.ask(tool, question))
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: ToolOutcome) -> None:
     empty = f", {outcome.empty} without text" if outcome.empty else ""
     st.caption(f"{counted(len(outcome.results), 'result')}{empty}, {outcome.seconds:.1f} s")
     for place, each in enumerate(outcome.results, start=1):

@@ -19,7 +19,7 @@ TEXT = "Text"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceSpan:
     """Where to look: a span of a document, and the words in it that matter most."""
 
     document_id: str
@@ -28,7 +28,7 @@ class Place:
     quote: str = ""
 
 
-def source_view(base: KnowledgeBase, recipe: Recipe, place: Place, height: int = 520) -> None:
+def source_view(base: KnowledgeBase, recipe: Recipe, place: SourceSpan, height: int = 520) -> None:
     """Draws the document at a place, as it is or as text, with steps to either side."""
     document = base.documents.document(place.document_id)
     spans = base.documents.spans(place.document_id, recipe.index)
@@ -37,7 +37,7 @@ def source_view(base: KnowledgeBase, recipe: Recipe, place: Place, height: int =
     now = min(max(at + walked, 0), len(spans) - 1) if at is not None else None
     seen = place
     if now is not None and walked:
-        seen = Place(place.document_id, *spans[now])
+        seen = SourceSpan(place.document_id, *spans[now])
     marks = _marks(document.text, seen)
     page = main_page(document, marks[-1])
     _title(document, marks[-1], page, now, len(spans))
@@ -71,7 +71,7 @@ def _stepped(name: str) -> int:
         return 0
 
 
-def _order(spans: Sequence[tuple[int, int]], place: Place) -> int | None:
+def _order(spans: Sequence[tuple[int, int]], place: SourceSpan) -> int | None:
     """The passage of this build that holds the middle of the place, if any does."""
     middle = (place.start + place.end) // 2
     for order, (start, end) in enumerate(spans):
@@ -80,7 +80,7 @@ def _order(spans: Sequence[tuple[int, int]], place: Place) -> int | None:
     return None
 
 
-def _marks(text: str, place: Place) -> list[tuple[int, int]]:
+def _marks(text: str, place: SourceSpan) -> list[tuple[int, int]]:
     """The passage, and the quoted words in it where there are any."""
     at = text.find(place.quote, place.start, place.end) if place.quote else -1
     quoted = [(at, at + len(place.quote))] if at >= 0 else []

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.components.shell.session import workspace
-from rag import KnowledgeBase, Part, QuestionFigures, QuestionSet, Recipe, Tuner
+from rag import KnowledgeBase, QuestionFigures, QuestionPart, QuestionSet, Recipe, Tuner
 
 METRICS = ("ndcg@10", "mrr@10", "recall@10", "precision@5")
 Key = tuple[object, ...]
@@ -28,7 +28,7 @@ class Bench:
     set_name: str
     recipe: Recipe
     saved: Recipe | None
-    part: Part
+    part: QuestionPart
     key: Key
 
     @property
@@ -60,7 +60,11 @@ class Bench:
 
 
 def bench(
-    base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe, part: Part, place: DeltaGenerator
+    base: KnowledgeBase,
+    chosen: QuestionSet,
+    recipe: Recipe,
+    part: QuestionPart,
+    place: DeltaGenerator,
 ) -> Bench:
     """Everything at hand for one rerun; missing candidates are found, with a bar in ``place``."""
     measuring, key = _current(base, chosen, recipe)

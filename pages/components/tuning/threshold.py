@@ -12,7 +12,7 @@ from pages.components.shell.palette import palette, template
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
 from pages.components.tuning.bench import Bench, Key
-from rag import FittedCalibration, Floors, NotEnoughLabels, Recommendation
+from rag import FittedCalibration, NotEnoughLabels, Recommendation, ThresholdCurve
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _REFUSED = "tuning_few_labels"
 
 
-def floor(bench: Bench) -> None:
+def threshold_panel(bench: Bench) -> None:
     """The section of the page."""
     st.subheader("Threshold from labels", divider="gray")
     fitted = bench.base.tuning.calibrator.fitted(bench.recipe.index)
@@ -40,11 +40,11 @@ def floor(bench: Bench) -> None:
 
 def _promise(bench: Bench) -> None:
     """What the present threshold does, and which one gives a wanted precision."""
-    floors = _floors(bench, bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k"))
+    curve = _floors(bench, bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k"))
     if bench.threshold is None:
         st.markdown("**Now:** the threshold is off, whatever ranks highest comes back.")
     else:
-        now = floors.at(bench.threshold).sentence
+        now = curve.at(bench.threshold).sentence
         st.markdown(f"**Now, {bench.threshold:.2f}:** {plain(now)}.")
     st.caption(f"{_measured(bench)} Precision is of all that reaches the threshold, before top-k.")
     wanted = st.slider(
@@ -57,14 +57,14 @@ def _promise(bench: Bench) -> None:
         bind="query-params",
         help="The relevant share of what the threshold lets through.",
     )
-    found = floors.recommend(wanted)
+    found = curve.recommend(wanted)
     st.markdown(plain(capitalised(found.sentence)))
     value = _value(found)
     st.button(
         "Use this threshold",
         key="tuning_use_floor",
         icon=":material/check:",
-        disabled=found.floor is None,
+        disabled=found.point is None,
         on_click=working_recipe.change,
         args=(bench.base, {"search.threshold": value}),
     )
@@ -80,12 +80,12 @@ def _measured(bench: Bench) -> str:
 
 def _value(found: Recommendation) -> float | None:
     """Rounded down: what reached the threshold still does."""
-    return None if found.floor is None else int(found.floor.threshold * 1000) / 1000
+    return None if found.point is None else int(found.point.threshold * 1000) / 1000
 
 
 @st.cache_data(max_entries=16, show_spinner="Reading thresholds …")
-def _floors(_bench: Bench, key: Key) -> Floors:
-    return _bench.tuner.floors(_bench.recipe)
+def _floors(_bench: Bench, key: Key) -> ThresholdCurve:
+    return _bench.tuner.threshold_curve(_bench.recipe)
 
 
 def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:

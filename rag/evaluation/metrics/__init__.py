@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rag.evaluation.metrics.ranked import (
         MEASURES,
         Ranked,
-        Standing,
+        RankStatistics,
         evaluate,
         evaluate_rankings,
     )
@@ -35,8 +35,8 @@ __all__ = [
     "MEASURES",
     "MEASURE_NAMES",
     "Metric",
+    "RankStatistics",
     "Ranked",
-    "Standing",
     "evaluate",
     "evaluate_rankings",
     "evaluate_run",

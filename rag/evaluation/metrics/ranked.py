@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-class Standing(Protocol):
+class RankStatistics(Protocol):
     """What a measure asks of rankings; figures have shape (..., questions)."""
 
     @property
@@ -58,7 +58,7 @@ class Standing(Protocol):
 
 @dataclass(frozen=True)
 class Ranked:
-    """What came back, as gains by rank, beside what could have: a ``Standing``.
+    """What came back, as gains by rank, beside what could have: a ``RankStatistics``.
 
     ``gains``: shape (..., questions, depth), the grade of the hit at each rank, 0 where it is not
     relevant or nothing came. ``ideal``: shape (questions, any), all positive grades, descending,
@@ -126,36 +126,36 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
-def _precision(ranked: Standing, k: int) -> Floats:
+def _precision(ranked: RankStatistics, k: int) -> Floats:
     return ranked.found(k) / k
 
 
-def _recall(ranked: Standing, k: int) -> Floats:
+def _recall(ranked: RankStatistics, k: int) -> Floats:
     return _ratio(ranked.found(k), ranked.relevant)
 
 
-def _f1(ranked: Standing, k: int) -> Floats:
+def _f1(ranked: RankStatistics, k: int) -> Floats:
     # 2PR / (P + R) with P = found / k and R = found / relevant
     return 2 * ranked.found(k) / (k + ranked.relevant)
 
 
-def _hit(ranked: Standing, k: int) -> Floats:
+def _hit(ranked: RankStatistics, k: int) -> Floats:
     return (ranked.first <= k).astype(np.float64)
 
 
-def _reciprocal_rank(ranked: Standing, k: int) -> Floats:
+def _reciprocal_rank(ranked: RankStatistics, k: int) -> Floats:
     return np.where(ranked.first <= k, 1 / ranked.first, 0.0)
 
 
-def _average_precision(ranked: Standing, k: int) -> Floats:
+def _average_precision(ranked: RankStatistics, k: int) -> Floats:
     return _ratio(ranked.summed_precision(k), ranked.relevant)
 
 
-def _ndcg(ranked: Standing, k: int) -> Floats:
+def _ndcg(ranked: RankStatistics, k: int) -> Floats:
     return _ratio(ranked.discounted(k), ranked.ideal_discounted(k))
 
 
-MEASURES: Mapping[str, Callable[[Standing, int], Floats]] = MappingProxyType(
+MEASURES: Mapping[str, Callable[[RankStatistics, int], Floats]] = MappingProxyType(
     {
         "precision": _precision,
         "recall": _recall,
@@ -169,7 +169,7 @@ MEASURES: Mapping[str, Callable[[Standing, int], Floats]] = MappingProxyType(
 """Every measure by name: from what came back and k, to one figure per question."""
 
 
-def evaluate(ranked: Standing, names: Iterable[str]) -> dict[str, Floats]:
+def evaluate(ranked: RankStatistics, names: Iterable[str]) -> dict[str, Floats]:
     """Every metric of ``names`` per question, shape (..., questions). Raises InvalidInput."""
     metrics = {name: parse_metric(name) for name in names}
     return {name: MEASURES[metric.measure](ranked, metric.k) for name, metric in metrics.items()}

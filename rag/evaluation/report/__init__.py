@@ -9,7 +9,7 @@ from string import Template
 from rag.evaluation.report import against, evidence, results, trust
 from rag.evaluation.report.content import (
     Baseline,
-    Calibrated,
+    CalibrationNote,
     Expected,
     Miss,
     Retrieved,
@@ -17,7 +17,7 @@ from rag.evaluation.report.content import (
 )
 from rag.evaluation.report.markup import join
 
-__all__ = ["Baseline", "Calibrated", "Expected", "Miss", "Retrieved", "RunReport", "render"]
+__all__ = ["Baseline", "CalibrationNote", "Expected", "Miss", "Retrieved", "RunReport", "render"]
 
 
 def render(report: RunReport) -> str:

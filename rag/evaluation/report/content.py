@@ -56,7 +56,7 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class CalibrationNote:
     """The calibration of the run's index; ``used`` tells that the run compared with it."""
 
     question_set: str
@@ -80,7 +80,7 @@ class RunReport:
     baseline: Baseline | None = None
     notes: tuple[str, ...] = ()
     unjudged: UnjudgedShare | None = None
-    calibrated: Calibrated | None = None
+    calibrated: CalibrationNote | None = None
 
     @cached_property
     def judged(self) -> list[QuestionResult]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import ReliabilityBin
 from rag.evaluation.report import charts
-from rag.evaluation.report.content import Calibrated, RunReport
+from rag.evaluation.report.content import CalibrationNote, RunReport
 from rag.evaluation.report.markup import Markup, element, join
 from rag.evaluation.report.words import counted
 
@@ -75,7 +75,7 @@ def _row(each: ReliabilityBin) -> Markup:
     )
 
 
-def _in_words(found: Calibrated) -> str:
+def _in_words(found: CalibrationNote) -> str:
     scores = found.quality
     inside = sum(each.interval.low <= each.predicted <= each.interval.high for each in found.bins)
     better = 1 - scores.brier / scores.base_brier if scores.base_brier else 0.0

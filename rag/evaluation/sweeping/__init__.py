@@ -1,7 +1,7 @@
 """Sweeps: search once, score thousands of recipes."""
 
 from rag.evaluation.sweeping.arithmetic import CONTEXT, Arithmetic
-from rag.evaluation.sweeping.bm25_grid import Field, Pair, Reach
+from rag.evaluation.sweeping.bm25_grid import Bm25Grid, Field, Pair
 from rag.evaluation.sweeping.by_question import Change, Closeup, Material, QuestionFigures, Total
 from rag.evaluation.sweeping.context import Cut
 from rag.evaluation.sweeping.deep import Deep, flattened
@@ -11,6 +11,7 @@ from rag.evaluation.sweeping.prepared import Prepared
 __all__ = [
     "CONTEXT",
     "Arithmetic",
+    "Bm25Grid",
     "Change",
     "Closeup",
     "Cut",
@@ -21,7 +22,6 @@ __all__ = [
     "Pair",
     "Prepared",
     "QuestionFigures",
-    "Reach",
     "Total",
     "flattened",
 ]

@@ -24,7 +24,7 @@ Cosines = Callable[[Integers, Keys], Scores]
 """The cosines of questions, by number, with passages, by key: shape (n,)."""
 
 
-class Reach:
+class Bm25Grid:
     """All that questions can find: what matches their words, and what the vectors found."""
 
     def __init__(

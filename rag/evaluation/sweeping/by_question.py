@@ -17,7 +17,7 @@ from rag.evaluation.sweeping.counting import Counter
 from rag.evaluation.sweeping.deep import Deep, Integers
 from rag.evaluation.sweeping.layout import Layout
 from rag.evaluation.sweeping.pool import Family, Floats, Pool, pool
-from rag.evaluation.sweeping.rank_metrics import Labelled, Places, Units
+from rag.evaluation.sweeping.rank_metrics import Labelled, RankMetrics, Units
 from rag.recipe import Relevance, SearchRecipe
 from rag.types import Question
 
@@ -234,7 +234,7 @@ class Closeup:
             layout.unit_slots[found],
             layout.unit_grades[found],
         )
-        return evaluate(Places(ranks[wanted], depth, units, self._labelled.best), metrics)
+        return evaluate(RankMetrics(ranks[wanted], depth, units, self._labelled.best), metrics)
 
     def _sums(
         self, laid_out: Pool, weight: float, cuts: Sequence[Cut], totals: Sequence[Total]

@@ -31,12 +31,14 @@ class Context:
         self._tokens = tokens
         self._leading = leading
 
-    def of(self, family: Family, cuts: Sequence[Cut]) -> Shown:
+    def of(self, family: Family, cuts: Sequence[Cut]) -> ShownTokens:
         """The passages that one family of recipes shows."""
-        return Shown(pool(self._layout, family, family.kept(self._leading)), self._tokens, cuts)
+        return ShownTokens(
+            pool(self._layout, family, family.kept(self._leading)), self._tokens, cuts
+        )
 
 
-class Shown:
+class ShownTokens:
     """Tokens of the passages that the recipes of a pool show; ``tokens`` has (candidates,)."""
 
     def __init__(self, pool: Pool, tokens: npt.NDArray[np.int64], cuts: Sequence[Cut]) -> None:

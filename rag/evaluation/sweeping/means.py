@@ -8,7 +8,7 @@ import numpy as np
 
 from rag.evaluation.metrics import Ranked, evaluate
 from rag.evaluation.sweeping.pool import Floats, Ranks
-from rag.evaluation.sweeping.rank_metrics import Labelled, Places, Units
+from rag.evaluation.sweeping.rank_metrics import Labelled, RankMetrics, Units
 
 
 class Means:
@@ -27,7 +27,7 @@ class Means:
         self._first = np.flatnonzero(units.slots == 0)
         self._questions = units.questions[self._first]
         alone = np.where(units.slots == 0, np.arange(depth + 1)[:, None], depth).astype(np.int32)
-        tables = evaluate(Places(alone, depth, units, labelled.best), metrics)
+        tables = evaluate(RankMetrics(alone, depth, units, labelled.best), metrics)
         self._tables = [table.ravel() for table in tables.values()]
         self._crowded = np.unique(units.questions[units.slots > 0])
         self._theirs = np.flatnonzero(np.isin(units.questions, self._crowded))
@@ -43,7 +43,7 @@ class Means:
         first[:, self._questions] = ranks[:, self._first]
         first *= self._width
         first += np.arange(self._width)
-        crowded = Places(ranks[:, self._theirs], self._depth, self._units, self._best)
+        crowded = RankMetrics(ranks[:, self._theirs], self._depth, self._units, self._best)
         others = evaluate(crowded, self._metrics)
         means = np.empty((len(ranks), len(self._metrics)))
         for number, (table, other) in enumerate(zip(self._tables, others.values(), strict=True)):

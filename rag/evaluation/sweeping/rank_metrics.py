@@ -60,7 +60,7 @@ class Units(NamedTuple):
         return Units(numbers, self.slots[places], self.grades[places])
 
 
-class Places:
+class RankMetrics:
     """A ``metrics.Standing`` of many recipes: figures have shape (recipes, questions).
 
     ``ranks`` (recipes, units) count from 0; ``depth`` stands for what was not retrieved. Sums run
