@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -19,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.dashboard import serving
 from tests.workspaces import add, workspace_at
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
     "--no-sandbox",
@@ -37,8 +29,6 @@ ARGUMENTS = [
     "--disable-dev-shm-usage",
 ]
 WIDTHS = {1440: 900, 420: 900}
-SECONDS_TO_START = 60
-SECONDS_TO_END = 10
 
 DOCUMENTS = {
     "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June of the next year. "
@@ -68,7 +58,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Serve:
     """Starts a fresh server with an empty home, or the one given; ends it afterwards."""
-    return lambda home=None: _serving(home or tmp_path_factory.mktemp("home"))
+    return lambda home=None: serving(home or tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="session")
@@ -135,50 +125,3 @@ def _take_pictures(page: Page, name: str, folder: Path) -> None:
             page.screenshot(path=folder / f"{name}-{width}-{scheme}.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1440, "height": 900})
-
-
-@contextlib.contextmanager
-def _serving(home: Path) -> Iterator[str]:
-    port = _free_port()
-    url = f"http://127.0.0.1:{port}"
-    log = home.with_suffix(".log")
-    with log.open("wb") as sink, _started(home, port, sink.fileno()) as process:
-        try:
-            _await_health(url, process, log)
-            yield url
-        finally:
-            _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """A server waits for its visitors before it ends, and a tab may still be open."""
-    process.terminate()
-    try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-
-
-def _started(home: Path, port: int, sink: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    options = ["--server.port", str(port), "--server.headless", "true"]
-    environment = {**os.environ, "TOUCHSTONE_HOME": str(home)}
-    return subprocess.Popen(
-        command + options, cwd=ROOT, env=environment, stdout=sink, stderr=subprocess.STDOUT
-    )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _await_health(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + SECONDS_TO_START
-    while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(urllib.error.URLError, ConnectionError):
-            urllib.request.urlopen(f"{url}/_stcore/health", timeout=2).close()
-            return
-        time.sleep(0.2)
-    pytest.fail(f"The server did not start:\n{log.read_text(errors='replace')}")

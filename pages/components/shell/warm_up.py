@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
+import threading
 import time
 
 from pages.components.shell.session import start_work, workspace
@@ -11,10 +13,19 @@ from pages.components.shell.session import start_work, workspace
 log = logging.getLogger(__name__)
 
 _SLOW_MODULES = ("pandas", "plotly.graph_objects")
+_SECONDS_BETWEEN_COLLECTIONS = 30.0
 _FIRST_PAGE_SECONDS = 4.0  # left to the first visitor alone: a processor is better used there
+
+_stopped = threading.Event()
 
 
 def warm_up() -> None:
+    """Loads what every first question needs, then collects garbage until ``stop``."""
+    _load()
+    _collect_garbage()
+
+
+def _load() -> None:
     """What fails here fails again where somebody sees it, so it is only noted."""
     try:
         workspace()
@@ -35,6 +46,18 @@ def _search_once() -> None:
         base.search("warm-up", base.recipe())
 
 
+def _collect_garbage() -> None:
+    """Frees cycles of old reruns now and then: after every rerun would cost more than the rerun.
+
+    What is loaded by now stays for good, so it is not looked through again.
+    """
+    gc.collect()
+    gc.freeze()
+    while not _stopped.wait(_SECONDS_BETWEEN_COLLECTIONS):
+        gc.collect()
+
+
 def stop() -> None:
     """Stops the worker; its job resumes at the next start."""
+    _stopped.set()
     workspace().close()

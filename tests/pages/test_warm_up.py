@@ -1,0 +1,55 @@
+"""What the server does beside its visitors."""
+
+import gc
+import threading
+import tomllib
+
+import pytest
+
+from pages.components.shell import warm_up
+from tests.rooms import ROOT
+
+
+class _Stop(threading.Event):
+    """Stops after a few waits, and counts them."""
+
+    waits = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits += 1
+        return self.waits > 3
+
+
+def test_garbage_is_collected_now_and_then_and_not_after_every_rerun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stop, collected = _Stop(), list[int]()
+    monkeypatch.setattr(warm_up, "_stopped", stop)
+    monkeypatch.setattr(warm_up, "_load", lambda: None)
+    monkeypatch.setattr(gc, "collect", lambda: collected.append(gc.get_freeze_count()) or 0)
+    before = gc.get_freeze_count()
+    try:
+        warm_up.warm_up()
+        assert collected[0] == before  # once before what is loaded is set aside
+        assert [count > before for count in collected[1:]] == [True] * 3
+    finally:
+        gc.unfreeze()
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    assert config["runner"]["postScriptGC"] is False
+
+
+def test_a_workspace_that_cannot_be_opened_does_not_end_the_collections(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> None:
+        raise OSError("the disk is full")
+
+    stop = _Stop()
+    monkeypatch.setattr(warm_up, "_stopped", stop)
+    monkeypatch.setattr(warm_up, "workspace", broken)
+    try:
+        warm_up.warm_up()
+    finally:
+        gc.unfreeze()
+    assert "could not be warmed up" in caplog.text
+    assert stop.waits == 4
