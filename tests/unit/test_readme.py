@@ -1,54 +1,68 @@
-"""What the README promises is there."""
+"""What the README and the other pages of the documentation say is there."""
 
+from __future__ import annotations
+
+import argparse
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text()
-COMMANDS = [
-    line
-    for block in re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
-    if line and not line.startswith("#")
-]
+from rag.cli.parser import parser
+from tests.documentation import (
+    SHARED_OPTIONS,
+    broken_links,
+    command_problem,
+    commands,
+    field_problems,
+    missing_sources,
+    option_problems,
+    purpose_problems,
+    room_rows,
+    unknown_verbs,
+    unlinked,
+    variable_problems,
+)
+from tests.rooms import ROOT, TIERS, product, room_of
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {str(path.relative_to(ROOT)): path.read_text() for path in PAGES}
+LONGEST_README = 150
+LARGEST_PICTURE = 300_000
 PINNED = re.compile(r"^([\w.\[\]-]+)==[\w.]+$", re.MULTILINE)
-FILE = re.compile(r"(?<![\w./~-])[\w./-]+\.(?:txt|py|toml|jsonl|json|csv)(?!\w)")
 
 
-def test_it_starts_with_two_commands() -> None:
-    assert COMMANDS[:2] == ["pip install -r requirements.txt", "streamlit run app.py"]
-    assert "pytest" in COMMANDS
+def test_the_readme_starts_with_two_commands_and_is_short() -> None:
+    start = ["pip install -r requirements.txt", "streamlit run app.py"]
+    assert commands(TEXTS["README.md"])[:2] == start
+    assert "pytest" in commands(TEXTS["CONTRIBUTING.md"])
+    assert len(TEXTS["README.md"].splitlines()) <= LONGEST_README
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith(("pip", "streamlit"))])
-def test_files_named_in_setup_commands_exist(command: str) -> None:
-    names = FILE.findall(command)
-    assert names, command
-    assert [name for name in names if not (ROOT / name).is_file()] == []
-
-
-def test_linked_files_exist() -> None:
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", README)
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-def test_it_names_the_verbs_that_exist() -> None:
-    named = set(re.findall(r"python -m rag ([a-z][\w-]*)", README))
-    verbs = _verbs()
+def test_every_verb_is_described_and_no_other() -> None:
+    verbs = set(_verbs())
     assert {"ingest", "search", "evaluate"} <= verbs
-    assert named == verbs
+    unknown = {page: unknown_verbs(text, verbs) for page, text in TEXTS.items()}
+    assert not any(unknown.values()), unknown
+    assert option_problems(TEXTS["docs/command-line.md"], _options()) == []
 
 
-def test_it_names_the_variables_that_the_settings_read() -> None:
-    source = (ROOT / "rag" / "settings.py").read_text()
-    read = set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', source))
+def test_links_lead_somewhere() -> None:
+    assert broken_links(TEXTS) == []
+    assert unlinked(TEXTS) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "line"), [(page, line) for page, text in TEXTS.items() for line in commands(text)]
+)
+def test_commands_can_be_run(page: str, line: str) -> None:
+    assert command_problem(line) is None, page
+
+
+def test_the_variables_that_the_settings_read_are_described() -> None:
+    read = _read_variables()
     assert {"TOUCHSTONE_HOME", "OPENAI_API_KEY"} <= read
-    section = README.split("## Configuration")[1].split("\n## ")[0]
-    assert set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", section)) == read
+    every = "\n".join(TEXTS.values())
+    assert variable_problems(_section("docs/deployment.md", "Settings"), read, every) == []
 
 
 def test_every_requirement_is_pinned() -> None:
@@ -58,15 +72,139 @@ def test_every_requirement_is_pinned() -> None:
 
 
 def test_every_requirement_has_a_purpose_and_every_purpose_a_requirement() -> None:
-    table = README.split("### Dependencies")[1].split("\n## ")[0]
-    rows = dict(re.findall(r"^\| `([^`]+)` \| *(.*?) *\|$", table, re.MULTILINE))
-    required = PINNED.findall((ROOT / "requirements.txt").read_text())
-    assert sorted(rows) == sorted(required)
-    assert [name for name, purpose in rows.items() if not purpose] == []
+    assert "streamlit" in _pinned()
+    assert purpose_problems(_section("docs/architecture.md", "Dependencies"), _pinned()) == []
 
 
-def _verbs() -> set[str]:
-    """The verbs of the command line, as its own help lists them."""
-    command = [sys.executable, "-m", "rag", "--help"]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"^    ([a-z][\w-]*)(?=\s|$)", shown, re.MULTILINE))
+def test_recipe_fields_are_listed_with_their_defaults() -> None:
+    assert field_problems(_section("docs/command-line.md", "Recipe fields")) == []
+
+
+def test_the_rooms_are_listed_in_their_order() -> None:
+    order = [(str(number), room) for number, tier in enumerate(TIERS) for room in tier]
+    there = {room_of(module) for module in product()}
+    told = room_rows(TEXTS["docs/architecture.md"])
+    assert sorted(told) == sorted(row for row in order if row[1] in there)
+    assert [int(tier) for tier, _ in told] == sorted(int(tier) for tier, _ in told)
+
+
+def test_named_sources_are_there() -> None:
+    missing = {page: missing_sources(text) for page, text in TEXTS.items()}
+    assert not any(missing.values()), missing
+
+
+def test_every_benchmark_is_described() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", TEXTS["docs/measurements.md"], re.MULTILINE)
+    named = set(re.findall(r"--only (\w+)`", "\n".join(TEXTS.values()))) - {"NAME"}
+    there = {path.stem for path in (ROOT / "tests" / "bench").glob("*.py")} - {"__init__"}
+    assert set(rows) == there
+    assert named <= there
+
+
+def test_pictures_are_shown_and_small() -> None:
+    pictures = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
+    assert [
+        name for name in pictures if not any(f"images/{name})" in t for t in TEXTS.values())
+    ] == []
+    assert {name: size for name, size in pictures.items() if size >= LARGEST_PICTURE} == {}
+
+
+def test_planted_faults_are_found() -> None:
+    assert unknown_verbs("`python -m rag fly KB`", {"search"}) == ["fly"]
+    page = "### search\n`search KB [--deep]`\n### ask\n`ask KB [--all]`\n"
+    options = {"search": {"--all": True, "-a": False}, "ask": {"--all": True}, "tag": {}}
+    assert option_problems(page, options) == [
+        "search lacks --all",
+        "search has no --deep",
+        "tag has no section",
+    ]
+    assert variable_problems("`TOUCHSTONE_HOME`, `OPENAI_KEY`", {"TOUCHSTONE_HOME"}, "") == [
+        "OPENAI_KEY"
+    ]
+    assert variable_problems("", {"TOUCHSTONE_HOME"}, "TOUCHSTONE_PORT") == [
+        "TOUCHSTONE_HOME",
+        "TOUCHSTONE_PORT",
+    ]
+    assert purpose_problems("| `numpy` |  |\n| `flask` | web |", ["numpy", "scipy"]) == [
+        "flask",
+        "scipy",
+        "numpy",
+    ]
+    assert field_problems("| `search.top_k` | `6` | x |")[:2] == [
+        "answer.context_tokens",
+        "answer.max_tokens",
+    ]
+    assert missing_sources("`rag/flask.py`, `rag.flask`, `rag.recipe`") == [
+        "rag.flask",
+        "rag/flask.py",
+    ]
+
+
+def test_planted_links_are_found() -> None:
+    page = (
+        "# A title\n## Twice\n## Twice\n[x](gone.md) [y](#twice-1) [z](#twice-2) [w](README.md#no)"
+    )
+    assert broken_links({"README.md": page}) == [
+        "README.md: gone.md",
+        "README.md: #twice-2",
+        "README.md: README.md#no",
+    ]
+    assert unlinked({"README.md": "[a](docs/a.md)", "docs/a.md": "", "docs/b.md": ""}) == [
+        "docs/b.md"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python -m rag fly KB",
+        "python -m rag search KB",
+        "python -m rag search KB Q --deep",
+        "python -m rag search KB Q --set search.depth=3",
+        "python -m nothing.there",
+        "pip install -r requirements-none.txt",
+        "streamlit run main.py",
+        "pytest tests/nothing",
+        "make test",
+        "python -m rag demo | jq .",
+    ],
+)
+def test_a_planted_command_is_found(line: str) -> None:
+    assert command_problem(line) is not None
+
+
+def _verbs() -> dict[str, argparse.ArgumentParser]:
+    """The parsers of the command line, by verb."""
+    return next(
+        dict(action.choices or {})
+        for action in parser()._actions
+        if isinstance(action, argparse._SubParsersAction)
+    )
+
+
+def _options() -> dict[str, dict[str, bool]]:
+    """The options of each verb; of two forms of one, the longer has to be described."""
+    return {
+        verb: {
+            name: name == max(action.option_strings, key=len)
+            for action in each._actions
+            for name in action.option_strings
+            if SHARED_OPTIONS.isdisjoint(action.option_strings)
+        }
+        for verb, each in _verbs().items()
+    }
+
+
+def _pinned() -> list[str]:
+    return [
+        name for path in ROOT.glob("requirements*.txt") for name in PINNED.findall(path.read_text())
+    ]
+
+
+def _read_variables() -> set[str]:
+    source = (ROOT / "rag" / "settings.py").read_text()
+    return set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', source))
+
+
+def _section(page: str, heading: str) -> str:
+    return TEXTS[page].split(f"## {heading}\n")[1].split("\n## ")[0]
