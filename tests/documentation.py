@@ -191,6 +191,12 @@ def room_rows(page: str) -> list[tuple[str, str]]:
     return re.findall(r"^\| (\d+) \| `([\w.]+)` \|", page, re.MULTILINE)
 
 
+def missing_names(text: str, source: str) -> list[str]:
+    """Constants and classes that a text names and no source has."""
+    names = set(re.findall(r"`([A-Z][A-Za-z_]{2,})`", text))
+    return sorted(names.difference(re.findall(r"\b[A-Z]\w+", source)))
+
+
 def missing_sources(text: str) -> list[str]:
     """Files and modules of the project that a text names and that are not there."""
     files = re.findall(r"`((?:rag|pages|tests|data|docs)/[\w./-]+\.\w+)`", text)

@@ -14,6 +14,7 @@ from tests.documentation import (
     command_problem,
     commands,
     field_problems,
+    missing_names,
     missing_sources,
     option_problems,
     purpose_problems,
@@ -22,7 +23,7 @@ from tests.documentation import (
     unlinked,
     variable_problems,
 )
-from tests.rooms import ROOT, TIERS, product, room_of
+from tests.rooms import ROOT, TIERS, files, product, room_of
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXTS = {str(path.relative_to(ROOT)): path.read_text() for path in PAGES}
@@ -93,6 +94,12 @@ def test_named_sources_are_there() -> None:
     assert not any(missing.values()), missing
 
 
+def test_named_classes_and_constants_are_there() -> None:
+    source = "\n".join(path.read_text() for path in files("rag", "tests"))
+    pages = ("docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md")
+    assert {page: missing_names(TEXTS[page], source) for page in pages} == {p: [] for p in pages}
+
+
 def test_every_benchmark_is_described() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", TEXTS["docs/measurements.md"], re.MULTILINE)
     named = set(re.findall(r"--only (\w+)`", "\n".join(TEXTS.values()))) - {"NAME"}
@@ -134,6 +141,7 @@ def test_planted_faults_are_found() -> None:
         "answer.context_tokens",
         "answer.max_tokens",
     ]
+    assert missing_names("`Grid`, `Flask`, `ROWS`", "class Grid:\nROWS = 3") == ["Flask"]
     assert missing_sources("`rag/flask.py`, `rag.flask`, `rag.recipe`") == [
         "rag.flask",
         "rag/flask.py",
