@@ -1,9 +1,16 @@
 """What all tests share: where the real collections are, a home of their own, no silent skips."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+from tests.workspaces import DATABASES
+
+if TYPE_CHECKING:
+    from tests.postgres import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 DATASETS = ROOT.parent / "shared" / "datasets"
@@ -31,6 +38,27 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("TOUCHSTONE_HOME", str(folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Server"]:
+    """A PostgreSQL server for the whole session."""
+    from tests.postgres import serving
+
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where the workspaces of a test keep their data, once each: a SQLite file, and PostgreSQL.
+
+    For tests of storage: ``pytestmark = pytest.mark.usefixtures("database")``.
+    """
+    if request.param == "postgresql":
+        DATABASES.server = request.getfixturevalue("postgres")
+    yield request.param
+    DATABASES.server = None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,19 +5,56 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
 
+if TYPE_CHECKING:
+    from tests.postgres import Server
+
 DATABASE = "touchstone.db"
+URL = "TOUCHSTONE_DATABASE_URL"
 QUICK = Recipe().with_fields(
     {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": None}
 )
 
 
+@dataclass
+class Databases:
+    """The databases of a PostgreSQL server by home; without a server, homes have files."""
+
+    server: Server | None = None
+    _urls: dict[Path, str] = field(default_factory=dict)
+    _template: str = ""
+
+    def of(self, home: Path) -> str:
+        """The address of a home's database, which is made where there is none."""
+        assert self.server is not None
+        if not self._template:
+            template = self.server.create()
+            with tempfile.TemporaryDirectory() as folder:
+                settings = {URL: self.server.url(template)}
+                Workspace(Settings.from_env(settings, home=Path(folder))).close()
+            self._template = template
+        if home not in self._urls:
+            self._urls[home] = self.server.url(self.server.create(self._template))
+        return self._urls[home]
+
+
+DATABASES = Databases()
+
+
 def workspace_at(home: Path) -> Workspace:
-    """A workspace whose worker is not started: jobs run when a test runs them."""
+    """A workspace whose worker is not started: jobs run when a test runs them.
+
+    Its database is a file, or one of the PostgreSQL server where a test of storage asks for that.
+    """
+    if DATABASES.server is not None:
+        home.mkdir(parents=True, exist_ok=True)
+        return Workspace(Settings.from_env({URL: DATABASES.of(home)}, home=home))
     database = home / DATABASE
     if not database.exists():
         home.mkdir(parents=True, exist_ok=True)

@@ -132,8 +132,8 @@ class Ingestion:
         recipes, cuttings = self._prepare_all(group, tell)
         tell("storing", 0, 0)
         with self._database.write() as connection:
+            bases.touch(connection, self._base_id)  # first: its row makes other writers wait
             stored = [self._insert(connection, document, recipes, cuttings) for document in group]
-            bases.touch(connection, self._base_id)
             also(connection, stored)
         return stored
 
@@ -152,6 +152,7 @@ class Ingestion:
         cuttings: _Cuttings = {}
         self._prepare(group, recipe, cuttings, tell)
         with self._database.write() as connection:
+            bases.touch(connection, self._base_id)
             here = [
                 document
                 for document in group
@@ -162,7 +163,6 @@ class Ingestion:
                 self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
             ids = [document.id for document in here]
             builds.mark_indexed(connection, self._base_id, recipe.hash, ids)
-            bases.touch(connection, self._base_id)
 
     def _prepare_all(
         self, group: Sequence[Document], tell: Tell

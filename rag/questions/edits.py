@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from rag.errors import InvalidInput, NotFound
+from rag.errors import InvalidInput
 from rag.evaluation.splits import split
 from rag.questions.sets import checked_name, contradiction, counted_edit
 from rag.storage import Connection, Database, labels, runs
@@ -81,16 +81,12 @@ class QuestionEdits:
         A question that the set has already is not added again. Raises InvalidInput.
         """
         with self._database.write() as connection:
-            try:
-                found = rows.named(connection, self._base_id, set_name)
-                known = rows.labelled(connection, found.id)
-            except NotFound:
-                rows.create(connection, self._base_id, checked_name(set_name))
-                known = []
+            set_id, _ = rows.ensure(connection, self._base_id, checked_name(set_name))
+            known = rows.labelled(connection, set_id)
             same = [item.id for item in known if folded(item.text) == folded(text)]
             if same:
                 return same[0]
-            set_id = rows.count_version(connection, self._base_id, set_name.strip())
+            rows.count_versions(connection, [set_id])
             return self._insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)))
 
     def edit_question(

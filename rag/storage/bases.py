@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from rag.errors import AlreadyExists, NotFound
 from rag.recipe import Recipe
 from rag.storage.tables import knowledge_base, recipe_version
+from rag.storage.upserts import insert_or_replace
 
 _MOST_BASES = 2**31 - 1  # what an integer of SQL holds
 
@@ -110,13 +111,8 @@ def save_recipe(connection: Connection, base_id: int, recipe: Recipe) -> None:
     connection.execute(
         update(knowledge_base).where(knowledge_base.c.id == base_id).values(recipe=data)
     )
-    mine = (recipe_version.c.base_id == base_id) & (recipe_version.c.hash == recipe.hash)
-    connection.execute(delete(recipe_version).where(mine))
-    connection.execute(
-        insert(recipe_version).values(
-            base_id=base_id, hash=recipe.hash, recipe=data, saved=datetime.now(UTC)
-        )
-    )
+    version = {"base_id": base_id, "hash": recipe.hash, "recipe": data, "saved": datetime.now(UTC)}
+    insert_or_replace(connection, recipe_version, version)
 
 
 def saved_recipes(connection: Connection, base_id: int) -> list[tuple[datetime, Recipe]]:

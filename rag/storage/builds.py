@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 from rag.recipe import IndexRecipe
 from rag.storage import vectors
 from rag.storage.tables import build, chunk, cut, document, indexed
+from rag.storage.upserts import insert_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +29,21 @@ class BuildRow:
 def ensure(connection: Connection, base_id: int, recipe: IndexRecipe) -> int:
     """Registers a build where it is not known yet; returns the id of its cut."""
     cut_id = _ensure_cut(connection, base_id, recipe.cut)
-    known = select(build.c.hash).where(build.c.base_id == base_id, build.c.hash == recipe.hash)
-    if connection.execute(known).scalar() is None:
-        connection.execute(
-            insert(build).values(
-                base_id=base_id,
-                hash=recipe.hash,
-                cut_id=cut_id,
-                recipe=recipe.model_dump(mode="json"),
-                created=datetime.now(UTC),
-            )
-        )
+    values = {
+        "base_id": base_id,
+        "hash": recipe.hash,
+        "cut_id": cut_id,
+        "recipe": recipe.model_dump(mode="json"),
+        "created": datetime.now(UTC),
+    }
+    insert_missing(connection, build, values)
     return cut_id
 
 
 def _ensure_cut(connection: Connection, base_id: int, name: str) -> int:
-    found = cut_id(connection, base_id, name)
-    if found is not None:
-        return found
-    new = insert(cut).values(base_id=base_id, name=name).returning(cut.c.id)
-    return int(connection.execute(new).scalar_one())
+    insert_missing(connection, cut, {"base_id": base_id, "name": name})
+    known = select(cut.c.id).where(cut.c.base_id == base_id, cut.c.name == name)
+    return int(connection.execute(known).scalar_one())
 
 
 def cut_id(connection: Connection, base_id: int, name: str) -> int | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
 
 from rag.storage.tables import calibration
+from rag.storage.upserts import insert_or_replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,9 @@ class CalibrationRow:
 
 def replace(connection: Connection, base_id: int, build_hash: str, row: CalibrationRow) -> None:
     """Stores the calibration of a build, which must be registered."""
-    connection.execute(
-        delete(calibration).where(
-            calibration.c.base_id == base_id, calibration.c.build_hash == build_hash
-        )
-    )
     values = {name: getattr(row, name) for name in CalibrationRow.__slots__}
-    connection.execute(insert(calibration).values(base_id=base_id, build_hash=build_hash, **values))
+    key = {"base_id": base_id, "build_hash": build_hash}
+    insert_or_replace(connection, calibration, key | values)
 
 
 def of_build(connection: Connection, base_id: int, build_hash: str) -> CalibrationRow | None:

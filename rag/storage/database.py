@@ -28,6 +28,11 @@ class Database:
         self._engine = _engine(url)
         if self._engine.dialect.name == "sqlite":
             _configure_sqlite(self._engine)
+        self._reader = self._engine
+        if self.dialect == "postgresql":  # where each statement would see a moment of its own
+            self._reader = self._engine.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
         self._writer = self._engine.execution_options(touchstone_write=True)
         with _translated():
             _migrate(self._engine)
@@ -39,8 +44,8 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A consistent view of the database. Raises StorageError."""
-        with _translated(), self._engine.connect() as connection:
+        """A consistent view of the database: all of it sees one moment. Raises StorageError."""
+        with _translated(), self._reader.connect() as connection:
             yield connection
 
     @contextmanager

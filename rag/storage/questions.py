@@ -14,6 +14,7 @@ from rag.errors import AlreadyExists, NotFound
 from rag.storage import labels
 from rag.storage.labels import Label
 from rag.storage.tables import document, question, question_set, run
+from rag.storage.upserts import insert_missing
 from rag.types import LOST, Evidence, Question
 
 State = Literal["accepted", "proposed", "rejected"]
@@ -95,9 +96,18 @@ def named(connection: Connection, base_id: int, name: str) -> QuestionSet:
 
 
 def create(connection: Connection, base_id: int, name: str) -> int:
-    """A new, empty set; returns its id. Raises AlreadyExists.
+    """A new, empty set; returns its id. Raises AlreadyExists."""
+    set_id, created = ensure(connection, base_id, name)
+    if not created:
+        raise _name_taken(name)
+    return set_id
 
-    Versions go on after those that runs of an earlier set of this name have seen.
+
+def ensure(connection: Connection, base_id: int, name: str) -> tuple[int, bool]:
+    """The id of a set, and whether it was made here because there was none.
+
+    The row stays locked until the transaction ends, so that edits of a set queue up. Versions go on
+    after those that runs of an earlier set of this name have seen.
     """
     mine = (run.c.base_id == base_id) & (run.c.question_set == name)
     seen = connection.execute(select(func.max(run.c.set_version)).where(mine)).scalar() or 0
@@ -107,11 +117,11 @@ def create(connection: Connection, base_id: int, name: str) -> int:
         "version": seen + 1,
         "changed": datetime.now(UTC),
     }
-    try:
-        new = insert(question_set).values(values).returning(question_set.c.id)
-        return int(connection.execute(new).scalar_one())
-    except IntegrityError as error:
-        raise _name_taken(name) from error
+    created = insert_missing(connection, question_set, values)
+    known = select(question_set.c.id).where(
+        question_set.c.base_id == base_id, question_set.c.name == name
+    )
+    return int(connection.execute(known.with_for_update()).scalar_one()), created
 
 
 def rename(connection: Connection, set_id: int, name: str) -> None:
@@ -167,13 +177,9 @@ def save(
 
     Proposals stay, unless a new question has the id of one.
     """
-    known = select(question_set.c.id).where(
-        question_set.c.base_id == base_id, question_set.c.name == name
-    )
-    if connection.execute(known).scalar() is None:
-        set_id = create(connection, base_id, name)
-    else:
-        set_id = count_version(connection, base_id, name)
+    set_id, created = ensure(connection, base_id, name)
+    if not created:
+        count_versions(connection, [set_id])
         mine = question.c.set_id == set_id
         connection.execute(delete(question).where(mine, question.c.state == "accepted"))
         others = connection.execute(select(question.c.id).where(mine)).scalars()

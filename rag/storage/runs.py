@@ -11,6 +11,7 @@ from rag.errors import NotFound
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.storage.tables import baseline, run, run_question
+from rag.storage.upserts import insert_or_replace
 
 
 def insert_run(connection: Connection, value: Run, results: Sequence[QuestionResult]) -> None:
@@ -130,12 +131,8 @@ def set_tags(connection: Connection, run_id: str, tags: Sequence[str]) -> None:
 
 def pin(connection: Connection, value: Run) -> None:
     """Makes a run the baseline of its question set, in the place of another."""
-    unpin(connection, value.base_id, value.question_set)
-    connection.execute(
-        insert(baseline).values(
-            base_id=value.base_id, question_set=value.question_set, run_id=value.id
-        )
-    )
+    key = {"base_id": value.base_id, "question_set": value.question_set}
+    insert_or_replace(connection, baseline, {**key, "run_id": value.id})
 
 
 def unpin(connection: Connection, base_id: int, question_set: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, select
 
 from rag.storage.tables import tool
 
@@ -19,9 +19,8 @@ def every(connection: Connection) -> dict[str, dict[str, Any]]:
 
 def save(connection: Connection, name: str, definition: Mapping[str, Any]) -> None:
     """Stores a tool, in place of the one of that name."""
-    remove(connection, name)
     values = {"name": name, "definition": dict(definition), "created": datetime.now(UTC)}
-    connection.execute(insert(tool).values(values))
+    insert_or_replace(connection, tool, values)
 
 
 def remove(connection: Connection, name: str) -> bool:

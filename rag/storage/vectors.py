@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from rag.storage.tables import chunk, vector
+from rag.storage.upserts import insert_for
 
 _IN_LIMIT = 500
 
@@ -48,10 +48,13 @@ def store(
     replace: bool = False,
 ) -> None:
     """Caches vectors (float32 bytes by text hash); unless ``replace``, those already there stay."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    rows = [{"embedder": embedder, "text_hash": key, "data": data} for key, data in vectors.items()]
+    # In one order everywhere: two transactions never wait for each other's rows.
+    rows = [
+        {"embedder": embedder, "text_hash": key, "data": data}
+        for key, data in sorted(vectors.items())
+    ]
     if rows:
-        fresh = dialect.insert(vector)
+        fresh = insert_for(connection, vector)
         chosen = fresh.on_conflict_do_update(
             index_elements=[vector.c.embedder, vector.c.text_hash],
             set_={"data": fresh.excluded.data},

@@ -1,0 +1,115 @@
+"""What several people, threads or processes do at once, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.indexing.indexes import cache_vectors
+from rag.storage import documents
+from tests.workspaces import QUICK, add, workspace_at
+
+pytestmark = pytest.mark.usefixtures("database")
+AT_ONCE, ROUNDS = 8, 6
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_at(tmp_path / "home")
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    return workspace.create("notes", QUICK)
+
+
+def _race(work: Callable[[int, int], object]) -> Counter[str]:
+    """Errors, counted, of work that all threads begin at the same moment, several times."""
+    errors: Counter[str] = Counter()
+    for number in range(ROUNDS):
+        gate = threading.Barrier(AT_ONCE)
+
+        def run(thread: int, number: int = number, gate: threading.Barrier = gate) -> None:
+            gate.wait()
+            try:
+                work(number, thread)
+            except Exception as error:
+                errors[f"{type(error).__name__}: {str(error)[:80]}"] += 1
+
+        threads = [threading.Thread(target=run, args=(each,)) for each in range(AT_ONCE)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return errors
+
+
+def test_a_build_is_registered_once(base: KnowledgeBase) -> None:
+    def prepare(number: int, _thread: int) -> None:
+        recipe = QUICK.with_fields({"index.chunk_size": 100 + number})
+        base.documents.prepare_build(recipe.index)
+
+    assert _race(prepare) == Counter()
+    assert len(base.documents.builds()) == 1 + ROUNDS
+
+
+def test_a_question_is_collected_once_into_a_set_that_is_made_once(base: KnowledgeBase) -> None:
+    def collect(number: int, _thread: int) -> None:
+        base.question_edits.collect(f"set {number}", f"Who is it {number}?")
+
+    assert _race(collect) == Counter()
+    sets = {item.name: item.questions for item in base.questions.every()}
+    assert sets == {f"set {number}": 1 for number in range(ROUNDS)}
+
+
+def test_recipes_are_saved_by_many(base: KnowledgeBase) -> None:
+    def save(number: int, thread: int) -> None:
+        base.save_recipe(QUICK.with_fields({"search.top_k": 10 + number * AT_ONCE + thread}))
+
+    assert _race(save) == Counter()
+    assert len(base.saved_recipes()) == ROUNDS * AT_ONCE
+
+
+def test_the_same_texts_are_embedded_by_many(workspace: Workspace, base: KnowledgeBase) -> None:
+    services = workspace._services
+    embedder = services.models.embedder("fake")
+
+    def embed(number: int, thread: int) -> None:
+        texts = [f"text {number} {place}" for place in range(100)]
+        cache_vectors(services.database, embedder, texts if thread % 2 else texts[::-1])
+
+    assert _race(embed) == Counter()
+
+
+def test_knowledge_bases_of_one_name_are_made_once(workspace: Workspace) -> None:
+    assert _race(lambda number, _: workspace.open_or_create(f"base {number}", QUICK)) == Counter()
+    assert len(workspace.bases()) == ROUNDS
+
+
+def test_every_change_of_documents_counts(workspace: Workspace, base: KnowledgeBase) -> None:
+    def write(number: int, thread: int) -> None:
+        workspace.jobs.run(
+            base.documents.add_text(f"{number} {thread}", f"words {number}, {thread}")
+        )
+
+    assert _race(write) == Counter()
+    hits = base.search("words", QUICK.with_fields({"search.top_k": 100, "search.mode": "lexical"}))
+    assert len(hits.hits) == len(base.documents.documents(QUICK.index)) == ROUNDS * AT_ONCE
+
+
+def test_a_view_of_the_database_stays_what_it_was(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    add(workspace, base, {name: f"leave of staff {name}" for name in ("a.txt", "b.txt")})
+    database = workspace._services.database
+    with database.read() as connection:
+        before = documents.ids_by_name(connection, base.id)
+        base.documents.delete_documents([before["a.txt"]])
+        assert documents.ids_by_name(connection, base.id) == before
+    with database.read() as connection:
+        assert list(documents.ids_by_name(connection, base.id)) == ["b.txt"]
