@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, select
 
 from rag.storage.tables import tool
+from rag.storage.upserts import insert_or_replace
 
 
 def every(connection: Connection) -> dict[str, dict[str, Any]]:

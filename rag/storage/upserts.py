@@ -18,7 +18,8 @@ def insert_for(connection: Connection, table: Table) -> postgresql.Insert | sqli
 def insert_missing(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Inserts a row unless there is one with its key; tells whether it did."""
     statement = insert_for(connection, table).values(dict(values)).on_conflict_do_nothing()
-    return connection.execute(statement).rowcount > 0
+    stored = connection.execute(statement.returning(*table.primary_key))
+    return stored.first() is not None
 
 
 def insert_or_replace(connection: Connection, table: Table, values: Mapping[str, Any]) -> None:

@@ -17,6 +17,8 @@ from rag.evaluation.formats import trec
 from rag.evaluation.formats.question_files import FileLabel
 from tests.workspaces import QUICK, add, workspace_at
 
+pytestmark = pytest.mark.usefixtures("database")
+
 SET = "checks"
 WORDS = QUICK.with_fields({"search.mode": "lexical"})
 DOCUMENTS = {

@@ -17,6 +17,8 @@ from rag.errors import InvalidInput
 from rag.services import Models
 from tests.workspaces import QUICK, add, found, workspace_at
 
+pytestmark = pytest.mark.usefixtures("database")
+
 LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
 

@@ -13,6 +13,8 @@ from rag.errors import InvalidInput, NotFound
 from rag.evaluation.judge_next import judge_next
 from tests.workspaces import QUICK, add, workspace_at
 
+pytestmark = pytest.mark.usefixtures("database")
+
 SET = "checks"
 WORDS = QUICK.with_fields({"search.mode": "lexical"})
 VECTORS = QUICK.with_fields({"search.mode": "dense"})

@@ -11,6 +11,8 @@ from rag.errors import InvalidInput, NotFound
 from rag.storage.labels import Label
 from tests.workspaces import QUICK, add, workspace_at
 
+pytestmark = pytest.mark.usefixtures("database")
+
 SET = "checks"
 LEAVE = "Unused leave may be carried over.\n\nIt lapses after three months.\n\nIllness stops that."
 WORDS = QUICK.with_fields({"search.mode": "lexical"})

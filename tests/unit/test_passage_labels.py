@@ -9,6 +9,8 @@ import pytest
 from rag import Chunk, KnowledgeBase
 from tests.workspaces import QUICK, add, workspace_at
 
+pytestmark = pytest.mark.usefixtures("database")
+
 SET = "checks"
 LEAVE = (
     "Unused leave may be carried over until the end of June. It lapses after that day.\n\n"

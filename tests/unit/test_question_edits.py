@@ -12,6 +12,8 @@ from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.questions.edits import QuestionRow
 from tests.workspaces import QUICK, add, workspace_at
 
+pytestmark = pytest.mark.usefixtures("database")
+
 SET = "checks"
 
 
