@@ -16,12 +16,36 @@ from rag.storage import Database
 from rag.storage.database import HEAD, MIGRATIONS
 from rag.storage.tables import metadata
 
+FIRST_SCHEMA = Path(__file__).parents[1] / "golden" / "first_schema.sql"
+
 
 def test_a_new_database_has_the_schema_of_the_tables(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/new.db"
     Database(url).close()
     with create_engine(url).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    file = tmp_path / "first.db"
+    with sqlite3.connect(file) as connection:
+        connection.executescript(FIRST_SCHEMA.read_text())
+        connection.execute(
+            "INSERT INTO knowledge_base VALUES (7, 'manuals', '{}', 3, '2026-01-02 03:04:05')"
+        )
+        connection.execute(
+            "INSERT INTO document VALUES "
+            "(7, 'd1', 'a.txt', '', 'text/plain', '[]', '[]', '{}', 5, '2026-01-02 03:04:05')"
+        )
+    url = f"sqlite:///{file}"
+    Database(url).close()
+    with create_engine(url).connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT id, name, tags FROM document").fetchall() == [
+            ("d1", "a.txt", "[]")
+        ]
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(HEAD,)]
 
 
 def test_the_newest_migration_is_the_one_that_opening_looks_for() -> None:
