@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from rag.errors import AlreadyExists, NotFound
 from rag.recipe import Recipe
+from rag.storage.rows import read
 from rag.storage.tables import knowledge_base, recipe_version
 from rag.storage.upserts import insert_or_replace
 
@@ -45,9 +46,7 @@ def create(connection: Connection, name: str, recipe: Recipe) -> Base:
             insert(knowledge_base).values(values).returning(knowledge_base.c.id)
         ).scalar_one()
     except IntegrityError as error:
-        raise AlreadyExists(
-            f"A knowledge base named {name!r} exists already.", "Choose another name."
-        ) from error
+        raise _name_taken(name) from error
     return Base(base_id, name, recipe, 0, created)
 
 
@@ -81,9 +80,11 @@ def rename(connection: Connection, base_id: int, name: str) -> None:
             update(knowledge_base).where(knowledge_base.c.id == base_id).values(name=name)
         )
     except IntegrityError as error:
-        raise AlreadyExists(
-            f"A knowledge base named {name!r} exists already.", "Choose another name."
-        ) from error
+        raise _name_taken(name) from error
+
+
+def _name_taken(name: str) -> AlreadyExists:
+    return AlreadyExists(f"A knowledge base named {name!r} exists already.", "Choose another name.")
 
 
 def remove(connection: Connection, base_id: int) -> None:
@@ -126,4 +127,4 @@ def saved_recipes(connection: Connection, base_id: int) -> list[tuple[datetime, 
 
 
 def _base(row: Row[tuple[object, ...]]) -> Base:
-    return Base(row.id, row.name, Recipe.parse(row.recipe), row.version, row.created)
+    return read(Base, row, recipe=Recipe.parse(row.recipe))

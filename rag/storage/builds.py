@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, select
+from sqlalchemy import Connection, and_, delete, func, insert, select
 
 from rag.recipe import IndexRecipe
 from rag.storage import vectors
+from rag.storage.rows import read
 from rag.storage.tables import build, chunk, cut, document, indexed
 from rag.storage.upserts import insert_missing
 
@@ -78,20 +79,17 @@ def every(connection: Connection, base_id: int) -> list[BuildRow]:
         .subquery()
     )
     rows = connection.execute(
-        select(build, documents.c.documents, passages.c.passages)
+        select(
+            build,
+            func.coalesce(documents.c.documents, 0).label("documents"),
+            func.coalesce(passages.c.passages, 0).label("passages"),
+        )
         .outerjoin(documents, documents.c.build_hash == build.c.hash)
         .outerjoin(passages, passages.c.cut_id == build.c.cut_id)
         .where(build.c.base_id == base_id)
         .order_by(build.c.created)
     )
-    return [_build_row(row) for row in rows]
-
-
-def _build_row(row: Row[tuple[object, ...]]) -> BuildRow:
-    recipe = IndexRecipe.model_validate(row.recipe)
-    return BuildRow(
-        row.hash, row.cut_id, recipe, row.documents or 0, row.passages or 0, row.created
-    )
+    return [read(BuildRow, row, recipe=IndexRecipe.model_validate(row.recipe)) for row in rows]
 
 
 def remove(connection: Connection, base_id: int, build_hash: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from rag.storage.rows import read, values
 from rag.storage.tables import calibration
 from rag.storage.upserts import insert_or_replace
 
@@ -28,9 +29,8 @@ class CalibrationRow:
 
 def replace(connection: Connection, base_id: int, build_hash: str, row: CalibrationRow) -> None:
     """Stores the calibration of a build, which must be registered."""
-    values = {name: getattr(row, name) for name in CalibrationRow.__slots__}
-    key = {"base_id": base_id, "build_hash": build_hash}
-    insert_or_replace(connection, calibration, key | values)
+    new = values(calibration, row, base_id=base_id, build_hash=build_hash)
+    insert_or_replace(connection, calibration, new)
 
 
 def of_build(connection: Connection, base_id: int, build_hash: str) -> CalibrationRow | None:
@@ -40,6 +40,4 @@ def of_build(connection: Connection, base_id: int, build_hash: str) -> Calibrati
             calibration.c.base_id == base_id, calibration.c.build_hash == build_hash
         )
     ).first()
-    if row is None:
-        return None
-    return CalibrationRow(**{name: row._mapping[name] for name in CalibrationRow.__slots__})
+    return None if row is None else read(CalibrationRow, row)

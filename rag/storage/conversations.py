@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, func, insert, select, update
 
 from rag.recipe import Recipe
+from rag.storage.rows import read
 from rag.storage.tables import conversation, turn
 from rag.types import TOOL, Answer
 
@@ -184,20 +185,12 @@ def turns(connection: Connection, conversation_id: int) -> list[Turn]:
         select(turn).where(turn.c.conversation_id == conversation_id).order_by(turn.c.id)
     )
     return [
-        Turn(
-            id=row.id,
-            question=row.question,
+        read(
+            Turn,
+            row,
             recipe=Recipe.parse(row.recipe),
-            answer=row.answer,
-            status=row.status,
-            mode=row.mode,
             citations=tuple(StoredCitation(**item) for item in row.citations),
-            note=row.note,
-            passages=row.passages,
-            seconds=row.seconds,
-            thumb=row.thumb,
             also=tuple(row.also),
-            rewritten=row.rewritten,
         )
         for row in rows
     ]

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from rag.errors import NotFound
+from rag.storage.rows import listable, read, values
 from rag.storage.tables import chunk, document, document_part
 from rag.types import Document, Heading, Page
 
-_IN_LIMIT = 500  # how many values one SQL statement lists
 _PART = 1 << 20  # characters of a document in one row
 
 
@@ -50,41 +50,38 @@ def insert_document(
     connection: Connection, base_id: int, value: Document, tags: Sequence[str] = ()
 ) -> None:
     """Stores ``value``. The caller has removed what it replaces."""
-    connection.execute(
-        insert(document).values(
-            base_id=base_id,
-            id=value.id,
-            name=value.name,
-            source=value.source,
-            media_type=value.media_type,
-            pages=[[page.number, page.start, page.end] for page in value.pages],
-            headings=[asdict(heading) for heading in value.headings],
-            metadata=dict(value.metadata),
-            characters=len(value.text),
-            added=datetime.now(UTC),
-            tags=list(tags),
-        )
+    new = values(
+        document,
+        value,
+        base_id=base_id,
+        pages=[[page.number, page.start, page.end] for page in value.pages],
+        headings=[asdict(heading) for heading in value.headings],
+        metadata=dict(value.metadata),
+        characters=len(value.text),
+        added=datetime.now(UTC),
+        tags=list(tags),
     )
+    connection.execute(insert(document).values(new))
     for position, start in enumerate(range(0, len(value.text), _PART)):
         part = value.text[start : start + _PART]
-        values = {"base_id": base_id, "document_id": value.id, "position": position, "text": part}
-        connection.execute(insert(document_part).values(values))
+        connection.execute(
+            insert(document_part).values(
+                base_id=base_id, document_id=value.id, position=position, text=part
+            )
+        )
 
 
 def get(connection: Connection, base_id: int, document_id: str) -> Document:
     """One document, whole. Raises NotFound."""
     row = connection.execute(select(document).where(_is(base_id, document_id))).first()
     if row is None:
-        raise NotFound("That document is not here any more.", "It was deleted or replaced.")
-    return Document(
-        id=row.id,
-        name=row.name,
-        source=row.source,
-        media_type=row.media_type,
+        raise _gone()
+    return read(
+        Document,
+        row,
         text=text(connection, base_id, document_id),
         pages=tuple(Page(*page) for page in row.pages),
         headings=tuple(Heading(**heading) for heading in row.headings),
-        metadata=row.metadata,
     )
 
 
@@ -116,7 +113,7 @@ def every(connection: Connection, base_id: int) -> list[DocumentRow]:
         .where(columns.base_id == base_id)
         .order_by(columns.name)
     )
-    return [DocumentRow(**{**row._mapping, "tags": tuple(row.tags)}) for row in rows]
+    return [read(DocumentRow, row, tags=tuple(row.tags)) for row in rows]
 
 
 def traits(connection: Connection, base_id: int) -> list[DocumentTraits]:
@@ -133,8 +130,11 @@ def traits(connection: Connection, base_id: int) -> list[DocumentTraits]:
         ).where(columns.base_id == base_id)
     )
     return [
-        DocumentTraits(
-            row.id, row.name, row.media_type, tuple(row.tags), row.date or f"{row.added:%Y-%m-%d}"
+        read(
+            DocumentTraits,
+            row,
+            tags=tuple(row.tags),
+            day=row.date or f"{row.added:%Y-%m-%d}",
         )
         for row in rows
     ]
@@ -144,7 +144,7 @@ def tags(connection: Connection, base_id: int, document_id: str) -> tuple[str, .
     """The tags of a document, sorted. Raises NotFound."""
     row = connection.execute(select(document.c.tags).where(_is(base_id, document_id))).first()
     if row is None:
-        raise NotFound("That document is not here any more.", "It was deleted or replaced.")
+        raise _gone()
     return tuple(row.tags)
 
 
@@ -194,14 +194,13 @@ def ids_by_name(connection: Connection, base_id: int) -> dict[str, str]:
 
 def names(connection: Connection, base_id: int, ids: Sequence[str]) -> dict[str, str]:
     """Names of some documents, by id."""
-    found: dict[str, str] = {}
-    for start in range(0, len(ids), _IN_LIMIT):
-        part = ids[start : start + _IN_LIMIT]
+    by_id: dict[str, str] = {}
+    for part in listable(ids):
         statement = select(document.c.id, document.c.name).where(
             document.c.base_id == base_id, document.c.id.in_(part)
         )
-        found.update({row.id: row.name for row in connection.execute(statement)})
-    return found
+        by_id.update({row.id: row.name for row in connection.execute(statement)})
+    return by_id
 
 
 def exists(connection: Connection, base_id: int, document_id: str) -> str | None:
@@ -221,14 +220,15 @@ def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes
 
     Their vectors stay: the caller forgets them, after what replaces the document is there.
     """
-    hashes = connection.execute(
-        select(chunk.c.text_hash)
-        .distinct()
-        .where(chunk.c.base_id == base_id, chunk.c.document_id == document_id)
-    ).scalars()
-    found = list(hashes)
+    statement = select(chunk.c.text_hash).distinct()
+    mine = (chunk.c.base_id == base_id) & (chunk.c.document_id == document_id)
+    hashes = list(connection.execute(statement.where(mine)).scalars())
     connection.execute(delete(document).where(_is(base_id, document_id)))
-    return found
+    return hashes
+
+
+def _gone() -> NotFound:
+    return NotFound("That document is not here any more.", "It was deleted or replaced.")
 
 
 def _is(base_id: int, document_id: str) -> ColumnElement[bool]:

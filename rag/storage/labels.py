@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from rag.errors import NotFound
+from rag.storage.rows import read, values
 from rag.storage.tables import document, evidence, question_set
 
 
@@ -45,25 +46,18 @@ def insert_all(
 
 
 def _values(label: Label) -> dict[str, Any]:
-    return {
-        "document_id": label.document_id,
-        "document_name": label.document_name,
-        "start": label.start,
-        "end": label.end,
-        "grade": label.grade,
-        "quote": label.quote,
-    }
+    return {name: value for name, value in values(evidence, label).items() if name != "id"}
 
 
 def of_set(connection: Connection, set_id: int) -> dict[str, list[Label]]:
     """All labels of a set by question id, in the order they were made."""
-    found: dict[str, list[Label]] = {}
+    by_question: dict[str, list[Label]] = {}
     rows = connection.execute(
         select(evidence).where(evidence.c.set_id == set_id).order_by(evidence.c.id)
     )
     for row in rows:
-        found.setdefault(row.question_id, []).append(_label(row))
-    return found
+        by_question.setdefault(row.question_id, []).append(read(Label, row))
+    return by_question
 
 
 def of_question(connection: Connection, set_id: int, question_id: str) -> list[Label]:
@@ -73,7 +67,7 @@ def of_question(connection: Connection, set_id: int, question_id: str) -> list[L
         .where(evidence.c.set_id == set_id, evidence.c.question_id == question_id)
         .order_by(evidence.c.id)
     )
-    return [_label(row) for row in rows]
+    return [read(Label, row) for row in rows]
 
 
 def relevant(connection: Connection, set_id: int, question_id: str) -> list[int]:
@@ -117,7 +111,7 @@ def adrift(
         .where(or_(mine, evidence.c.document_id == replaced) if replaced else mine)
         .where(or_(evidence.c.document_id.is_(None), evidence.c.document_id.not_in(present)))
     )
-    return [(row.set_id, _label(row)) for row in rows]
+    return [(row.set_id, read(Label, row)) for row in rows]
 
 
 def move(connection: Connection, label: Label) -> None:
@@ -136,9 +130,3 @@ def on_documents(
         .group_by(evidence.c.document_id)
     )
     return {row[0]: row[1] for row in rows}
-
-
-def _label(row: Row[tuple[object, ...]]) -> Label:
-    return Label(
-        row.document_name, row.document_id, row.start, row.end, row.grade, row.quote, row.id
-    )

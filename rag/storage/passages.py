@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-from sqlalchemy import Connection, Row, and_, func, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
+from rag.storage.rows import listable, read, values
 from rag.storage.tables import chunk, vector
 from rag.storage.vectors import text_hash
 from rag.types import Chunk, Keys
 
 _ROWS = 4096  # rows written or read at a time
-_IN_LIMIT = 500
 
 PassageSpan = tuple[str, int, int]
 """Document id, start and end of a passage."""
@@ -38,85 +38,59 @@ def insert_all(connection: Connection, base_id: int, cut_id: int, chunks: Iterab
     total = 0
     source = iter(chunks)
     while part := list(islice(source, _ROWS)):
-        connection.execute(insert(chunk), [_chunk_values(base_id, cut_id, item) for item in part])
+        rows = [
+            values(chunk, item, cut_id=cut_id, base_id=base_id, text_hash=text_hash(item.text))
+            for item in part
+        ]
+        connection.execute(insert(chunk), rows)
         total += len(part)
     return total
 
 
-def _chunk_values(base_id: int, cut_id: int, item: Chunk) -> dict[str, object]:
-    return {
-        "cut_id": cut_id,
-        "key": item.key,
-        "base_id": base_id,
-        "document_id": item.document_id,
-        "start": item.start,
-        "end": item.end,
-        "order": item.order,
-        "page": item.page,
-        "heading": item.heading,
-        "text": item.text,
-        "text_hash": text_hash(item.text),
-    }
-
-
 def are_cut(connection: Connection, base_id: int, cut_id: int, document_id: str) -> bool:
     """Whether a document has been cut this way already."""
-    statement = select(chunk.c.key).where(
-        chunk.c.base_id == base_id, chunk.c.cut_id == cut_id, chunk.c.document_id == document_id
-    )
+    statement = select(chunk.c.key).where(_in_document(base_id, cut_id, document_id))
     return connection.execute(statement.limit(1)).first() is not None
 
 
 def by_key(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int, Chunk]:
     """Passages of a cut by key; keys that are gone are absent."""
-    found: dict[int, Chunk] = {}
-    for start in range(0, len(keys), _IN_LIMIT):
-        part = keys[start : start + _IN_LIMIT]
-        rows = connection.execute(
-            select(chunk).where(chunk.c.cut_id == cut_id, chunk.c.key.in_(part))
-        )
-        found.update({row.key: _chunk(row) for row in rows})
-    return found
+    chunks: dict[int, Chunk] = {}
+    for part in listable(keys):
+        statement = select(chunk).where(chunk.c.cut_id == cut_id, chunk.c.key.in_(part))
+        chunks.update({row.key: read(Chunk, row) for row in connection.execute(statement)})
+    return chunks
 
 
 def places(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int, PassageSpan]:
     """Document id, start and end of passages of a cut, by key; keys that are gone are absent."""
-    found: dict[int, PassageSpan] = {}
+    by_key: dict[int, PassageSpan] = {}
     columns = (chunk.c.key, chunk.c.document_id, chunk.c.start, chunk.c.end)
-    for first in range(0, len(keys), _IN_LIMIT):
-        part = keys[first : first + _IN_LIMIT]
-        rows = connection.execute(
-            select(*columns).where(chunk.c.cut_id == cut_id, chunk.c.key.in_(part))
-        )
-        found.update({row[0]: (row[1], row[2], row[3]) for row in rows})
-    return found
+    for part in listable(keys):
+        statement = select(*columns).where(chunk.c.cut_id == cut_id, chunk.c.key.in_(part))
+        by_key.update({row[0]: (row[1], row[2], row[3]) for row in connection.execute(statement)})
+    return by_key
 
 
 def of_document(connection: Connection, base_id: int, cut_id: int, document_id: str) -> list[Chunk]:
     """Passages of one document in their order."""
-    rows = connection.execute(
-        select(chunk)
-        .where(
-            chunk.c.base_id == base_id, chunk.c.cut_id == cut_id, chunk.c.document_id == document_id
-        )
-        .order_by(chunk.c.order)
-    )
-    return [_chunk(row) for row in rows]
+    statement = select(chunk).where(_in_document(base_id, cut_id, document_id))
+    return [read(Chunk, row) for row in connection.execute(statement.order_by(chunk.c.order))]
 
 
 def between(
     connection: Connection, base_id: int, cut_id: int, document_id: str, first: int, last: int
 ) -> list[Chunk]:
     """Passages of one document from order ``first`` to ``last``."""
-    rows = connection.execute(
-        select(chunk)
-        .where(
-            chunk.c.base_id == base_id, chunk.c.cut_id == cut_id, chunk.c.document_id == document_id
-        )
-        .where(chunk.c.order.between(first, last))
-        .order_by(chunk.c.order)
+    statement = select(chunk).where(
+        _in_document(base_id, cut_id, document_id), chunk.c.order.between(first, last)
     )
-    return [_chunk(row) for row in rows]
+    return [read(Chunk, row) for row in connection.execute(statement.order_by(chunk.c.order))]
+
+
+def _in_document(base_id: int, cut_id: int, document_id: str) -> ColumnElement[bool]:
+    mine = (chunk.c.base_id == base_id) & (chunk.c.cut_id == cut_id)
+    return mine & (chunk.c.document_id == document_id)
 
 
 def counts(connection: Connection, base_id: int, cut_id: int) -> dict[str, int]:
@@ -133,18 +107,15 @@ def spans(
     connection: Connection, base_id: int, cut_id: int, document_ids: Sequence[str]
 ) -> dict[str, list[tuple[int, int, int]]]:
     """(key, start, end) of the passages of some documents, by document id."""
-    found: dict[str, list[tuple[int, int, int]]] = {}
-    for first in range(0, len(document_ids), _IN_LIMIT):
-        rows = connection.execute(
-            select(chunk.c.document_id, chunk.c.key, chunk.c.start, chunk.c.end).where(
-                chunk.c.base_id == base_id,
-                chunk.c.cut_id == cut_id,
-                chunk.c.document_id.in_(document_ids[first : first + _IN_LIMIT]),
-            )
+    by_document: dict[str, list[tuple[int, int, int]]] = {}
+    columns = (chunk.c.document_id, chunk.c.key, chunk.c.start, chunk.c.end)
+    for part in listable(document_ids):
+        statement = select(*columns).where(
+            chunk.c.base_id == base_id, chunk.c.cut_id == cut_id, chunk.c.document_id.in_(part)
         )
-        for row in rows:
-            found.setdefault(row[0], []).append((row[1], row[2], row[3]))
-    return found
+        for row in connection.execute(statement):
+            by_document.setdefault(row[0], []).append((row[1], row[2], row[3]))
+    return by_document
 
 
 def marks(
@@ -168,19 +139,6 @@ def texts(connection: Connection, cut_id: int, every: int = 1) -> Iterator[str]:
     yield from result.scalars()
 
 
-def _chunk(row: Row[tuple[object, ...]]) -> Chunk:
-    return Chunk(
-        key=row.key,
-        document_id=row.document_id,
-        start=row.start,
-        end=row.end,
-        text=row.text,
-        order=row.order,
-        heading=row.heading,
-        page=row.page,
-    )
-
-
 def stream(
     connection: Connection,
     base_id: int,
@@ -189,7 +147,7 @@ def stream(
     document_ids: Sequence[str],
 ) -> Iterator[PassageBatch]:
     """Passages of documents with their cached vectors, a few thousand at a time."""
-    for first in range(0, len(document_ids), _IN_LIMIT):
+    for part in listable(document_ids):
         statement = (
             select(chunk.c.key, chunk.c.document_id, chunk.c.text, vector.c.data)
             .outerjoin(
@@ -199,7 +157,7 @@ def stream(
             .where(
                 chunk.c.base_id == base_id,
                 chunk.c.cut_id == cut_id,
-                chunk.c.document_id.in_(document_ids[first : first + _IN_LIMIT]),
+                chunk.c.document_id.in_(part),
             )
         )
         result = connection.execution_options(yield_per=_ROWS).execute(statement)

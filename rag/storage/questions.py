@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from rag.errors import AlreadyExists, NotFound
 from rag.storage import labels
 from rag.storage.labels import Label
+from rag.storage.rows import read, values
 from rag.storage.tables import document, question, question_set, run
 from rag.storage.upserts import insert_missing
 from rag.types import LOST, Evidence, Question
@@ -78,7 +79,7 @@ def every(connection: Connection, base_id: int) -> list[QuestionSet]:
         .group_by(question_set.c.id)
         .order_by(question_set.c.name)
     )
-    return [QuestionSet(**row._mapping) for row in connection.execute(statement)]
+    return [read(QuestionSet, row) for row in connection.execute(statement)]
 
 
 def _count(condition: Any) -> Any:
@@ -111,13 +112,8 @@ def ensure(connection: Connection, base_id: int, name: str) -> tuple[int, bool]:
     """
     mine = (run.c.base_id == base_id) & (run.c.question_set == name)
     seen = connection.execute(select(func.max(run.c.set_version)).where(mine)).scalar() or 0
-    values = {
-        "base_id": base_id,
-        "name": name,
-        "version": seen + 1,
-        "changed": datetime.now(UTC),
-    }
-    created = insert_missing(connection, question_set, values)
+    new = {"base_id": base_id, "name": name, "version": seen + 1, "changed": datetime.now(UTC)}
+    created = insert_missing(connection, question_set, new)
     known = select(question_set.c.id).where(
         question_set.c.base_id == base_id, question_set.c.name == name
     )
@@ -194,17 +190,7 @@ def insert_all(connection: Connection, set_id: int, questions: Sequence[Labelled
         select(func.max(question.c.position)).where(question.c.set_id == set_id)
     ).scalar()
     rows = [
-        {
-            "set_id": set_id,
-            "id": item.id,
-            "position": position,
-            "text": item.text,
-            "answerable": item.answerable,
-            "tags": list(item.tags),
-            "state": item.state,
-            "origin": item.origin,
-            "leak": item.leak,
-        }
+        values(question, item, set_id=set_id, position=position)
         for position, item in enumerate(questions, start=0 if last is None else last + 1)
     ]
     if not rows:
@@ -221,11 +207,11 @@ def insert_all(connection: Connection, set_id: int, questions: Sequence[Labelled
 
 
 def change(
-    connection: Connection, set_id: int, question_id: str, values: Mapping[str, object]
+    connection: Connection, set_id: int, question_id: str, changed: Mapping[str, object]
 ) -> None:
     """Changes columns of one question. Raises NotFound."""
     mine = (question.c.set_id == set_id) & (question.c.id == question_id)
-    if not connection.execute(update(question).where(mine).values(**values)).rowcount:
+    if not connection.execute(update(question).where(mine).values(**changed)).rowcount:
         raise NotFound(
             f"The question {question_id!r} is not in this set any more.",
             "Someone deleted it; load the page again.",
@@ -253,16 +239,7 @@ def labelled(
         .order_by(question.c.position)
     )
     return [
-        LabelledQuestion(
-            id=row.id,
-            text=row.text,
-            answerable=row.answerable,
-            tags=tuple(row.tags),
-            labels=tuple(held.get(row.id, ())),
-            state=row.state,
-            origin=row.origin,
-            leak=row.leak,
-        )
+        read(LabelledQuestion, row, tags=tuple(row.tags), labels=tuple(held.get(row.id, ())))
         for row in rows
     ]
 

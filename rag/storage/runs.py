@@ -3,59 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from rag.errors import NotFound
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
+from rag.storage.rows import read, values
 from rag.storage.tables import baseline, run, run_question
 from rag.storage.upserts import insert_or_replace
 
 
 def insert_run(connection: Connection, value: Run, results: Sequence[QuestionResult]) -> None:
     """Stores a run whole."""
-    connection.execute(
-        insert(run).values(
-            id=value.id,
-            base_id=value.base_id,
-            question_set=value.question_set,
-            set_version=value.set_version,
-            recipe_hash=value.recipe.hash,
-            recipe=value.recipe.model_dump(mode="json"),
-            build_hash=value.build_hash,
-            base_version=value.base_version,
-            documents=value.documents,
-            documents_hash=value.documents_hash,
-            questions=value.questions,
-            metrics=dict(value.metrics),
-            environment=dict(value.environment),
-            seconds=value.seconds,
-            created=value.created,
-            note=value.note,
-            tags=list(value.tags),
-        )
+    new = values(
+        run,
+        value,
+        recipe=value.recipe.model_dump(mode="json"),
+        recipe_hash=value.recipe.hash,
+        build_hash=value.build_hash,
+        metrics=dict(value.metrics),
+        environment=dict(value.environment),
     )
-    rows = [_question_values(value.id, place, item) for place, item in enumerate(results)]
+    connection.execute(insert(run).values(new))
+    rows = [
+        values(run_question, each, run_id=value.id, position=position, metrics=dict(each.metrics))
+        for position, each in enumerate(results)
+    ]
     if rows:
         connection.execute(insert(run_question), rows)
-
-
-def _question_values(run_id: str, position: int, item: QuestionResult) -> dict[str, Any]:
-    return {
-        "run_id": run_id,
-        "question_id": item.question_id,
-        "position": position,
-        "text": item.text,
-        "tags": list(item.tags),
-        "answerable": item.answerable,
-        "metrics": dict(item.metrics),
-        "ranking": [list(entry) for entry in item.ranking],
-        "first_relevant": item.first_relevant,
-        "found": item.found,
-        "relevant": item.relevant,
-    }
 
 
 def every(connection: Connection, base_id: int) -> list[Run]:
@@ -81,17 +57,7 @@ def results(connection: Connection, run_id: str) -> list[QuestionResult]:
         .order_by(run_question.c.position)
     )
     return [
-        QuestionResult(
-            question_id=row.question_id,
-            text=row.text,
-            tags=tuple(row.tags),
-            answerable=row.answerable,
-            metrics=row.metrics,
-            ranking=tuple((entry[0], entry[1], entry[2]) for entry in row.ranking),
-            first_relevant=row.first_relevant,
-            found=row.found,
-            relevant=row.relevant,
-        )
+        read(QuestionResult, row, tags=tuple(row.tags), ranking=tuple(map(tuple, row.ranking)))
         for row in rows
     ]
 
@@ -100,23 +66,23 @@ def figures(
     connection: Connection, run_ids: Sequence[str]
 ) -> dict[str, dict[str, Mapping[str, float]]]:
     """Metrics of every question by run id and question id, without the rankings."""
-    found: dict[str, dict[str, Mapping[str, float]]] = {name: {} for name in run_ids}
+    by_run: dict[str, dict[str, Mapping[str, float]]] = {name: {} for name in run_ids}
     rows = connection.execute(
         select(run_question.c.run_id, run_question.c.question_id, run_question.c.metrics)
         .where(run_question.c.run_id.in_(run_ids))
         .order_by(run_question.c.run_id, run_question.c.position)
     )
     for row in rows:
-        found[row.run_id][row.question_id] = row.metrics
-    return found
+        by_run[row.run_id][row.question_id] = row.metrics
+    return by_run
 
 
 def owner(connection: Connection, run_id: str) -> int:
     """The id of the knowledge base that a run belongs to. Raises NotFound."""
-    found = connection.execute(select(run.c.base_id).where(run.c.id == run_id)).scalar()
-    if found is None:
+    base_id = connection.execute(select(run.c.base_id).where(run.c.id == run_id)).scalar()
+    if base_id is None:
         raise _unknown(run_id)
-    return int(found)
+    return int(base_id)
 
 
 def set_note(connection: Connection, run_id: str, note: str) -> None:
@@ -164,20 +130,4 @@ def _unknown(run_id: str) -> NotFound:
 
 
 def _run(row: Row[tuple[object, ...]]) -> Run:
-    return Run(
-        id=row.id,
-        base_id=row.base_id,
-        question_set=row.question_set,
-        set_version=row.set_version,
-        recipe=Recipe.parse(row.recipe),
-        base_version=row.base_version,
-        documents=row.documents,
-        documents_hash=row.documents_hash,
-        questions=row.questions,
-        metrics=row.metrics,
-        environment=row.environment,
-        seconds=row.seconds,
-        created=row.created,
-        note=row.note,
-        tags=tuple(row.tags),
-    )
+    return read(Run, row, recipe=Recipe.parse(row.recipe), tags=tuple(row.tags))

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, select
 
+from rag.storage.rows import listable
 from rag.storage.tables import chunk, vector
 from rag.storage.upserts import insert_for
-
-_IN_LIMIT = 500
 
 
 def text_hash(text: str) -> bytes:
@@ -20,14 +19,13 @@ def text_hash(text: str) -> bytes:
 
 def known(connection: Connection, embedder: str, hashes: Sequence[bytes]) -> set[bytes]:
     """Those of ``hashes`` whose vector is cached."""
-    found: set[bytes] = set()
-    for start in range(0, len(hashes), _IN_LIMIT):
+    cached: set[bytes] = set()
+    for part in listable(hashes):
         statement = select(vector.c.text_hash).where(
-            vector.c.embedder == embedder,
-            vector.c.text_hash.in_(hashes[start : start + _IN_LIMIT]),
+            vector.c.embedder == embedder, vector.c.text_hash.in_(part)
         )
-        found.update(connection.execute(statement).scalars())
-    return found
+        cached.update(connection.execute(statement).scalars())
+    return cached
 
 
 def every(connection: Connection, embedder: str) -> dict[bytes, bytes]:
@@ -64,8 +62,7 @@ def store(
 
 def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:
     """Deletes those cached vectors among ``text_hashes`` that no passage refers to."""
-    for start in range(0, len(text_hashes), _IN_LIMIT):
-        part = text_hashes[start : start + _IN_LIMIT]
+    for part in listable(text_hashes):
         used = select(chunk.c.text_hash).where(chunk.c.text_hash.in_(part))
         connection.execute(
             delete(vector).where(vector.c.text_hash.in_(part), vector.c.text_hash.not_in(used))
