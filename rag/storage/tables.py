@@ -14,6 +14,7 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
+    MetaData,
     PrimaryKeyConstraint,
     String,
     Table,
@@ -21,33 +22,32 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from rag.storage.asking_tables import conversation, tool, turn
-from rag.storage.metadata import base_id, metadata
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
 
-__all__ = [
-    "baseline",
-    "build",
-    "calibration",
-    "chunk",
-    "conversation",
-    "cut",
-    "document",
-    "document_part",
-    "evidence",
-    "indexed",
-    "job",
-    "job_item",
-    "knowledge_base",
-    "metadata",
-    "question",
-    "question_set",
-    "recipe_version",
-    "run",
-    "run_question",
-    "tool",
-    "turn",
-    "vector",
-]
+
+def base_id(primary: bool = False) -> Column[int]:
+    """The column that says which knowledge base a row belongs to."""
+    return Column(
+        "base_id",
+        Integer,
+        ForeignKey("knowledge_base.id", ondelete="CASCADE"),
+        primary_key=primary,
+        nullable=False,
+    )
+
+
+def goes_with(table: str, **columns: str) -> ForeignKeyConstraint:
+    """Rows go with that of another table; ``columns`` are its columns by what they are here."""
+    there = [f"{table}.{name}" for name in columns.values()]
+    return ForeignKeyConstraint(list(columns), there, ondelete="CASCADE")
+
 
 knowledge_base = Table(
     "knowledge_base",
@@ -95,9 +95,7 @@ document_part = Table(
     Column("document_id", String(64), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("text", Text, nullable=False),
-    ForeignKeyConstraint(
-        ["base_id", "document_id"], ["document.base_id", "document.id"], ondelete="CASCADE"
-    ),
+    goes_with("document", base_id="base_id", document_id="id"),
 )
 
 # A cut is one way to divide documents into passages; builds that differ in something else share it.
@@ -125,9 +123,7 @@ chunk = Table(
     Column("text", Text, nullable=False),
     Column("text_hash", LargeBinary(16), nullable=False),
     PrimaryKeyConstraint("cut_id", "key"),
-    ForeignKeyConstraint(
-        ["base_id", "document_id"], ["document.base_id", "document.id"], ondelete="CASCADE"
-    ),
+    goes_with("document", base_id="base_id", document_id="id"),
     Index(None, "base_id", "document_id", "cut_id"),
     Index(None, "text_hash"),
 )
@@ -158,12 +154,8 @@ indexed = Table(
     Column("base_id", Integer, primary_key=True),
     Column("build_hash", String(12), primary_key=True),
     Column("document_id", String(64), primary_key=True),
-    ForeignKeyConstraint(
-        ["base_id", "build_hash"], ["build.base_id", "build.hash"], ondelete="CASCADE"
-    ),
-    ForeignKeyConstraint(
-        ["base_id", "document_id"], ["document.base_id", "document.id"], ondelete="CASCADE"
-    ),
+    goes_with("build", base_id="base_id", build_hash="hash"),
+    goes_with("document", base_id="base_id", document_id="id"),
 )
 
 question_set = Table(
@@ -209,9 +201,7 @@ evidence = Table(
     Column("end", Integer),
     Column("grade", Integer, nullable=False),
     Column("quote", Text, nullable=False),
-    ForeignKeyConstraint(
-        ["set_id", "question_id"], ["question.set_id", "question.id"], ondelete="CASCADE"
-    ),
+    goes_with("question", set_id="set_id", question_id="id"),
     Index(None, "set_id", "question_id"),
     Index(None, "document_id"),
     Index(None, "document_name"),
@@ -279,9 +269,7 @@ calibration = Table(
     # What "auto" means with this calibration.
     Column("threshold", Float),
     Column("created", DateTime(timezone=True), nullable=False),
-    ForeignKeyConstraint(
-        ["base_id", "build_hash"], ["build.base_id", "build.hash"], ondelete="CASCADE"
-    ),
+    goes_with("build", base_id="base_id", build_hash="hash"),
 )
 
 job = Table(
@@ -316,4 +304,45 @@ job_item = Table(
     Column("reason", Text, nullable=False, default=""),
     Column("hint", Text, nullable=False, default=""),
     Column("chunks", Integer, nullable=False, default=0),
+)
+
+# HTTP services whose results join those of documents. Holds names of variables, no secrets.
+tool = Table(
+    "tool",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("definition", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+conversation = Table(
+    "conversation",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    base_id(),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("conversation_id", Integer, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("recipe", JSON, nullable=False),
+    Column("answer", Text, nullable=False, default=""),
+    # "asked" until the answer ends, however it ends.
+    Column("status", String, nullable=False),
+    Column("mode", String, nullable=False, default=""),
+    Column("citations", JSON, nullable=False),
+    Column("note", Text, nullable=False, default=""),
+    Column("passages", Integer, nullable=False, default=0),
+    Column("seconds", Float, nullable=False, default=0.0),
+    Column("thumb", Integer, nullable=False, default=0),
+    # The knowledge bases that were searched too.
+    Column("also", JSON, nullable=False, server_default="[]"),
+    Column("rewritten", Text, nullable=False, server_default=""),
+    Column("created", DateTime(timezone=True), nullable=False),
+    goes_with("conversation", conversation_id="id"),
+    Index(None, "conversation_id"),
 )
