@@ -17,7 +17,6 @@ from rag import TouchstoneError
 from rag.cli import inputs
 from rag.cli.parser import parser
 from rag.cli.printing import Output
-from rag.cli.verbs import VERBS
 
 log = logging.getLogger("rag")
 
@@ -26,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
     args = inputs.readable(parser().parse_args(arguments))
     try:
-        output = VERBS[args.verb](args)
+        output: Output = args.call(args)
     except TouchstoneError as error:
         return _fail(error.message, error.hint)
     except KeyboardInterrupt:

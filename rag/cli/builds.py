@@ -1,63 +1,64 @@
-"""How a sweep over indexes is told: one table for all ways to cut and embed."""
+"""The verbs for index builds."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import argparse
 from typing import Any
 
-from rag import BuildFigures, Grid
-
-_MEASURES = ("recall", "precision", "iou")
-_SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEASURES]
-
-
-def results(rows: Sequence[BuildFigures]) -> list[dict[str, Any]]:
-    return [
-        {
-            "recipe": row.recipe.hash,
-            "set": dict(row.changes),
-            "passages": row.passages,
-            "mean_tokens": row.mean_tokens,
-            "metrics": dict(row.metrics),
-        }
-        for row in rows
-    ]
+from rag import BuildRow, InvalidInput, KnowledgeBase, NotFound
+from rag.cli import inputs
+from rag.cli.printing import Output
 
 
-def lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[str]:
-    """A line a recipe: the fields that differ, the passages, and how well they do."""
-    k = 5 if 5 in cutoffs else cutoffs[0]
-    deep = 10 if 10 in cutoffs else cutoffs[-1]
-    names = [name for name in (f"{each}@{k}" for each in _SPANS) if name in rows[0].metrics]
-    names.append(f"ndcg@{deep}")
-    fields = [
-        name
-        for name in rows[0].changes
-        if len(rows) == 1 or len({json.dumps(row.changes[name]) for row in rows}) > 1
-    ]
-    head = [*(name.partition(".")[2] for name in fields), "passages", "tokens", *names]
-    table = [head, *(_cells(row, fields, names) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return ["  ".join(map(str.rjust, cells, widths)) for cells in table]
+def builds(args: argparse.Namespace) -> Output:
+    """List the index builds of a knowledge base."""
+    base = inputs.workspace(args).base(args.kb)
+    active = base.recipe().index.hash
+    rows = [_row(base, build, active) for build in base.documents.builds()]
+    return Output({"knowledge_base": base.name, "builds": rows}, "\n".join(map(_line, rows)))
 
 
-def _cells(row: BuildFigures, fields: Sequence[str], names: Sequence[str]) -> list[str]:
-    values = [row.changes[name] for name in fields]
-    shown = [value if isinstance(value, str) else json.dumps(value) for value in values]
-    shares = [f"{row.metrics[name]:.1%}" for name in names[:-1]]
-    ndcg = f"{row.metrics[names[-1]]:.4f}"
-    return [*shown, f"{row.passages:,}", f"{row.mean_tokens:.1f}", *shares, ndcg]
+def remove_build(args: argparse.Namespace) -> Output:
+    """Delete an index build; documents, labels and runs stay."""
+    base = inputs.workspace(args).base(args.kb)
+    build = _named(base, args.build)
+    base.documents.delete_build(build.hash)
+    said = f"deleted build {build.hash}: {build.recipe.cut} with {build.recipe.embedder}"
+    return Output({"removed": build.hash}, said)
 
 
-def skipped(grid: Grid) -> list[str]:
-    """What was left out of the grid, and why."""
-    reasons = {
-        "skipped, the overlap must be less than the size: ": grid.skipped,
-        "skipped, builds what a row above builds: ": grid.repeated,
+def _named(base: KnowledgeBase, beginning: str) -> BuildRow:
+    """The build whose hash begins so. Raises NotFound, and InvalidInput where several do."""
+    every = base.documents.builds()
+    fitting = [build for build in every if beginning and build.hash.startswith(beginning)]
+    known = ", ".join(build.hash for build in fitting or every)
+    if not fitting:
+        raise NotFound(
+            f"No build of {base.name!r} begins with {beginning!r}.", f"There are: {known}."
+        )
+    if len(fitting) > 1:
+        raise InvalidInput(f"Several builds begin with {beginning!r}.", f"Say which: {known}.")
+    return fitting[0]
+
+
+def _row(base: KnowledgeBase, build: BuildRow, active: str) -> dict[str, Any]:
+    return {
+        "hash": build.hash,
+        "active": build.hash == active,
+        "cut": build.recipe.cut,
+        "recipe": build.recipe.model_dump(mode="json"),
+        "documents": build.documents,
+        "missing": base.documents.missing(build.recipe),
+        "passages": build.passages,
+        "created": build.created.isoformat(),
     }
-    return [
-        reason + ", ".join(f"{name}={json.dumps(value)}" for name, value in changes.items())
-        for reason, every in reasons.items()
-        for changes in every
-    ]
+
+
+def _line(row: dict[str, Any]) -> str:
+    recipe = row["recipe"]
+    lacking = f", {row['missing']:,} missing" if row["missing"] else ""
+    return (
+        f"{row['hash']}  {'active' if row['active'] else '':6}  {row['cut']}; "
+        f"{recipe['embedder']}, {recipe['analyzer']}, {recipe['vector_index']}; "
+        f"{row['documents']:,} documents{lacking}, {row['passages']:,} passages"
+    )

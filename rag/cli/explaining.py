@@ -20,7 +20,7 @@ from rag import (
     Standing,
     passage_key,
 )
-from rag.cli.printing import Output, progress
+from rag.cli.printing import Output, located, progress, snippet
 
 _SNIPPET = 110
 
@@ -129,10 +129,8 @@ def _standing(found: Standing) -> dict[str, Any]:
 
 
 def _standing_lines(found: Standing) -> Iterator[str]:
-    snippet = " ".join(found.chunk.text.split())[:_SNIPPET]
-    page = f", page {found.chunk.page}" if found.chunk.page else ""
-    yield f"{found.chunk.id}  {found.document}{page}"
-    yield f"  {snippet}"
+    yield f"{found.chunk.id}  {located(found.document, found.chunk)}"
+    yield f"  {snippet(found.chunk.text, _SNIPPET)}"
     yield f"  {found.summary}"
     for step in found.steps:
         yield f"    {step.stage.replace('_', '-'):12} {step.outcome:10} {step.words}"
@@ -194,7 +192,7 @@ def _attribution(found: Attribution) -> dict[str, Any]:
 def _attribution_lines(found: Attribution) -> Iterator[str]:
     yield f"What carries the cosine of {found.cosine:.3f} (its loss without each part):"
     for part in (*found.words, *found.sentences):
-        yield f"  {part.change:+.3f}  {' '.join(part.text.split())[:_SNIPPET]}"
+        yield f"  {part.change:+.3f}  {snippet(part.text, _SNIPPET)}"
 
 
 def _compared(found: Compared) -> Output:
@@ -215,9 +213,9 @@ def _compared(found: Compared) -> Output:
         ],
     }
     lines = [f"rank-biased overlap {found.overlap:.3f}", "", "as it is"]
-    lines += [_line(place) for place in found.sides.before] or ["  nothing"]
+    lines += list(map(_line, found.sides.before)) or ["  nothing"]
     lines += ["", "changed"]
-    lines += [_line(place) for place in found.sides.after] or ["  nothing"]
+    lines += list(map(_line, found.sides.after)) or ["  nothing"]
     if found.labels:
         lines += ["", f"labels found: {before} and {after} of {len(found.labels)}"]
     return Output(data, "\n".join(lines))
@@ -239,5 +237,5 @@ def _side(places: Sequence[RankedPassage]) -> list[dict[str, Any]]:
 
 def _line(place: RankedPassage) -> str:
     other = "–" if place.other is None else str(place.other)
-    words = " ".join(place.chunk.text.split())[:70] if place.chunk else ""
+    words = snippet(place.chunk.text, 70) if place.chunk else ""
     return f"{place.rank:3}  (other {other:>3})  {place.document}  {words}"

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from rag import InvalidFile, InvalidInput, InvalidRecipe
+from rag import InvalidFile, InvalidInput, InvalidRecipe, Settings, Workspace
 
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 
@@ -28,6 +28,11 @@ def _mended(value: Any) -> Any:
     if isinstance(value, list):
         return [_mended(each) for each in value]
     return _NOT_UTF8.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def workspace(args: argparse.Namespace) -> Workspace:
+    """The workspace that a command works in."""
+    return Workspace(Settings.from_env(home=args.home))
 
 
 def existing(text: str) -> Path:

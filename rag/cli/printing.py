@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from rag import (
     Answer,
+    Chunk,
     Evaluation,
     Hit,
     Interval,
@@ -45,7 +45,11 @@ class Output:
 def follow(jobs: Jobs, job_id: int) -> None:
     """Does a job, or waits for it, with its progress on standard error. Raises if it failed."""
     started = time.monotonic()
-    job = jobs.run(job_id, lambda _done, _total, message: _show(message, started))
+
+    def tell(_done: int, _total: int, message: str) -> None:
+        _show(f"{time.monotonic() - started:5.0f} s  {message[:100]}")
+
+    job = jobs.run(job_id, tell)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if job.status != "done":
@@ -63,22 +67,21 @@ def unread(jobs: Jobs, base: KnowledgeBase) -> None:
             )
 
 
-def _show(message: str, started: float) -> None:
-    if sys.stderr.isatty():
-        seconds = time.monotonic() - started
-        print(f"\r\033[K{seconds:5.0f} s  {message[:100]}", end="", file=sys.stderr, flush=True)
-
-
 def working(done: int, total: int, message: str) -> None:
     """The progress of an import, on standard error."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{done:,} of {total:,} {message[:80]}", end="", file=sys.stderr, flush=True)
+    _show(f"{done:,} of {total:,} {message[:80]}")
 
 
 def progress(done: int, total: int) -> None:
     """The progress of an evaluation, on standard error."""
-    if sys.stderr.isatty() and (done % 10 == 0 or done == total):
-        print(f"\r\033[K{done} of {total} questions", end="", file=sys.stderr, flush=True)
+    if done % 10 == 0 or done == total:
+        _show(f"{done} of {total} questions")
+
+
+def _show(message: str) -> None:
+    """Writes over the last line of progress; nothing where standard error is no terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{message}", end="", file=sys.stderr, flush=True)
 
 
 def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
@@ -181,14 +184,22 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _hit_line(hit: Hit) -> str:
-    page = f", page {hit.chunk.page}" if hit.chunk.page else ""
-    snippet = " ".join(hit.chunk.text.split())[:160]
-    source = f"{_from(hit)}{hit.document}{page}"
-    return f"{hit.rank:3}  relevance {hit.relevance:.3f}  {source}\n     {snippet}"
+    words = snippet(hit.chunk.text, 160)
+    return f"{hit.rank:3}  relevance {hit.relevance:.3f}  {_source(hit)}\n     {words}"
 
 
-def _from(hit: Hit) -> str:
-    return f"{hit.base}: " if hit.base else ""
+def _source(hit: Hit) -> str:
+    return (f"{hit.base}: " if hit.base else "") + located(hit.document, hit.chunk)
+
+
+def located(document: str, chunk: Chunk) -> str:
+    """Where a passage stands: its document, and the page where there are pages."""
+    return f"{document}, page {chunk.page}" if chunk.page else document
+
+
+def snippet(text: str, length: int) -> str:
+    """The beginning of a text, on one line."""
+    return " ".join(text.split())[:length]
 
 
 def answer(given: Answer, error: TouchstoneError | None) -> Output:
@@ -214,10 +225,8 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
         "recipe": given.trace.recipe,
     }
     lines = [given.text, ""]
-    for citation in given.citations:
-        page = f", page {citation.hit.chunk.page}" if citation.hit.chunk.page else ""
-        lines.append(f"[{citation.n}] {_from(citation.hit)}{citation.hit.document}{page}")
-    lines.append({"quotes": "(quotes, no language model)"}.get(given.mode, f"({given.mode})"))
+    lines += [f"[{citation.n}] {_source(citation.hit)}" for citation in given.citations]
+    lines.append("(quotes, no language model)" if given.mode == "quotes" else f"({given.mode})")
     lines += [*([given.note] if given.note else []), *_left_out(given.trace)]
     why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")
     problem = why if given.status == "failed" else None
@@ -231,11 +240,7 @@ def evaluation(
     tags: Sequence[TagFigures],
 ) -> Output:
     data = {
-        "run": found.run.id,
-        "recipe": found.run.recipe.hash,
-        "set": found.run.question_set,
-        "questions": found.run.questions,
-        "metrics": dict(found.run.metrics),
+        **measured(found.run),
         "intervals": {name: list(pair) for name, pair in intervals.items()},
         "unjudged": asdict(open_hits) if open_hits else None,
         "by_tag": [asdict(each) for each in tags],
@@ -254,9 +259,25 @@ def evaluation(
         ],
         "seconds": found.run.seconds,
     }
-    title = f"run {found.run.id}, recipe {found.run.recipe.hash}, {found.run.questions} questions"
-    lines = [title, _metric_table(found.run.metrics), *_doubts(found.run, intervals, open_hits)]
+    doubts = _doubts(found.run, intervals, open_hits)
+    lines = [headline(found.run), _metric_table(found.run.metrics), *doubts]
     return Output(data, "\n".join([*lines, *map(_tagged, tags)]))
+
+
+def measured(run: Run) -> dict[str, Any]:
+    """What a run measured, for scripts."""
+    return {
+        "run": run.id,
+        "recipe": run.recipe.hash,
+        "set": run.question_set,
+        "questions": run.questions,
+        "metrics": dict(run.metrics),
+    }
+
+
+def headline(run: Run) -> str:
+    """Which run it is, for people."""
+    return f"run {run.id}, recipe {run.recipe.hash}, {run.questions} questions"
 
 
 def _tagged(found: TagFigures) -> str:
@@ -317,33 +338,24 @@ def runs(found: Sequence[Run]) -> Output:
     return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
 
 
-def schema(definition: Mapping[str, Any]) -> Output:
-    return Output(definition, json.dumps(definition, indent=2))
-
-
-def tagged(document: str, tags: Sequence[str]) -> Output:
-    words = ", ".join(tags) or "no tag"
-    return Output({"document": document, "tags": list(tags)}, f"{document}: {words}")
-
-
 def ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
     lines = []
     for name, figures in measured.items():
         lines.append(name)
         lines += _crossed(figures) or [
-            f"  {what:60} {each:10.3f}" for what, each in figures.items()
+            f"  {what:60} {value:10.3f}" for what, value in figures.items()
         ]
     return Output({"benchmarks": measured}, "\n".join(lines))
 
 
 def _crossed(figures: Mapping[str, float]) -> list[str]:
     """Figures whose names are all ``ROW | COLUMN`` as one table; nothing for others."""
-    places = [what.split(" | ") for what in figures]
-    if any(len(place) != 2 for place in places):
+    names = [what.split(" | ") for what in figures]
+    if any(len(name) != 2 for name in names):
         return []
-    columns = list(dict.fromkeys(column for _, column in places))
+    columns = list(dict.fromkeys(column for _, column in names))
     rows: dict[str, list[str]] = {}
-    for (row, _), value in zip(places, figures.values(), strict=True):
+    for (row, _), value in zip(names, figures.values(), strict=True):
         rows.setdefault(row, []).append(f"{value:16.3f}")
     head = "".join(f"{column:>16}" for column in columns)
     return [f"  {'':44}{head}", *(f"  {row:44}{''.join(cells)}" for row, cells in rows.items())]

@@ -1,42 +1,36 @@
-"""The verbs for HTTP tools, and how tools and their answers are told."""
+"""The verbs for HTTP tools."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from rag import HttpTool, InvalidInput, ToolOutcome, Workspace
+from rag import HttpTool, InvalidInput, Workspace
+from rag.cli import inputs, printing
 from rag.cli.printing import Output
 
 
-def listed(workspace: Workspace) -> Output:
-    found = workspace.tools.every()
-    rows = [_row(workspace, tool) for tool in found]
+def tools(args: argparse.Namespace) -> Output:
+    """List the HTTP tools that recipes may name in search.tools."""
+    workspace = inputs.workspace(args)
+    every = workspace.tools.every()
+    rows = [_row(workspace, tool) for tool in every]
     lines = [
         f"{tool.name:20} {tool.method} {tool.url}"
         + (f"  not set: {', '.join(row['unset'])}" if row["unset"] else "")
-        for tool, row in zip(found, rows, strict=True)
+        for tool, row in zip(every, rows, strict=True)
     ]
     return Output({"tools": rows}, "\n".join(lines) or "There is no tool yet.")
 
 
-def added(workspace: Workspace, args: argparse.Namespace) -> Output:
-    tool = HttpTool.parse(
-        {
-            "name": args.name,
-            "url": args.url,
-            "method": "POST" if args.body else "GET",
-            "body": args.body,
-            "headers": dict(_header(text) for text in args.header),
-            "results": args.results,
-            "text": args.text,
-            "title": args.title,
-            "link": args.link,
-            "score": args.score,
-            "most": args.most,
-            "seconds": args.seconds,
-        }
-    )
+def add_tool(args: argparse.Namespace) -> Output:
+    """Add or change an HTTP tool."""
+    workspace = inputs.workspace(args)
+    same = ("name", "url", "body", "results", "text", "title", "link", "score", "most", "seconds")
+    given = {name: getattr(args, name) for name in same}
+    given["method"] = "POST" if args.body else "GET"
+    given["headers"] = dict(_header(text) for text in args.header)
+    tool = HttpTool.parse(given)
     workspace.tools.save(tool)
     row = _row(workspace, tool)
     use = f'use it with --set search.tools=["{tool.name}"]'
@@ -44,23 +38,28 @@ def added(workspace: Workspace, args: argparse.Namespace) -> Output:
     return Output(row, "\n".join([f"kept {tool.name}", *needs, use]))
 
 
-def tested(name: str, outcome: ToolOutcome) -> Output:
+def test_tool(args: argparse.Namespace) -> Output:
+    """Ask an HTTP tool, and print its results as they are understood."""
+    held = inputs.workspace(args).tools
+    outcome = held.ask(held.named(args.name), args.question)
     rows = [
-        {"text": each.text, "title": each.title, "url": each.url, "score": each.score}
-        for each in outcome.results
+        {"text": result.text, "title": result.title, "url": result.url, "score": result.score}
+        for result in outcome.results
     ]
-    data = {"tool": name, "results": rows, "empty": outcome.empty, "seconds": outcome.seconds}
+    data = {"tool": args.name, "results": rows, "empty": outcome.empty, "seconds": outcome.seconds}
     lines = [
-        f"{place:3}  {each.title or '(no title)'}  {each.url}"
-        + ("" if each.score is None else f"  score {each.score:g}")
-        + f"\n     {' '.join(each.text.split())[:160]}"
-        for place, each in enumerate(outcome.results, start=1)
+        f"{rank:3}  {result.title or '(no title)'}  {result.url}"
+        + ("" if result.score is None else f"  score {result.score:g}")
+        + f"\n     {printing.snippet(result.text, 160)}"
+        for rank, result in enumerate(outcome.results, start=1)
     ]
     return Output(data, "\n".join(lines) or "It answers, with no result.")
 
 
-def removed(name: str) -> Output:
-    return Output({"removed": name}, f"deleted {name}")
+def remove_tool(args: argparse.Namespace) -> Output:
+    """Delete an HTTP tool."""
+    inputs.workspace(args).tools.remove(args.name)
+    return Output({"removed": args.name}, f"deleted {args.name}")
 
 
 def _row(workspace: Workspace, tool: HttpTool) -> dict[str, Any]:

@@ -1,16 +1,29 @@
-"""How sweeps and gates are told."""
+"""How the verbs that measure many recipes, or hold one against demands, tell their results."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from rag import BuildFigures, GateResult, Mismatch, QuestionDifference, Sweep
-from rag.cli import builds
+from rag import (
+    BuildFigures,
+    FittedCalibration,
+    GateResult,
+    Grid,
+    Mismatch,
+    QuestionDifference,
+    Recommendation,
+    Sweep,
+    ThresholdCurve,
+)
+from rag.cli import printing
 from rag.cli.printing import Output
 
 _BEST = 20
+_MEASURES = ("recall", "precision", "iou")
+_SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEASURES]
 
 
 def sweep(
@@ -41,12 +54,12 @@ def sweep(
         ],
         "base": {"recipe": found.grid.base.hash, "metrics": dict(found.base)},
         "skipped": [*found.grid.skipped, *found.grid.repeated],
-        "results": builds.results(rows) if rows else _results(found),
+        "results": _build_results(rows) if rows else _results(found),
     }
     lines = _sweep_lines(found, mismatches, verified, by)
     if rows:
-        lines += ["", *builds.lines(rows, found.cutoffs)]
-    return Output(data, "\n".join([*lines, *builds.skipped(found.grid)]), not mismatches)
+        lines += ["", *_build_lines(rows, found.cutoffs)]
+    return Output(data, "\n".join([*lines, *_skipped(found.grid)]), not mismatches)
 
 
 def _results(found: Sweep) -> list[dict[str, Any]]:
@@ -71,7 +84,8 @@ def _sweep_lines(
         f"{by:>10}  recipe",
     ]
     lines += [
-        f"{found.metrics(number)[by]:10.4f}  {_changed(found.grid.changes(number))}"
+        f"{found.metrics(number)[by]:10.4f}  "
+        + (_assignments(found.grid.changes(number)) or "as it is")
         for number in found.best(by, _BEST)
     ]
     place = found.place(by)
@@ -90,19 +104,103 @@ def _sweep_lines(
     return lines
 
 
-def _changed(fields: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={json.dumps(value)}" for name, value in fields.items()) or "as it is"
+def _assignments(fields: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={json.dumps(value)}" for name, value in fields.items())
+
+
+def _build_results(rows: Sequence[BuildFigures]) -> list[dict[str, Any]]:
+    return [
+        {
+            "recipe": row.recipe.hash,
+            "set": dict(row.changes),
+            "passages": row.passages,
+            "mean_tokens": row.mean_tokens,
+            "metrics": dict(row.metrics),
+        }
+        for row in rows
+    ]
+
+
+def _build_lines(rows: Sequence[BuildFigures], cutoffs: Sequence[int]) -> list[str]:
+    """A line a recipe: the fields that differ, the passages, and how well they do."""
+    k = 5 if 5 in cutoffs else cutoffs[0]
+    deep = 10 if 10 in cutoffs else cutoffs[-1]
+    names = [name for name in (f"{each}@{k}" for each in _SPANS) if name in rows[0].metrics]
+    names.append(f"ndcg@{deep}")
+    fields = [
+        name
+        for name in rows[0].changes
+        if len(rows) == 1 or len({json.dumps(row.changes[name]) for row in rows}) > 1
+    ]
+    head = [*(name.partition(".")[2] for name in fields), "passages", "tokens", *names]
+    table = [head, *(_cells(row, fields, names) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(map(str.rjust, cells, widths)) for cells in table]
+
+
+def _cells(row: BuildFigures, fields: Sequence[str], names: Sequence[str]) -> list[str]:
+    values = [row.changes[name] for name in fields]
+    shown = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    shares = [f"{row.metrics[name]:.1%}" for name in names[:-1]]
+    ndcg = f"{row.metrics[names[-1]]:.4f}"
+    return [*shown, f"{row.passages:,}", f"{row.mean_tokens:.1f}", *shares, ndcg]
+
+
+def _skipped(grid: Grid) -> list[str]:
+    """What was left out of the grid, and why."""
+    reasons = {
+        "skipped, the overlap must be less than the size: ": grid.skipped,
+        "skipped, builds what a row above builds: ": grid.repeated,
+    }
+    return [
+        reason + _assignments(changes)
+        for reason, left_out in reasons.items()
+        for changes in left_out
+    ]
+
+
+def calibration(
+    found: FittedCalibration, wanted: Recommendation, held_out: ThresholdCurve
+) -> Output:
+    """``held_out`` has the floors on questions that the fit did not see."""
+    point = wanted.point
+    checked = held_out.at(point.threshold) if point else None
+    quality = found.quality
+    data: dict[str, Any] = {
+        "set": found.question_set,
+        "set_version": found.set_version,
+        "questions": found.questions,
+        "weights": dict(found.model.weights),
+        "intercept": found.model.intercept,
+        "quality": {**asdict(quality), "useful": quality.useful},
+        "reliability": [asdict(each) for each in found.bins],
+        "auto": found.threshold,
+        "precision": wanted.wanted,
+        "threshold": point.threshold if point else None,
+        "tuning": asdict(point) if point else None,
+        "held_out": asdict(checked) if checked else None,
+    }
+    lines = [
+        f"fitted on {found.questions:,} tuning questions of {found.question_set!r}: Brier score "
+        f"{quality.brier:.4f}, of the base rate {quality.base_brier:.4f}",
+        wanted.sentence,
+    ]
+    if checked:
+        lines += [
+            f"the same threshold on the held-out questions: {checked.sentence}",
+            "use it with --set search.relevance=probability "
+            f"--set search.threshold={checked.threshold:.4f}",
+        ]
+    if not quality.useful:
+        lines.append("it predicts no better than the base rate: keep the threshold on the cosine")
+    return Output(data, "\n".join(lines))
 
 
 def gate(found: GateResult) -> Output:
     run = found.evaluation.run
     data = {
         "passed": found.passed,
-        "run": run.id,
-        "recipe": run.recipe.hash,
-        "set": run.question_set,
-        "questions": run.questions,
-        "metrics": dict(run.metrics),
+        **printing.measured(run),
         "failures": [
             {
                 "metric": each.metric,
@@ -116,7 +214,7 @@ def gate(found: GateResult) -> Output:
             metric: [_regression(row) for row in rows] for metric, rows in found.regressions.items()
         },
     }
-    lines = [f"run {run.id}, recipe {run.recipe.hash}, {run.questions} questions"]
+    lines = [printing.headline(run)]
     lines += [
         f"FAILED {each.metric} {each.value:.4f}, "
         + (

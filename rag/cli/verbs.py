@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -15,38 +16,23 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     Recipe,
-    Settings,
     Workspace,
 )
-from rag.cli import (
-    benchmarks,
-    calibrating,
-    explaining,
-    index_builds,
-    inputs,
-    printing,
-    sharing,
-    tools,
-    tuning,
-)
+from rag.cli import benchmarks, explaining, inputs, printing, sharing, tuning
 from rag.cli.printing import Output
-
-Verb = Callable[[argparse.Namespace], Output]
-
-
-def _workspace(args: argparse.Namespace) -> Workspace:
-    return Workspace(Settings.from_env(home=args.home))
 
 
 def demo(args: argparse.Namespace) -> Output:
-    workspace = _workspace(args)
+    """Load the sample knowledge base and its questions."""
+    workspace = inputs.workspace(args)
     base, job = workspace.start_demo()
     printing.follow(workspace.jobs, job)
     return printing.ingested(base, workspace.jobs.items(job))
 
 
 def ingest(args: argparse.Namespace) -> Output:
-    workspace = _workspace(args)
+    """Add files, folders and web addresses."""
+    workspace = inputs.workspace(args)
     urls = [each for each in args.source if each.lower().startswith(("http://", "https://"))]
     paths = [inputs.existing(each) for each in args.source if each not in urls]
     with _base_for_adding(workspace, args) as base:
@@ -56,14 +42,16 @@ def ingest(args: argparse.Namespace) -> Output:
 
 
 def import_beir(args: argparse.Namespace) -> Output:
-    workspace = _workspace(args)
+    """Import a BEIR folder as documents and a question set."""
+    workspace = inputs.workspace(args)
     with _base_for_adding(workspace, args) as base:
         printing.follow(workspace.jobs, base.documents.import_beir(args.folder, args.split))
         return printing.imported(base, base.questions.named(args.folder.resolve().name))
 
 
 def import_questions(args: argparse.Namespace) -> Output:
-    base = _workspace(args).base(args.kb)
+    """Import a question set, or judgements of one."""
+    base = inputs.workspace(args).base(args.kb)
     name = args.name or args.file.resolve().stem
     if args.file.is_dir():
         base.exchange.import_folder(name, args.file, args.split)
@@ -73,7 +61,8 @@ def import_questions(args: argparse.Namespace) -> Output:
 
 
 def export_questions(args: argparse.Namespace) -> Output:
-    exchange, path = _workspace(args).base(args.kb).exchange, args.output
+    """Write a question set."""
+    exchange, path = inputs.workspace(args).base(args.kb).exchange, args.output
     kind = path.suffix.lower() if path else ".jsonl"
     if path and (kind in ("", ".zip") or path.is_dir()):
         packed = exchange.export_beir(args.set_name, with_documents=args.with_documents)
@@ -90,7 +79,8 @@ def export_questions(args: argparse.Namespace) -> Output:
 
 
 def export_run(args: argparse.Namespace) -> Output:
-    exchange = _workspace(args).base(args.kb).exchange
+    """Write the rankings of a run as a TREC run file."""
+    exchange = inputs.workspace(args).base(args.kb).exchange
     inputs.write(args.output, exchange.export_run(args.run).encode("utf-8", "replace"))
     if args.qrels:
         inputs.write(args.qrels, exchange.export_run_qrels(args.run).encode("utf-8", "replace"))
@@ -98,59 +88,40 @@ def export_run(args: argparse.Namespace) -> Output:
 
 
 def tag(args: argparse.Namespace) -> Output:
-    words = _workspace(args).base(args.kb).documents.tag(args.document, args.tag)
-    return printing.tagged(args.document, words)
+    """Set the tags of a document, which searches can be restricted to."""
+    tags = inputs.workspace(args).base(args.kb).documents.tag(args.document, args.tag)
+    data = {"document": args.document, "tags": list(tags)}
+    return Output(data, f"{args.document}: {', '.join(tags) or 'no tag'}")
 
 
 def search(args: argparse.Namespace) -> Output:
+    """Find passages."""
     base, recipe, beside = _several(args)
     return printing.trace(base.search(args.question, recipe, beside))
 
 
 def ask(args: argparse.Namespace) -> Output:
+    """Answer with citations."""
     base, recipe, beside = _several(args)
     stream = base.ask(args.question, recipe, beside)
     return printing.answer(stream.answer, stream.error)
 
 
 def explain(args: argparse.Namespace) -> Output:
+    """Why a passage is found or not, and what would change it."""
     base, recipe = _ready(args)
     changes = dict(inputs.assignment(each) for each in args.against)
     return explaining.explain(base, recipe, args, changes)
 
 
 def rename(args: argparse.Namespace) -> Output:
-    _workspace(args).rename(args.kb, args.name)
+    """Give a knowledge base another name."""
+    inputs.workspace(args).rename(args.kb, args.name)
     return Output({"renamed": args.kb, "name": args.name.strip()}, f"renamed to {args.name}")
 
 
-def list_tools(args: argparse.Namespace) -> Output:
-    return tools.listed(_workspace(args))
-
-
-def add_tool(args: argparse.Namespace) -> Output:
-    return tools.added(_workspace(args), args)
-
-
-def test_tool(args: argparse.Namespace) -> Output:
-    held = _workspace(args).tools
-    return tools.tested(args.name, held.ask(held.named(args.name), args.question))
-
-
-def remove_tool(args: argparse.Namespace) -> Output:
-    _workspace(args).tools.remove(args.name)
-    return tools.removed(args.name)
-
-
-def builds(args: argparse.Namespace) -> Output:
-    return index_builds.listed(_workspace(args).base(args.kb))
-
-
-def remove_build(args: argparse.Namespace) -> Output:
-    return index_builds.removed(_workspace(args).base(args.kb), args.build)
-
-
 def evaluate(args: argparse.Namespace) -> Output:
+    """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = _ready(args)
     found = base.evaluator.evaluate(
@@ -164,7 +135,8 @@ def evaluate(args: argparse.Namespace) -> Output:
 
 
 def sweep(args: argparse.Namespace) -> Output:
-    cutoffs, workspace = inputs.cutoffs(args.k), _workspace(args)
+    """Measure every recipe of a grid; candidates are fetched once."""
+    cutoffs, workspace = inputs.cutoffs(args.k), inputs.workspace(args)
     base = workspace.base(args.kb)
     grid = Grid.parse(inputs.json_in(args.grid), _recipe(args, base.recipe()))
     compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
@@ -196,16 +168,18 @@ def sweep(args: argparse.Namespace) -> Output:
 
 
 def calibrate(args: argparse.Namespace) -> Output:
+    """Learn P(relevant) from labels, and recommend a threshold."""
     if not 0 < args.precision <= 1:
         raise InvalidInput(f"--precision {args.precision:g} is not a share.", "Write it like 0.9.")
     base, recipe = _ready(args)
     found, curve = base.tuning.calibrator.fit(args.set_name, recipe)
     learned = recipe.with_fields({"search.relevance": "probability"})
     held_out = base.tuning.calibrator.threshold_curve(args.set_name, learned)
-    return calibrating.calibration(found, curve.recommend(args.precision), held_out)
+    return tuning.calibration(found, curve.recommend(args.precision), held_out)
 
 
 def gate(args: argparse.Namespace) -> Output:
+    """Exit 1 when a recipe falls short of demands or of a former run."""
     least = dict(inputs.least(each) for each in args.min)
     base, recipe = _ready(args)
     return tuning.gate(
@@ -216,67 +190,43 @@ def gate(args: argparse.Namespace) -> Output:
 
 
 def runs(args: argparse.Namespace) -> Output:
-    return printing.runs(_workspace(args).base(args.kb).runs.every())
+    """List kept runs."""
+    return printing.runs(inputs.workspace(args).base(args.kb).runs.every())
 
 
 def report(args: argparse.Namespace) -> Output:
-    base = _base_of_run(_workspace(args), args)
+    """Write a run as one HTML file that opens anywhere."""
+    base = _base_of_run(inputs.workspace(args), args)
     page = base.reports.html(args.run, args.baseline)
     inputs.write(args.output, page.encode("utf-8", "replace"))
     return sharing.written(args.output, run=args.run)
 
 
 def bundle(args: argparse.Namespace) -> Output:
-    workspace = _workspace(args)
+    """Write a run as a zip that another machine can repeat."""
+    workspace = inputs.workspace(args)
     _base_of_run(workspace, args).runs.get(args.run)
     workspace.bundle(args.run, args.output, with_documents=args.with_documents)
     return sharing.written(args.output, run=args.run)
 
 
 def import_bundle(args: argparse.Namespace) -> Output:
-    workspace = _workspace(args)
+    """Repeat a bundled run and compare every figure."""
+    workspace = inputs.workspace(args)
     return sharing.reproduction(
         workspace.import_bundle(args.file, args.kb, args.documents, printing.working)
     )
 
 
 def schema(args: argparse.Namespace) -> Output:
-    return printing.schema(Recipe.model_json_schema())
+    """Print the JSON Schema of a recipe."""
+    definition = Recipe.model_json_schema()
+    return Output(definition, json.dumps(definition, indent=2))
 
 
 def bench(args: argparse.Namespace) -> Output:
+    """Print ratios against other libraries, measured side by side."""
     return printing.ratios(benchmarks.run(args.data, args.only))
-
-
-VERBS: dict[str, Verb] = {
-    "demo": demo,
-    "ingest": ingest,
-    "import-beir": import_beir,
-    "import-questions": import_questions,
-    "export-questions": export_questions,
-    "tag": tag,
-    "search": search,
-    "ask": ask,
-    "explain": explain,
-    "rename": rename,
-    "tools": list_tools,
-    "add-tool": add_tool,
-    "test-tool": test_tool,
-    "remove-tool": remove_tool,
-    "builds": builds,
-    "remove-build": remove_build,
-    "evaluate": evaluate,
-    "sweep": sweep,
-    "calibrate": calibrate,
-    "gate": gate,
-    "runs": runs,
-    "export-run": export_run,
-    "report": report,
-    "bundle": bundle,
-    "import-bundle": import_bundle,
-    "schema": schema,
-    "bench": bench,
-}
 
 
 @contextmanager
@@ -306,7 +256,7 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
 
 def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
     """The base and the recipe asked for, with every document built for it."""
-    workspace = _workspace(args)
+    workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     recipe = _recipe(args, base.recipe())
     _build(workspace, base, recipe)
@@ -315,7 +265,7 @@ def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
 
 def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
     """As ``_ready``, with the other bases that are searched too, built as well."""
-    workspace = _workspace(args)
+    workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     recipe = _recipe(args, base.recipe())
     named = [FurtherBase.parse(text) for text in args.also]
