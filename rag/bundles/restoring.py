@@ -26,12 +26,11 @@ from rag.storage.calibrations import CalibrationRow
 from rag.types import Document
 
 _GROUP = 64  # documents stored in one transaction
-_BLOCK = 1 << 20
 _PASTED = "pasted text"
 _CORPUS = "corpus.jsonl"
 
 Tell = Callable[[int, int, str], None]
-"""Hears units done, units in all, and what is done now."""
+"""Takes units done, units in all, and what is done now."""
 
 
 class Restorer:
@@ -175,11 +174,8 @@ def _hashed(folder: Path, sizes: set[int]) -> Iterator[tuple[str, Path]]:
     """Files with one of the sizes wanted, by the SHA-256 of their bytes."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.stat().st_size in sizes:
-            digest = hashlib.sha256()
             with path.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    digest.update(block)
-            yield digest.hexdigest(), path
+                yield hashlib.file_digest(file, "sha256").hexdigest(), path
 
 
 def _corpus_rows(folder: Path, wanted: set[str]) -> Iterator[tuple[str, Document]]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from rag.errors import (
     InvalidRecipe,
+    MissingDependency,
     ProviderError,
     ProviderMisbehaved,
     ProviderRejected,
@@ -22,6 +25,9 @@ T = TypeVar("T")
 
 LONGEST_WAIT = 60.0
 """Seconds. A server that asks for more is given up on, and the user told."""
+CONNECT_SECONDS = 10.0
+BATCH_CHARACTERS = 200_000
+"""About 50,000 tokens: hosted services refuse requests of more than a few hundred thousand."""
 LONGEST_DETAIL = 300
 """Characters of a server's own words that are passed on."""
 
@@ -179,6 +185,29 @@ def patiently(
                 raise
             sleep(wait)
     raise ValueError("patience.tries must be at least 1")
+
+
+def batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
+    """Runs of at most ``most`` texts and of a bounded length; a longer text makes its own."""
+    batch, characters = list[str](), 0
+    for text in texts:
+        if batch and (len(batch) == most or characters + len(text) > BATCH_CHARACTERS):
+            yield batch
+            batch, characters = [], 0
+        batch.append(text)
+        characters += len(text)
+    if batch:
+        yield batch
+
+
+def required(name: str) -> ModuleType:
+    """A package, imported when it is first used. Raises MissingDependency."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependency(
+            f"The package {name} is not installed.", "Run: pip install -r requirements.txt"
+        ) from error
 
 
 def _seconds(header: str | None) -> float | None:

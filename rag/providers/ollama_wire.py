@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from importlib import import_module
 from itertools import chain
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rag.errors import MissingDependency
-from rag.providers.endpoint import Endpoint, patiently, require_configured
+from rag.providers.endpoint import Endpoint, patiently, require_configured, required
 from rag.types import Delta, Message, Usage
 
 if TYPE_CHECKING:
@@ -74,7 +71,7 @@ class OllamaWire:
 
     @cached_property
     def _client(self) -> ollama.Client:
-        package, endpoint = _package("ollama"), self._endpoint
+        package, endpoint = required("ollama"), self._endpoint
         require_configured(endpoint)
         client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.patience.timeout)
         return client
@@ -82,7 +79,7 @@ class OllamaWire:
     @contextmanager
     def _translated(self, *, streaming: bool = False) -> Iterator[None]:
         """Turns the package's exceptions, and those of httpx that it lets through, into ours."""
-        httpx, ollama, endpoint = _package("httpx"), _package("ollama"), self._endpoint
+        httpx, ollama, endpoint = required("httpx"), required("ollama"), self._endpoint
         try:
             yield
         except ollama.ResponseError as error:
@@ -104,12 +101,3 @@ def _window(messages: Sequence[Message], max_tokens: int) -> int:
     """
     prompt = sum(len(part.content) for part in messages) // CHARACTERS_PER_TOKEN
     return -(-(prompt + max_tokens) // WINDOW_STEP) * WINDOW_STEP
-
-
-def _package(name: str) -> ModuleType:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingDependency(
-            f"The package {name} is not installed.", "Run: pip install -r requirements.txt"
-        ) from error

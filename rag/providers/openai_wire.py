@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rag.errors import MissingDependency, ProviderRejected
-from rag.providers.endpoint import Endpoint, patiently, require_configured
+from rag.errors import ProviderRejected
+from rag.providers.endpoint import (
+    CONNECT_SECONDS,
+    Endpoint,
+    patiently,
+    require_configured,
+    required,
+)
 from rag.types import Delta, Message, Usage
 
 if TYPE_CHECKING:
     import openai
-
-CONNECT_SECONDS = 10.0
 
 _ALTERNATIVES: Mapping[str, str | None] = {
     "stream_options": None,
@@ -70,8 +73,8 @@ class OpenAIWire:
                     finished = finished or choice.finish_reason is not None
                     if choice.delta is not None and choice.delta.content:
                         yield Delta(choice.delta.content)
-                if chunk.usage:
-                    yield Delta(usage=_usage(chunk.usage))
+                if used := chunk.usage:
+                    yield Delta(usage=Usage(used.prompt_tokens or 0, used.completion_tokens or 0))
         if not heard:
             raise self._endpoint.misbehaved("with no chat reply at all")
         if not finished:
@@ -91,7 +94,7 @@ class OpenAIWire:
 
     @cached_property
     def _client(self) -> openai.OpenAI:
-        package, endpoint = _package(), self._endpoint
+        package, endpoint = required("openai"), self._endpoint
         require_configured(endpoint)
         # Retries are ours (one behaviour for all providers). A key must be given even where none
         # is needed, or the package would send the one in OPENAI_API_KEY to a stranger.
@@ -117,7 +120,7 @@ class OpenAIWire:
     @contextmanager
     def _translated(self, *, streaming: bool = False) -> Iterator[None]:
         """Turns the package's exceptions into ours."""
-        openai, endpoint = _package(), self._endpoint
+        openai, endpoint = required("openai"), self._endpoint
         try:
             yield
         except openai.APIStatusError as error:
@@ -136,24 +139,10 @@ class OpenAIWire:
             raise endpoint.misbehaved("something that is not of this wire format") from error
 
 
-def _package() -> ModuleType:
-    try:
-        import openai
-    except ImportError as error:
-        raise MissingDependency(
-            "The package openai is not installed.", "Run: pip install -r requirements.txt"
-        ) from error
-    return openai
-
-
 def _without(request: Mapping[str, Any], name: str) -> dict[str, Any]:
     rest = {key: value for key, value in request.items() if key != name}
     instead = _ALTERNATIVES[name]
     return rest | {instead: request[name]} if instead else rest
-
-
-def _usage(usage: Any) -> Usage:
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0)
 
 
 def _detail(error: openai.APIStatusError) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 import numpy as np
 
 from rag.protocols import InputType, Tokenizer
-from rag.providers.endpoint import Endpoint, patiently
+from rag.providers.endpoint import Endpoint, batches, patiently
 from rag.providers.table import ModelTraits
 from rag.providers.tokens import encodable, wordpiece_tokens
 from rag.providers.vectors import unit_rows
 from rag.types import Vectors
 
 BATCH_TEXTS = 64
-BATCH_CHARACTERS = 200_000
-"""About 50,000 tokens: hosted services refuse requests of more than a few hundred thousand."""
 
 Call = Callable[[list[str]], Sequence[Sequence[float]]]
 """Asks the server once: texts in, one vector for each out, in order. Raises ProviderError."""
@@ -60,7 +58,7 @@ class RemoteEmbedder:
         traits = self._traits
         prefix = traits.query_prefix if input_type == "query" else traits.document_prefix
         sent = [prefix + (encodable(text) or " ") for text in texts]
-        parts = [self._ask(batch) for batch in _batches(sent)]
+        parts = [self._ask(batch) for batch in batches(sent, BATCH_TEXTS)]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
     def _ask(self, texts: list[str]) -> Vectors:
@@ -89,17 +87,3 @@ class RemoteEmbedder:
             raise self._endpoint.misbehaved(
                 f"vectors of {dimension} dimensions where it answered {self._dimension} before"
             )
-
-
-def _batches(texts: list[str]) -> Iterator[list[str]]:
-    """Runs of ``texts`` within both limits; a text over the limit makes a batch of its own."""
-    batch, characters = list[str](), 0
-    for text in texts:
-        full = len(batch) == BATCH_TEXTS or characters + len(text) > BATCH_CHARACTERS
-        if batch and full:
-            yield batch
-            batch, characters = [], 0
-        batch.append(text)
-        characters += len(text)
-    if batch:
-        yield batch

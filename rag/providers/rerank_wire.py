@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag.errors import ProviderRejected
-from rag.providers.endpoint import Endpoint, patiently, require_configured
+from rag.providers.endpoint import (
+    CONNECT_SECONDS,
+    Endpoint,
+    batches,
+    patiently,
+    require_configured,
+)
 from rag.providers.tokens import encodable
 from rag.types import Scores
 
 if TYPE_CHECKING:
     import httpx
 
-CONNECT_SECONDS = 10.0
 LARGEST_REPLY = 8_000_000
 """Bytes. Some services send the passages back; nobody sends more than this for a list of scores."""
-BATCH_CHARACTERS = 200_000
 
 
 class RerankService:
@@ -43,7 +47,7 @@ class RerankService:
         sent = [encodable(text) or " " for text in texts]
         parts = [
             patiently(lambda batch=batch: self._ask(question, batch), self._endpoint.patience)  # type: ignore[misc]
-            for batch in _batches(sent, self._batch)
+            for batch in batches(sent, self._batch)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
@@ -148,16 +152,3 @@ def _entry(item: Any) -> tuple[int | None, float | None]:
     if isinstance(score, bool) or not isinstance(score, int | float):
         return place if whole else None, None
     return place if whole else None, float(score)
-
-
-def _batches(texts: Sequence[str], most: int) -> list[list[str]]:
-    """Runs of at most ``most`` texts, and of a bounded number of characters."""
-    batches, characters = list[list[str]](), 0
-    for text in texts:
-        full = not batches or len(batches[-1]) == most
-        if full or characters + len(text) > BATCH_CHARACTERS:
-            batches.append([])
-            characters = 0
-        batches[-1].append(text)
-        characters += len(text)
-    return batches

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, Protocol
@@ -223,10 +224,7 @@ TRAITS = (
 
 def row_named(name: str) -> ProviderRow:
     """The row of a provider. Raises InvalidRecipe, listing the names."""
-    for row in ROWS:
-        if row.name == name:
-            return row
-    raise InvalidRecipe(f"No provider is called {name!r}.", "Providers: " + _listed(ROWS))
+    return _named(name, ROWS, "provider")
 
 
 def embedding_row(name: str) -> tuple[ProviderRow, str]:
@@ -240,20 +238,21 @@ def embedding_row(name: str) -> tuple[ProviderRow, str]:
     if row is None or (model and row.wire in LOCAL_WIRES):
         raise InvalidRecipe(
             f"No embedding model is called {name!r}.",
-            f"Embedders: {_listed(tuple(rows.values()))}. Remote ones also as PROVIDER:MODEL.",
+            f"Embedders: {_listed(rows.values())}. Remote ones also as PROVIDER:MODEL.",
         )
     return row, model or row.embedding_model
 
 
 def chat_row(provider: str) -> ProviderRow:
     """The row of a provider that answers. Raises InvalidRecipe, listing those that do."""
-    rows = tuple(row for row in ROWS if row.chats)
+    return _named(provider, [row for row in ROWS if row.chats], "provider of answers")
+
+
+def _named(name: str, rows: Sequence[ProviderRow], what: str) -> ProviderRow:
     for row in rows:
-        if row.name == provider:
+        if row.name == name:
             return row
-    raise InvalidRecipe(
-        f"No provider of answers is called {provider!r}.", f"Providers: {_listed(rows)}"
-    )
+    raise InvalidRecipe(f"No {what} is called {name!r}.", f"Providers: {_listed(rows)}")
 
 
 def reranking_row() -> ProviderRow:
@@ -278,5 +277,5 @@ def default_threshold(embedder: str) -> float:
     return traits(*embedding_row(embedder)).threshold
 
 
-def _listed(rows: tuple[ProviderRow, ...]) -> str:
+def _listed(rows: Iterable[ProviderRow]) -> str:
     return ", ".join(row.name for row in rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Literal
 
 from rag.evaluation.formats import beir, trec
@@ -12,7 +11,6 @@ from rag.evaluation.formats import question_files as files
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
 from rag.questions.sets import QuestionSets
-from rag.results import QuestionResult
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
 from rag.types import LOST, Document, Question
@@ -42,23 +40,19 @@ class Exchange:
         name = file_name.lower()
         if name.endswith(".zip"):
             packed = content.encode() if isinstance(content, str) else content
-            return self._import_beir(set_name, beir.open_zip(file_name, packed), split)
+            return self.import_folder(set_name, beir.open_zip(file_name, packed), split)
         text = files.decoded(file_name, content) if isinstance(content, bytes) else content
         if name.endswith(_QRELS):
-            judgements = trec.read_qrels(file_name, text)
-            return self._sets.add_judgements(set_name, judgements)
+            return self._sets.add_judgements(set_name, trec.read_qrels(file_name, text))
         questions = files.parse(file_name, text)
         self._sets.save(set_name, questions)
         return len(questions)
 
-    def import_folder(self, set_name: str, folder: Path, split: str | None = None) -> int:
+    def import_folder(self, set_name: str, folder: Traversable, split: str | None = None) -> int:
         """Creates or replaces a question set from a BEIR folder; returns how many questions.
 
         ``split`` names the qrels; None takes ``test``, or the only ones. Raises InvalidFile.
         """
-        return self._import_beir(set_name, folder, split)
-
-    def _import_beir(self, set_name: str, folder: Traversable, split: str | None) -> int:
         questions = beir.read_questions(folder, split)
         self._sets.save(set_name, questions)
         return len(questions)
@@ -91,7 +85,8 @@ class Exchange:
         with self._database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
             results = runs.results(connection, run.id)
-            names = self._names(connection, results)
+            ids = {key for item in results for key, _, _ in item.ranking}
+            names = documents.names(connection, self._base_id, sorted(ids))  # passages have none
         rankings = {
             item.question_id: [(names.get(key, key), score) for key, score, _ in item.ranking]
             for item in results
@@ -112,13 +107,8 @@ class Exchange:
             judged = {each.document_id for item in questions for each in item.evidence}
             names = documents.names(connection, self._base_id, sorted(judged))
             cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
-            spans = passages.spans(connection, self._base_id, cut_id or 0, sorted(judged))
+            spans = passages.spans(connection, self._base_id, cut_id, sorted(judged))
         return trec.write_qrels({item.id: _grades(item, names, spans) for item in questions})
-
-    def _names(self, connection: Connection, results: Sequence[QuestionResult]) -> dict[str, str]:
-        """Names of the documents among ranked ids; passages have none."""
-        ids = {key for item in results for key, _, _ in item.ranking}
-        return documents.names(connection, self._base_id, sorted(ids))
 
 
 def _grades(

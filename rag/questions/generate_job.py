@@ -12,6 +12,7 @@ from rag.evaluation.generation.lexical_leakage import Rarity
 from rag.evaluation.generation.offline import cut_question
 from rag.evaluation.generation.sampling import sample
 from rag.jobs.runner import Reporter
+from rag.questions.edits import folded
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import Connection, builds, documents, passages
@@ -52,7 +53,7 @@ class _Maker:
         self._chat = services.models.chat(answer.provider, answer.model)
         wanted = sorted({int(item.payload["key"]) for item in items})
         with self._database.read() as connection:
-            cut_id = builds.cut_id(connection, job.base_id, self._recipe.index.cut) or 0
+            cut_id = builds.cut_id(connection, job.base_id, self._recipe.index.cut)
             self._names = {
                 key: name for name, key in documents.ids_by_name(connection, job.base_id).items()
             }
@@ -96,7 +97,7 @@ class _Maker:
     def _store(self, connection: Connection, made: Draft) -> None:
         set_id = rows.named(connection, self._job.base_id, self._set).id
         known = rows.labelled(connection, set_id, _EVERY)
-        if _folded(made.text) in {_folded(item.text) for item in known}:
+        if folded(made.text) in {folded(item.text) for item in known}:
             raise InvalidInput("The set has this question already.", "Try another seed.")
         labels = tuple(self._label(each) for each in made.evidence)
         proposal = LabelledQuestion(
@@ -125,7 +126,3 @@ class _Maker:
 def _overlap(one: Chunk, other: Chunk) -> bool:
     same = one.document_id == other.document_id
     return same and one.start < other.end and other.start < one.end
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -15,7 +15,6 @@ from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
 from rag.types import Chunk, Question
 
-_DOCUMENT_DIGITS = 64
 _SHOWN = 1500  # characters of a document that is judged whole
 
 
@@ -105,21 +104,17 @@ class JudgingQueue:
         """The passages of all labelled documents, as each run cuts them."""
         ids = sorted({each.document_id for item in questions for each in item.evidence})
         cuts = {builds.cut_id(connection, self._base_id, run.recipe.index.cut) for run in pair}
-        known = [cut_id for cut_id in cuts if cut_id is not None]
-        return [passages.spans(connection, self._base_id, cut_id, ids) for cut_id in known]
+        return [passages.spans(connection, self._base_id, cut_id, ids) for cut_id in cuts]
 
     def _chunks(
         self, connection: Connection, pair: Sequence[Run], rankings: Mapping[str, Pair]
     ) -> dict[str, Chunk]:
         """The ranked passages that are still there, by id."""
-        found: dict[str, Chunk] = {}
-        for place, run in enumerate(pair):
-            cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
-            ids = {item for both in rankings.values() for item in both[place]}
-            keys = sorted(int(item, 16) for item in ids if not _is_document(item))
-            held = passages.by_key(connection, cut_id, keys) if cut_id is not None else {}
-            found.update({chunk.id: chunk for chunk in held.values()})
-        return found
+        chunks: dict[str, Chunk] = {}
+        for number, run in enumerate(pair):
+            ids = {item for both in rankings.values() for item in both[number]}
+            chunks |= passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+        return chunks
 
     def _shown(
         self,
@@ -131,7 +126,7 @@ class JudgingQueue:
     ) -> list[Unjudged]:
         present = documents.ids_by_name(connection, self._base_id)
         names = {document_id: name for name, document_id in present.items()}
-        there = [hit for hit in hits if hit.item in (names if _is_document(hit.item) else chunks)]
+        there = [hit for hit in hits if hit.item in chunks or hit.item in names]
         return [
             self._unjudged(connection, hit, questions[hit.question_id], chunks, names)
             for hit in there[:limit]
@@ -145,30 +140,20 @@ class JudgingQueue:
         chunks: Mapping[str, Chunk],
         names: Mapping[str, str],
     ) -> Unjudged:
-        place: tuple[str, int, int | None, str]
-        if _is_document(hit.item):
-            text = documents.get(connection, self._base_id, hit.item).text[:_SHOWN]
-            place = (hit.item, 0, None, text)
-        else:
-            chunk = chunks[hit.item]
-            place = (chunk.document_id, chunk.start, chunk.end, chunk.text)
-        document_id, start, end, text = place
+        chunk = chunks.get(hit.item)
+        document_id = chunk.document_id if chunk else hit.item
+        text = chunk.text if chunk else documents.text(connection, self._base_id, hit.item)[:_SHOWN]
         return Unjudged(
             question_id=question.id,
             question=question.text,
             document_id=document_id,
             document=names[document_id],
-            start=start,
-            end=end,
+            start=chunk.start if chunk else 0,
+            end=chunk.end if chunk else None,
             text=text,
             ranks=hit.ranks,
             weight=hit.weight,
         )
-
-
-def _is_document(item: str) -> bool:
-    """Documents are named by 64 hexadecimal digits, passages by 16."""
-    return len(item) == _DOCUMENT_DIGITS
 
 
 def _judged(question: Question, cuts: Sequence[Spans]) -> set[str]:

@@ -42,7 +42,7 @@ class Proposals:
         with self._database.write() as connection:
             cut_id = builds.cut_id(connection, self._base_id, recipe.index.cut)
             ids = sorted(documents.ids_by_name(connection, self._base_id).values())
-            spans = passages.spans(connection, self._base_id, cut_id or 0, ids)
+            spans = passages.spans(connection, self._base_id, cut_id, ids)
             keys = sample(spans, number, seed)
             if not keys:
                 raise InvalidInput(

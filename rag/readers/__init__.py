@@ -33,7 +33,6 @@ __all__ = [
     "read_text",
 ]
 
-_BLOCK = 1 << 20
 _DEFAULT = Limits()
 _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits
 
@@ -167,11 +166,8 @@ def _check_kind(path: Path, name: str, form: Format) -> None:
 
 
 def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _ticker(

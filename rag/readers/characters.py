@@ -20,7 +20,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
 SAMPLE = 65_536
 _PART = 1 << 20
 
@@ -70,7 +70,7 @@ def _normalised(text: str, first: bool) -> str:
 
 def lines_of(text: str) -> Iterator[str]:
     """Lines with their ``\\n``, one at a time: a large text is not held twice."""
-    return (match.group() for match in _LINE.finditer(text))
+    return (match.group() for match in LINE.finditer(text))
 
 
 def decoded_pieces(path: Path, encoding: str) -> Iterator[str]:

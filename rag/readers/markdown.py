@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rag.readers.characters import LINE
 from rag.types import Heading
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -57,7 +57,7 @@ class _Scanner:
 
     def run(self) -> Iterator[Heading]:
         front = _FRONT_MATTER.match(self.text)
-        for match in _LINE.finditer(self.text, front.end() if front else 0):
+        for match in LINE.finditer(self.text, front.end() if front else 0):
             line = match.group().rstrip("\n")
             if self._inside_literal(line):
                 self.paragraph = None

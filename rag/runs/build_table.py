@@ -49,7 +49,7 @@ class BuildTable:
         *,
         by_tokens: bool = False,
     ) -> list[BuildFigures]:
-        """One row a recipe, in grid order; no run is kept. ``tell`` hears of recipes done.
+        """One row a recipe, in grid order; no run is kept. ``tell`` counts recipes.
 
         Has the metrics of retrieved text too (``by_tokens``: in tokens besides).
         ``Library.build_several`` makes the builds before.
@@ -81,8 +81,7 @@ class BuildTable:
         with self._services.database.read() as connection:
             count = builds.passages_of(connection, self._base_id, recipe.cut)
             cut_id = builds.cut_id(connection, self._base_id, recipe.cut)
-            every = max(count // _COUNTED, 1)
-            texts = passages.texts(connection, cut_id, every) if cut_id is not None else iter(())
+            texts = passages.texts(connection, cut_id, every=max(count // _COUNTED, 1))
             tokenizer = self._services.models.embedder(recipe.embedder).tokenizer
             lengths = [tokenizer.count(text) for text in texts]
         return count, sum(lengths) / max(len(lengths), 1)

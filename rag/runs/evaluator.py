@@ -38,7 +38,7 @@ from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.types import Keys, Question, Scores, Vectors
 
-# Packages whose arithmetic the figures go through.
+# Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
 DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
 
@@ -87,14 +87,7 @@ class Evaluator:
         queries = self.queries(questions, recipe.index)
         fallbacks = Fallbacks()
         results, means = self.measure(
-            questions,
-            queries,
-            recipe,
-            cutoffs,
-            index,
-            tell,
-            fallbacks=fallbacks,
-            by_tokens=by_tokens,
+            questions, queries, recipe, cutoffs, index, tell, fallbacks, by_tokens=by_tokens
         )
         run = Run(
             id=uuid.uuid4().hex[:12],
@@ -165,7 +158,7 @@ class Evaluator:
     ) -> tuple[list[QuestionResult], dict[str, float]]:
         """Results by question and their means, without keeping them as a run.
 
-        ``fallbacks`` hears of steps that failed. Raises ProviderUnavailable for one that never
+        ``fallbacks`` notes the steps that failed. Raises ProviderUnavailable for one that never
         worked.
         """
         fallbacks = fallbacks or Fallbacks()
@@ -310,9 +303,9 @@ def _environment() -> dict[str, str]:
         "touchstone": code_version(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        **{item.name: item.version for name in _DECIDING for item in _installed(name)},
+        **{
+            package.name: package.version
+            for name in _DECIDING
+            for package in metadata.distributions(name=name)
+        },
     }
-
-
-def _installed(name: str) -> Iterable[metadata.Distribution]:
-    return metadata.distributions(name=name)

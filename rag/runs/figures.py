@@ -47,7 +47,7 @@ class RunFigures:
             questions = question_rows.usable(connection, self._base_id, found.id)
             ids = sorted({item.document_id for each in questions for item in each.evidence})
             cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
-            spans = {} if cut_id is None else passages.spans(connection, self._base_id, cut_id, ids)
+            spans = passages.spans(connection, self._base_id, cut_id, ids)
         rankings = {item.question_id: [key for key, *_ in item.ranking] for item in results}
         current = found.version == run.set_version
         return unjudged_share(questions, rankings, spans, k, current)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from rag.errors import NotFound
 from rag.results import QuestionResult, Run
-from rag.storage import Connection, Database, builds, documents, passages, runs
+from rag.storage import Connection, Database, documents, passages, runs
 from rag.types import Chunk
 
 DEPTH = 10
-_PASSAGE_ID = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +94,8 @@ class Rankings:
         raise NotFound(f"Run {run_id} did not measure question {question_id!r}.")
 
     def _chunks(self, connection: Connection, run: Run, result: QuestionResult) -> dict[str, Chunk]:
-        cut = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
-        keys = [int(entry[0], 16) for entry in result.ranking if len(entry[0]) == _PASSAGE_ID]
-        found = passages.by_key(connection, cut, keys) if cut is not None else {}
-        return {chunk.id: chunk for chunk in found.values()}
+        ids = [entry[0] for entry in result.ranking]
+        return passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
 
     def _names(
         self,
@@ -118,12 +115,12 @@ def _ranked(
     names: dict[str, str],
     depth: int,
 ) -> tuple[RankedPassage, ...]:
-    found = []
-    for place, (name, score, grade) in enumerate(result.ranking[:depth]):
+    shown = []
+    for index, (name, score, grade) in enumerate(result.ranking[:depth]):
         chunk = chunks.get(name)
         document = names.get(chunk.document_id if chunk else name, "")
-        found.append(RankedPassage(place + 1, score, grade, document, chunk, others[place]))
-    return tuple(found)
+        shown.append(RankedPassage(index + 1, score, grade, document, chunk, others[index]))
+    return tuple(shown)
 
 
 def _place(name: str, chunks: dict[str, Chunk]) -> RankedSpan:

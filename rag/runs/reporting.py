@@ -32,7 +32,6 @@ _SPANS = 3  # labels of one question
 _EXPECTED_LENGTH = 420
 _RETRIEVED_LENGTH = 200
 _PREFERRED = "ndcg@10"
-_PASSAGE_ID = 16
 
 
 class Reports:
@@ -92,9 +91,8 @@ class Reports:
 
     def _threshold(self, recipe: Recipe) -> float | None:
         try:
-            return threshold_rule(
-                self._services, self._base_id, recipe.index, recipe.search
-            ).threshold
+            rule = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+            return rule.threshold
         except InvalidInput:  # the calibration is gone: what ``auto`` meant is not known any more
             return None if recipe.search.threshold == "auto" else recipe.search.threshold
 
@@ -146,16 +144,12 @@ class Reports:
     ) -> dict[str, tuple[str, str]]:
         """(document name, text) of what came first, by the id of a passage or document."""
         ids = {entry[0] for item in results for entry in item.ranking[:_SHOWN]}
-        keys = [int(each, 16) for each in ids if len(each) == _PASSAGE_ID]
-        cut = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
-        chunks = passages.by_key(connection, cut, keys) if cut is not None else {}
-        wanted = {each for each in ids if len(each) != _PASSAGE_ID}
-        wanted |= {chunk.document_id for chunk in chunks.values()}
+        chunks = passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+        wanted = ids | {chunk.document_id for chunk in chunks.values()}
         names = documents.names(connection, self._base_id, sorted(wanted))
-        found = {name: (title, "") for name, title in names.items()}
-        for chunk in chunks.values():
-            found[chunk.id] = (names[chunk.document_id], chunk.text)
-        return found
+        return {name: (title, "") for name, title in names.items()} | {
+            chunk.id: (names[chunk.document_id], chunk.text) for chunk in chunks.values()
+        }
 
 
 def _metric(run: Run) -> str:
@@ -177,14 +171,11 @@ def _expected(item: QuestionResult, known: LabelledQuestion | None) -> tuple[Exp
 
 def _retrieved(item: QuestionResult, texts: Mapping[str, tuple[str, str]]) -> tuple[Retrieved, ...]:
     gone = ("a passage that is not stored any more", "")
-    return tuple(
-        Retrieved(rank, *_shown(texts.get(name, gone)), grade)
-        for rank, (name, _, grade) in enumerate(item.ranking[:_SHOWN], start=1)
-    )
-
-
-def _shown(found: tuple[str, str]) -> tuple[str, str]:
-    return found[0], _short(found[1], _RETRIEVED_LENGTH)
+    shown = []
+    for rank, (name, _, grade) in enumerate(item.ranking[:_SHOWN], start=1):
+        document, text = texts.get(name, gone)
+        shown.append(Retrieved(rank, document, _short(text, _RETRIEVED_LENGTH), grade))
+    return tuple(shown)
 
 
 def _short(text: str, length: int) -> str:

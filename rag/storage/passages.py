@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
+from rag.storage import builds
 from rag.storage.rows import listable, read, values
 from rag.storage.tables import chunk, vector
 from rag.storage.vectors import text_hash
@@ -16,6 +17,8 @@ from rag.types import Chunk, Keys
 
 _ROWS = 4096  # rows written or read at a time
 
+PASSAGE_DIGITS = 16
+"""Hexadecimal digits of a passage's id; a document's has 64."""
 PassageSpan = tuple[str, int, int]
 """Document id, start and end of a passage."""
 
@@ -53,13 +56,22 @@ def are_cut(connection: Connection, base_id: int, cut_id: int, document_id: str)
     return connection.execute(statement.limit(1)).first() is not None
 
 
-def by_key(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int, Chunk]:
-    """Passages of a cut by key; keys that are gone are absent."""
+def by_key(connection: Connection, cut_id: int | None, keys: Sequence[int]) -> dict[int, Chunk]:
+    """Passages of a cut by key; keys that are gone are absent. The cut None has no passages."""
     chunks: dict[int, Chunk] = {}
     for part in listable(keys):
         statement = select(chunk).where(chunk.c.cut_id == cut_id, chunk.c.key.in_(part))
         chunks.update({row.key: read(Chunk, row) for row in connection.execute(statement)})
     return chunks
+
+
+def ranked(
+    connection: Connection, base_id: int, cut_name: str, ids: Iterable[str]
+) -> dict[str, Chunk]:
+    """Those passages of a cut, by id, that are among ``ids`` of rankings (documents are too)."""
+    keys = [int(name, 16) for name in sorted(ids) if len(name) == PASSAGE_DIGITS]
+    chunks = by_key(connection, builds.cut_id(connection, base_id, cut_name), keys)
+    return {chunk.id: chunk for chunk in chunks.values()}
 
 
 def places(connection: Connection, cut_id: int, keys: Sequence[int]) -> dict[int, PassageSpan]:
@@ -104,9 +116,9 @@ def counts(connection: Connection, base_id: int, cut_id: int) -> dict[str, int]:
 
 
 def spans(
-    connection: Connection, base_id: int, cut_id: int, document_ids: Sequence[str]
+    connection: Connection, base_id: int, cut_id: int | None, document_ids: Sequence[str]
 ) -> dict[str, list[tuple[int, int, int]]]:
-    """(key, start, end) of the passages of some documents, by document id."""
+    """(key, start, end) of the passages of some documents, by document id; none for no cut."""
     by_document: dict[str, list[tuple[int, int, int]]] = {}
     columns = (chunk.c.document_id, chunk.c.key, chunk.c.start, chunk.c.end)
     for part in listable(document_ids):
@@ -130,7 +142,7 @@ def marks(
     return ((row[0], row[1], row[2], row[3]) for row in rows)
 
 
-def texts(connection: Connection, cut_id: int, every: int = 1) -> Iterator[str]:
+def texts(connection: Connection, cut_id: int | None, every: int = 1) -> Iterator[str]:
     """Texts of the passages of a cut, or of one in ``every``, taken by key: as good as chance."""
     statement = select(chunk.c.text).where(chunk.c.cut_id == cut_id)
     if every > 1:
