@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from rag.documents.ingest_job import refresh
 from rag.documents.ingestion import Ingestion
 from rag.evaluation.formats import beir
-from rag.evaluation.formats.beir import BeirDocument
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.jobs.runner import Reporter
 from rag.questions.sets import QuestionSets
@@ -26,7 +25,8 @@ def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
     ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
     seen = stored = 0
     shifts: dict[str, int] = {}
-    for group in _groups(beir.read_documents(folder)):
+    rows = beir.read_documents(folder)
+    while group := list(islice(rows, _GROUP)):
         shifts |= {row.id: len(row.full_text) - len(row.text) for row in group}
         new = [row.document(folder.name) for row in group if row.full_text.strip()]
         new = [item for item in new if ingestion.present(item.id) is None]
@@ -45,17 +45,6 @@ def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
     shifted = [_shifted(question, shifts) for question in questions]
     QuestionSets(services.database, job.base_id).save(folder.name, shifted)
     return f"{stored:,} of {total:,} documents added, {len(questions):,} questions"
-
-
-def _groups(rows: Iterator[BeirDocument]) -> Iterator[Sequence[BeirDocument]]:
-    group: list[BeirDocument] = []
-    for row in rows:
-        group.append(row)
-        if len(group) == _GROUP:
-            yield group
-            group = []
-    if group:
-        yield group
 
 
 def _shifted(question: FileQuestion, shifts: dict[str, int]) -> FileQuestion:

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _EMBED_AT_ONCE = 512  # texts; small enough for progress, large enough for batches by length
 
 Tell = Callable[[str, int, int], None]
-"""Hears the stage of the work ("cutting", "embedding"), units done, and units in all (0: open)."""
+"""Takes the stage of the work ("cutting", "embedding"), units done, and in all (0: not known)."""
 
 
 @dataclass(frozen=True, slots=True)

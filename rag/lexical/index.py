@@ -30,7 +30,7 @@ LARGEST_MERGED = 65_536
 MOST_DEAD = 0.25
 REMEMBERED_PARAMETERS = 8
 REMEMBERED_QUERIES = 1024
-FEW_POSTINGS = 20_000  # so many are read sooner than looked through
+FEW_POSTINGS = 20_000  # below this, scoring all rows is faster than looking up a few
 FORMAT = 1
 
 

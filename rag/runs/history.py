@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.comparison import Comparison, compare_table
 from rag.evaluation.intervals import Interval, mean_intervals
+from rag.evaluation.report.words import setting
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.retrieval.filters import OF_DOCUMENTS
@@ -289,16 +290,10 @@ def caveats(run: Run, baseline: Run) -> tuple[str, ...]:
 def recipe_chips(baseline: Recipe, recipe: Recipe) -> tuple[str, ...]:
     """What ``recipe`` changes in retrieval, as ``"dense weight 0.6 → 0.8"``, one a field."""
     return tuple(
-        f"{name.partition('.')[2].replace('_', ' ')} {_shown(before)} → {_shown(after)}"
+        f"{name.partition('.')[2].replace('_', ' ')} {setting(before)} → {setting(after)}"
         for name, (before, after) in baseline.differences(recipe).items()
         if not name.startswith("answer.")
     )
-
-
-def _shown(value: Any) -> str:
-    if value is None or value is False:
-        return "off"
-    return "on" if value is True else str(value)
 
 
 def _row(

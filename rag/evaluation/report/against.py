@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import Baseline, RunReport
-from rag.evaluation.report.markup import Markup, element
+from rag.evaluation.report.markup import Markup, columns, element, heading
 from rag.evaluation.report.words import counted, signed, title
 
 _SHOWN = 6
@@ -28,8 +28,7 @@ def against_baseline(report: RunReport) -> Markup | None:
         ),
         element("ul", *chips, class_="chips") if chips else None,
         *(element("p", each, class_="note") for each in baseline.caveats),
-        element(
-            "div",
+        columns(
             element(
                 "div",
                 element("h3", f"Difference in {title(figures.metric)} by question"),
@@ -41,7 +40,6 @@ def against_baseline(report: RunReport) -> Markup | None:
                 _tally(baseline),
                 element("p", _test(baseline), style="margin-top:16px"),
             ),
-            class_="columns",
         ),
         _moved(baseline, 1, "Where it gained most"),
         _moved(baseline, -1, "Where it lost most"),
@@ -74,7 +72,7 @@ def _test(baseline: Baseline) -> str:
     )
 
 
-def _moved(baseline: Baseline, sign: int, heading: str) -> Markup | None:
+def _moved(baseline: Baseline, sign: int, said: str) -> Markup | None:
     """The questions with the largest differences of one sign."""
     rows = [each for each in baseline.figures.differences.items() if each[1] * sign > 0]
     if not rows:
@@ -93,7 +91,7 @@ def _moved(baseline: Baseline, sign: int, heading: str) -> Markup | None:
     rest = len(rows) - _SHOWN
     return element(
         "div",
-        element("h3", heading, style="margin-top:26px"),
+        heading(said),
         element("div", element("table", element("tbody", *body)), class_="scroll"),
         element("p", f"and {rest:,} more", class_="note") if rest > 0 else None,
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
 
 from rag.evaluation.report.content import Expected, Miss, Retrieved, RunReport
-from rag.evaluation.report.markup import Markup, element, escaped, join
-from rag.evaluation.report.words import DEFINITIONS, TITLES, title
+from rag.evaluation.report.markup import Markup, columns, definitions, element, heading
+from rag.evaluation.report.words import DEFINITIONS, TITLES, setting, title
 
 
 def misses(report: RunReport) -> Markup | None:
@@ -41,15 +40,13 @@ def _miss(miss: Miss, report: RunReport) -> Markup:
             f"{title(report.metric)} {result.metrics[report.metric]:.3f} · {found} · {count}",
             class_="note",
         ),
-        element(
-            "div",
+        columns(
             element("div", element("h3", "Expected"), *map(_expected, miss.expected)),
             element(
                 "div",
                 element("h3", "Came first"),
                 *(came or [element("p", "Nothing.", class_="note")]),
             ),
-            class_="columns",
         ),
         class_="miss",
     )
@@ -82,20 +79,16 @@ def _retrieved(item: Retrieved) -> Markup:
 def method(report: RunReport) -> Markup:
     """How figures, intervals and comparisons come about."""
     measured = {name.partition("@")[0] for name in report.run.metrics}
-    terms = [
-        part
+    terms = {
+        TITLES[name]: DEFINITIONS[name].format(unit=report.unit)
         for name in TITLES
         if name in measured
-        for part in (
-            element("dt", TITLES[name]),
-            element("dd", DEFINITIONS[name].format(unit=report.unit)),
-        )
-    ]
+    }
     return element(
         "section",
         element("h2", "Method"),
         element("p", _method(report)),
-        element("dl", *terms),
+        definitions(terms),
     )
 
 
@@ -137,19 +130,14 @@ def reproducing(report: RunReport) -> Markup:
             if name not in ("touchstone", "machine")
         ),
     }
-    terms = [
-        part
-        for name, value in facts.items()
-        if value
-        for part in (element("dt", name), element("dd", element("code", value, class_="user")))
-    ]
+    terms = {name: element("code", value, class_="user") for name, value in facts.items() if value}
     return element(
         "section",
         element("h2", "Repeat it"),
         element("p", "With the recipe below saved as recipe.json:"),
         element("pre", command(report)),
-        element("dl", *terms),
-        element("h3", "Recipe", style="margin-top:26px"),
+        definitions(terms),
+        heading("Recipe"),
         _fields(report),
         element(
             "details",
@@ -168,21 +156,13 @@ def command(report: RunReport) -> str:
 
 def _fields(report: RunReport) -> Markup:
     fields = (
-        element("div", element("dt", element("code", name)), element("dd", _shown(value)))
+        element("div", element("dt", element("code", name)), element("dd", setting(value)))
         for name, value in report.run.recipe.fields().items()
     )
     return element("dl", *fields, class_="fields")
 
 
-def _shown(value: Any) -> str:
-    if value is None or value is False:
-        return "off"
-    return "on" if value is True else str(value)
-
-
 def closing(report: RunReport) -> Markup:
     """Where the page comes from."""
     made = f"Made with Touchstone {report.run.code_version or '(unknown version)'}. "
-    return element(
-        "footer", join(escaped(made), escaped("This file needs no network and holds no script."))
-    )
+    return element("footer", made, "This file needs no network and holds no script.")

@@ -7,7 +7,7 @@ import numpy as np
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
-from rag.evaluation.report.markup import Markup, element, join
+from rag.evaluation.report.markup import Markup, columns, element, heading, join, table
 from rag.evaluation.report.words import TITLES, counted, headline, recipe_sentences, signed, title
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
@@ -121,8 +121,7 @@ def setting(report: RunReport) -> Markup:
     return element(
         "section",
         element("h2", "What was measured"),
-        element(
-            "div",
+        columns(
             element(
                 "div",
                 element("h3", "Questions"),
@@ -132,7 +131,6 @@ def setting(report: RunReport) -> Markup:
                 *(element("p", note, class_="note") for note in report.notes),
             ),
             element("div", element("h3", "Recipe"), element("ol", *steps, class_="steps")),
-            class_="columns",
         ),
     )
 
@@ -141,8 +139,7 @@ def pictures(report: RunReport) -> Markup:
     """Metrics against k, and where the first relevant passage stands."""
     return element(
         "section",
-        element(
-            "div",
+        columns(
             element(
                 "div",
                 element("h2", "How deep must one look?"),
@@ -155,7 +152,6 @@ def pictures(report: RunReport) -> Markup:
                 element("p", _ranks_in_words(report), class_="lead"),
                 charts.histogram(_rank_bars(report), "Questions by rank of the first relevant"),
             ),
-            class_="columns",
         ),
     )
 
@@ -225,7 +221,7 @@ def figures(report: RunReport) -> Markup:
     return element(
         "section",
         element("h2", "All figures"),
-        _table(head, rows),
+        table(head, rows),
         element("p", more + ".", class_="note") if more else None,
         _by_tag(report),
     )
@@ -256,15 +252,10 @@ def _by_tag(report: RunReport) -> Markup | None:
         )
     rest = len(tagged) - _MOST_TAGS
     return join(
-        element("h3", "By tag", style="margin-top:26px"),
-        _table(head, rows),
+        heading("By tag"),
+        table(head, rows),
         element("p", f"{counted(rest, 'more tag')}.", class_="note") if rest > 0 else None,
     )
-
-
-def _table(head: list[Markup], rows: list[Markup]) -> Markup:
-    body = join(element("thead", element("tr", *head)), element("tbody", *rows))
-    return element("div", element("table", body), class_="scroll")
 
 
 def _number(value: float | None) -> Markup:

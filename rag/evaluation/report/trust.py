@@ -6,7 +6,7 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import ReliabilityBin
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import CalibrationNote, RunReport
-from rag.evaluation.report.markup import Markup, element, join
+from rag.evaluation.report.markup import Markup, element, heading, join, table
 from rag.evaluation.report.words import counted
 
 
@@ -51,15 +51,10 @@ def _calibration(report: RunReport) -> Markup | None:
         element("th", ""),
         element("th", "Passages", class_="number"),
     ]
-    table = element(
-        "table",
-        element("thead", element("tr", *head)),
-        element("tbody", *map(_row, found.bins)),
-    )
     return join(
-        element("h3", "Do probabilities come true?", style="margin-top:26px"),
+        heading("Do probabilities come true?"),
         element("p", _in_words(found), class_="user"),
-        element("div", table, class_="scroll"),
+        table(head, map(_row, found.bins)),
         element("p", "The mark is what was said, the dot what came true.", class_="note"),
     )
 

@@ -3,68 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import Any
 
 from rag.evaluation.report.content import RunReport
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 
-TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "ndcg": "nDCG",
-        "recall": "Recall",
-        "precision": "Precision",
-        "mrr": "MRR",
-        "hit": "Hit rate",
-        "map": "MAP",
-        "f1": "F1",
-        "span_recall": "Span recall",
-        "span_precision": "Span precision",
-        "span_iou": "Span IoU",
-        "token_recall": "Span recall in tokens",
-        "token_precision": "Span precision in tokens",
-        "token_iou": "Span IoU in tokens",
-        "correct_refusal": "Correct refusals",
-        "false_refusal": "False refusals",
-    }
-)
+TITLES: Mapping[str, str] = {
+    "ndcg": "nDCG",
+    "recall": "Recall",
+    "precision": "Precision",
+    "mrr": "MRR",
+    "hit": "Hit rate",
+    "map": "MAP",
+    "f1": "F1",
+    "span_recall": "Span recall",
+    "span_precision": "Span precision",
+    "span_iou": "Span IoU",
+    "token_recall": "Span recall in tokens",
+    "token_precision": "Span precision in tokens",
+    "token_iou": "Span IoU in tokens",
+    "correct_refusal": "Correct refusals",
+    "false_refusal": "False refusals",
+}
 
-DEFINITIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "ndcg": "How close the order is to the ideal one: the gain of every relevant {unit} among "
-        "the first k, discounted by the logarithm of its rank, divided by the best possible sum. "
-        "1 is ideal.",
-        "recall": "The share of all relevant {unit}s that are among the first k.",
-        "precision": "The share of the first k that is relevant, divided by k even where fewer "
-        "came back.",
-        "mrr": "One divided by the rank of the first relevant {unit}; 0 if none is among the "
-        "first k.",
-        "hit": "The share of questions with something relevant among the first k.",
-        "map": "Precision at the rank of every relevant {unit} among the first k, summed and "
-        "divided by how many relevant ones there are.",
-        "f1": "The harmonic mean of precision and recall.",
-        "span_recall": "The share of the characters of the evidence that the first k cover.",
-        "span_precision": "The share of the characters of the first k that are evidence.",
-        "span_iou": "Characters of evidence among the first k, divided by all characters of "
-        "either.",
-        "token_recall": "The share of the tokens of the evidence that the first k cover.",
-        "token_precision": "The share of the tokens of the first k that are evidence.",
-        "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
-        "correct_refusal": "The share of questions that the documents do not answer for which "
-        "nothing came back.",
-        "false_refusal": "The share of questions that the documents do answer for which nothing "
-        "came back.",
-    }
-)
+DEFINITIONS: Mapping[str, str] = {
+    "ndcg": "How close the order is to the ideal one: the gain of every relevant {unit} among "
+    "the first k, discounted by the logarithm of its rank, divided by the best possible sum. "
+    "1 is ideal.",
+    "recall": "The share of all relevant {unit}s that are among the first k.",
+    "precision": "The share of the first k that is relevant, divided by k even where fewer "
+    "came back.",
+    "mrr": "One divided by the rank of the first relevant {unit}; 0 if none is among the first k.",
+    "hit": "The share of questions with something relevant among the first k.",
+    "map": "Precision at the rank of every relevant {unit} among the first k, summed and "
+    "divided by how many relevant ones there are.",
+    "f1": "The harmonic mean of precision and recall.",
+    "span_recall": "The share of the characters of the evidence that the first k cover.",
+    "span_precision": "The share of the characters of the first k that are evidence.",
+    "span_iou": "Characters of evidence among the first k, divided by all characters of either.",
+    "token_recall": "The share of the tokens of the evidence that the first k cover.",
+    "token_precision": "The share of the tokens of the first k that are evidence.",
+    "token_iou": "Tokens of evidence among the first k, divided by all tokens of either.",
+    "correct_refusal": "The share of questions that the documents do not answer for which "
+    "nothing came back.",
+    "false_refusal": "The share of questions that the documents do answer for which nothing "
+    "came back.",
+}
 
-_CUTS: Mapping[str, str] = MappingProxyType(
-    {
-        "fixed": "after a fixed length",
-        "recursive": "at the ends of paragraphs, lines and sentences",
-        "sentence": "at the ends of sentences",
-        "markdown": "at headings",
-        "page": "at the ends of pages",
-    }
-)
+_CUTS: Mapping[str, str] = {
+    "fixed": "after a fixed length",
+    "recursive": "at the ends of paragraphs, lines and sentences",
+    "sentence": "at the ends of sentences",
+    "markdown": "at headings",
+    "page": "at the ends of pages",
+}
 
 
 def title(metric: str) -> str:
@@ -72,6 +64,13 @@ def title(metric: str) -> str:
     measure, _, k = metric.partition("@")
     name = TITLES.get(measure, measure.replace("_", " "))
     return f"{name}@{k}" if k else name
+
+
+def setting(value: Any) -> str:
+    """The value of a recipe's field."""
+    if value is None or value is False:
+        return "off"
+    return "on" if value is True else str(value)
 
 
 def headline(report: RunReport) -> str:
