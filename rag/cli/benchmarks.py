@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag import InvalidInput
+from rag.cli.printing import Output
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "tests" / "bench"
 
@@ -38,3 +39,26 @@ def _measure(name: str, folder: Path) -> Mapping[str, float]:
             f"The benchmark {name!r} needs {error.filename}.", "Name BEIR collections with --data."
         ) from error
     return figures
+
+
+def ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
+    lines = []
+    for name, figures in measured.items():
+        lines.append(name)
+        lines += _crossed(figures) or [
+            f"  {what:60} {value:10.3f}" for what, value in figures.items()
+        ]
+    return Output({"benchmarks": measured}, "\n".join(lines))
+
+
+def _crossed(figures: Mapping[str, float]) -> list[str]:
+    """Figures whose names are all ``ROW | COLUMN`` as one table; nothing for others."""
+    names = [what.split(" | ") for what in figures]
+    if any(len(name) != 2 for name in names):
+        return []
+    columns = list(dict.fromkeys(column for _, column in names))
+    rows: dict[str, list[str]] = {}
+    for (row, _), value in zip(names, figures.values(), strict=True):
+        rows.setdefault(row, []).append(f"{value:16.3f}")
+    head = "".join(f"{column:>16}" for column in columns)
+    return [f"  {'':44}{head}", *(f"  {row:44}{''.join(cells)}" for row, cells in rows.items())]

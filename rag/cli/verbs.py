@@ -226,7 +226,7 @@ def schema(args: argparse.Namespace) -> Output:
 
 def bench(args: argparse.Namespace) -> Output:
     """Print ratios against other libraries, measured side by side."""
-    return printing.ratios(benchmarks.run(args.data, args.only))
+    return benchmarks.ratios(benchmarks.run(args.data, args.only))
 
 
 @contextmanager
