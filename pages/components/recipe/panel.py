@@ -18,10 +18,8 @@ from pages.components.recipe.working_recipe import (
     AUTO,
     CUT,
     OFF,
-    PARAMETERS,
     SET,
     THRESHOLD,
-    TOOLS,
     drawn,
     working,
 )
@@ -30,10 +28,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import relevance
 from rag import InvalidInput, KnowledgeBase, Recipe, Trace
 
-MODES = ["Dense", "Lexical", "Hybrid"]
-FUSIONS = ["Weighted", "Rrf"]
 MOST_SHOWN = 50
-RELEVANCES = ["Cosine", "Probability"]
 _THRESHOLD_HELP = {
     "cosine": "Least similarity (cosine of question and passage) of a passage that comes back.",
     "probability": "Least probability of being relevant, as learned from labels.",
@@ -83,61 +78,52 @@ class _Panel(Widgets):
 
     def search(self) -> DeltaGenerator:
         """What is used most: mode, weight, threshold, top-k. Returns the threshold's caption."""
-        self.choice("mode", "Mode", MODES, help="By meaning, by words, or both.")
-        search, index = self.recipe.search, self.recipe.index
-        if (
-            search.relevance == "probability"
-            or self.base.tuning.calibrator.fitted(index) is not None
-        ):
+        self.choice("mode", "Mode", help="By meaning, by words, or both.")
+        search, calibrator = self.recipe.search, self.base.tuning.calibrator
+        if search.relevance == "probability" or calibrator.fitted(self.recipe.index) is not None:
             self.choice(
                 "by",
                 "Threshold compares",
-                RELEVANCES,
                 help="The cosine, or the probability that was learned from labels for this index.",
             )
         if search.mode == "hybrid":
             self.slider(
                 "w",
                 "Dense weight",
-                0.05,
+                step=0.05,
                 help="Share of the meaning (vectors) in the ranking; the rest is words.",
             )
         self._threshold()
         slot = st.empty()
         most = MOST_SHOWN if max(search.top_k, self.saved.search.top_k) <= MOST_SHOWN else 1000
-        self.bound(
-            "k",
-            st.slider,
-            "Top-k",
-            min_value=1,
-            max_value=most,
-            help="Most passages to return.",
-        )
+        self.slider("k", "Top-k", max_value=most, help="Most passages to return.")
         return slot
 
     def _threshold(self) -> None:
         how = _how(self.recipe)
-        level, default = self._level(self.recipe), self._level(self.saved)
-        self.draw(
+        self.place(
             THRESHOLD,
-            lambda **given: st.slider("Threshold", 0.0, 1.0, default, 0.01, **given),
-            level,
+            st.slider,
+            "Threshold",
+            self._level(self.recipe),
+            self._level(self.saved),
             lambda value: {"search.threshold": round(float(value), 2)},
+            min_value=0.0,
+            max_value=1.0,
+            step=0.01,
             disabled=how == OFF,
             help=_THRESHOLD_HELP[self.recipe.search.relevance],
         )
-        self.draw(
+        self.place(
             CUT,
-            lambda **given: st.segmented_control(
-                "How the threshold is set",
-                [AUTO, SET, OFF],
-                default=_how(self.saved),
-                required=True,
-                label_visibility="collapsed",
-                **given,
-            ),
+            st.segmented_control,
+            "How the threshold is set",
             how,
+            _how(self.saved),
             self._cut,
+            options=[AUTO, SET, OFF],
+            required=True,
+            label_visibility="collapsed",
         )
 
     def _cut(self, how: str) -> dict[str, float | str | None]:
@@ -158,92 +144,60 @@ class _Panel(Widgets):
 
     def advanced(self) -> None:
         """What is rarely touched: depth, fusion, BM25, and the room in the prompt."""
-        self.bound(
+        self.number(
             "candidates",
-            st.number_input,
             "Candidates",
-            min_value=1,
-            max_value=2000,
             step=10,
             help="Passages taken from each retriever before they are ranked together.",
         )
-        self.bound(
+        self.number(
             "context",
-            st.number_input,
             "Context budget, tokens",
-            min_value=1,
-            max_value=1_000_000,
             step=500,
             help="Most tokens of passages in the prompt.",
         )
         search = self.recipe.search
         if search.mode == "hybrid":
-            self.choice("fusion", "Fusion", FUSIONS, help="Weighted scores, or reciprocal ranks.")
+            self.choice("fusion", "Fusion", help="Weighted scores, or reciprocal ranks.")
             if search.fusion == "rrf":
-                self.bound(
-                    "rrf",
-                    st.number_input,
-                    "Constant of reciprocal ranks",
-                    min_value=1,
-                    max_value=1000,
-                )
+                self.number("rrf", "Constant of reciprocal ranks")
         if search.mode != "dense":
-            self.slider("k1", "BM25 k1", 0.1, 10.0, help="How soon repeated words stop counting.")
-            self.slider("b", "BM25 b", 0.05, help="How much long passages are discounted.")
-            self.bound("fuzzy", st.toggle, "Forgive misspellings")
-            self.bound("prefix", st.toggle, "Match beginnings of words")
-
-        self._tools()
-
-    def _tools(self) -> None:
-        """Services that are asked as well; nothing is drawn while there are none."""
-        named = (*self.recipe.search.tools, *self.saved.search.tools)
-        names = list(dict.fromkeys([*(tool.name for tool in workspace().tools.every()), *named]))
-        if not names:
-            return
-        saved = list(self.saved.search.tools)
-        self.draw(
-            TOOLS,
-            lambda **given: st.multiselect("HTTP tools", names, default=saved, **given),
-            list(self.recipe.search.tools),
-            lambda value: {"search.tools": value},
-            help="Services that are asked with each question; Settings has them.",
-            placeholder="none",
-        )
+            self.slider("k1", "BM25 k1", step=0.1, help="How soon repeated words stop counting.")
+            self.slider("b", "BM25 b", step=0.05, help="How much long passages are discounted.")
+            self.draw("fuzzy", st.toggle, "Forgive misspellings")
+            self.draw("prefix", st.toggle, "Match beginnings of words")
+        tools = [tool.name for tool in workspace().tools.every()]
+        names = list(dict.fromkeys([*tools, *search.tools, *self.saved.search.tools]))
+        if names:
+            self.draw(
+                "tools",
+                st.multiselect,
+                "HTTP tools",
+                options=names,
+                help="Services that are asked with each question; Settings has them.",
+                placeholder="none",
+            )
 
     def answers(self) -> None:
         """Who answers, and at what length."""
-        ready = [each.name for each in workspace().statuses() if each.ready and each.chat_model]
-        names = list(
-            dict.fromkeys([*ready, self.recipe.answer.provider, self.saved.answer.provider])
-        )
-        saved = names.index(self.saved.answer.provider)
-        field = PARAMETERS["provider"]
-        self.draw(
+        self.pick(
             "provider",
-            lambda **given: st.selectbox("Provider", names, index=saved, **given),
-            self.recipe.answer.provider,
-            lambda value: {field: value},
+            "Provider",
+            [each.name for each in workspace().statuses() if each.ready and each.chat_model],
             help="extractive quotes the passages and needs no language model.",
         )
         if self.recipe.answer.provider == "extractive":
             return
         self.draw(
             "model",
-            lambda **given: st.text_input("Model", self.saved.answer.model or "", **given),
-            self.recipe.answer.model or "",
-            lambda value: {"answer.model": value or None},
+            st.text_input,
+            "Model",
+            lambda name: name or "",
+            lambda text: text or None,
             placeholder="the provider's default",
         )
-        self.slider("temperature", "Temperature", 0.1, 2.0)
-        self.bound(
-            "length",
-            st.number_input,
-            "Longest answer, tokens",
-            min_value=1,
-            max_value=100_000,
-            step=100,
-        )
+        self.slider("temperature", "Temperature", step=0.1)
+        self.number("length", "Longest answer, tokens", step=100)
 
 
 def _how(recipe: Recipe) -> str:

@@ -7,133 +7,146 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.recipe.model_steps import ModelSteps
 from pages.components.recipe.widgets import Widgets
-from pages.components.recipe.working_recipe import OFF, PARAMETERS, names, optional
+from pages.components.recipe.working_recipe import FIELDS, OFF, PARAMETERS, names
 from rag import KnowledgeBase
 
-_COPIES = ["Off", "0.99", "0.95", "0.9", "0.8"]
-_DIVERSITY = ["Off", "0.9", "0.7", "0.5", "0.3"]
-_SHOWN = ["Passage", "Neighbours", "Section", "Page"]
-_ORDERS = ["Rank", "Document"]
+_RERANKERS = [OFF, "service", "chat"]
+_COPIES = [OFF, "0.99", "0.95", "0.9", "0.8"]
+_DIVERSITY = [OFF, "0.9", "0.7", "0.5", "0.3"]
 
 
 def steps_panel(base: KnowledgeBase, group: Callable[..., Any]) -> None:
     """Draws the four groups, each in what ``group`` makes: ``st.popover`` or ``st.expander``."""
-    panel, models = _Steps(base), ModelSteps(base)
-    asked, ranked = (panel.question, models.question), (models.ranking, panel.ranking)
+    steps = _Steps(base)
     for title, icon, says, draw in (
-        ("Question", "edit", "What is asked for besides your words.", asked),
-        ("Ranking", "sort", "A second look at the first of the list.", ranked),
-        (
-            "Filter",
-            "filter_alt",
-            "Where to look; one of several values is enough.",
-            (panel.filter,),
-        ),
-        ("Context", "article", "What of a hit goes into the prompt.", (panel.context,)),
+        ("Question", "edit", "What is asked for besides your words.", steps.question),
+        ("Ranking", "sort", "A second look at the first of the list.", steps.ranking),
+        ("Filter", "filter_alt", "Where to look; one of several values is enough.", steps.filter),
+        ("Context", "article", "What of a hit goes into the prompt.", steps.context),
     ):
-        with group(
-            title, icon=f":material/{icon}:", width="stretch", key=f"recipe_{title.lower()}"
-        ):
+        key = f"recipe_{title.lower()}"
+        with group(title, icon=f":material/{icon}:", width="stretch", key=key):
             st.caption(says)
-            for part in draw:
-                part()
+            draw()
 
 
 class _Steps(Widgets):
     """One method for each group."""
 
     def question(self) -> None:
-        """Spelling and feedback."""
+        """Spelling, feedback, and what a language model makes of the question."""
         search = self.recipe.search
         if search.mode != "dense":
-            self.bound(
+            self.draw(
                 "spelling",
                 st.toggle,
                 "Correct unknown words",
                 help="Words that no passage has give way to near ones that one has (BM25).",
             )
-        self.bound(
+        self.number(
             "feedback",
-            st.number_input,
             "Feedback from the first passages",
-            min_value=0,
-            max_value=20,
             help="So many of the first passages are believed, and searched for as well. 0 is off.",
         )
         if search.feedback and search.mode != "lexical":
             self.slider(
-                "feedback_weight", "Their share in the vector", 0.05, help="Of the question's."
+                "feedback_weight", "Their share in the vector", step=0.05, help="Of the question's."
             )
         if search.feedback and search.mode != "dense":
-            self.bound(
+            self.number(
                 "feedback_terms",
-                st.number_input,
                 "Words added to BM25",
-                min_value=0,
-                max_value=50,
                 help="The likeliest words of the believed passages.",
             )
+        self.draw(
+            "rewrite",
+            st.toggle,
+            "Make follow-ups complete",
+            help="In a chat, the language model puts in what a follow-up refers to.",
+        )
+        self.number(
+            "expansions",
+            "Further wordings",
+            help="The language model words the question anew; all wordings are searched.",
+        )
+        if search.mode != "lexical":
+            self.draw(
+                "hyde",
+                st.toggle,
+                "Search with an imagined answer",
+                help="The language model imagines an answer (HyDE); passages near it are found.",
+            )
+        if search.rewrite or search.expansions or search.hyde:
+            self._needs_a_model()
 
     def ranking(self) -> None:
-        """Copies and diversity."""
-        self._optional("copies", "Leave out copies from cosine", _COPIES)
-        self._optional("mmr", "Diversity: share of the score", _DIVERSITY)
+        """Who reads the first passages again; copies and diversity."""
+        self.pick(
+            "rerank",
+            "Rerank with",
+            _RERANKERS,
+            _or_off,
+            lambda name: None if name in (OFF, None) else name,
+            accept_new_options=True,
+            help="service is the one in TOUCHSTONE_RERANK_URL (service:MODEL names its model), "
+            "chat the language model. A model on this machine: type onnx:FOLDER or "
+            "cross-encoder:FOLDER.",
+        )
+        if self.recipe.search.rerank:
+            if self.recipe.search.rerank == "chat":
+                self._needs_a_model()
+            depth, batch = st.columns(2)
+            with depth:
+                self.number("depth", "Read the first")
+            with batch:
+                self.number("batch", "At once")
+        self.pick("copies", "Leave out copies from cosine", _COPIES, _or_off, _optional)
+        self.pick("mmr", "Diversity: share of the score", _DIVERSITY, _or_off, _optional)
+
+    def _needs_a_model(self) -> None:
+        if self.recipe.answer.provider == "extractive":
+            st.caption(
+                ":material/info: Answers are made of quotes: without a language model this is "
+                "left out."
+            )
 
     def filter(self) -> None:
         """Documents and places in them."""
-        self._list("in_documents", "Documents", "handbook.pdf, law/*")
-        self._list("in_types", "Types", "pdf, md")
-        self._list("in_tags", "Tags", "contract")
+        self._text("in_documents", "Documents", "handbook.pdf, law/*")
+        self._text("in_types", "Types", "pdf, md")
+        self._text("in_tags", "Tags", "contract")
         self._text("in_pages", "Pages", "3-9, 12")
         self._text("in_heading", "Heading", "Termination")
-        first, second = st.columns(2)
-        with first:
+        after, before = st.columns(2)
+        with after:
             self._text("in_after", "From", "2024-01-31")
-        with second:
+        with before:
             self._text("in_before", "Until", "2024-12-31")
 
     def context(self) -> None:
         """How much is shown, and in which order."""
-        self.choice("show", "Show", _SHOWN, help="The hit itself, or what is around it.")
+        self.choice("show", "Show", help="The hit itself, or what is around it.")
         if self.recipe.search.context == "neighbours":
-            self.bound("around", st.slider, "Neighbours", min_value=1, max_value=5)
-        self.bound("join", st.toggle, "Join hits that touch")
-        self.choice("order", "Order", _ORDERS, help="Best first, or as the documents have them.")
-
-    def _optional(self, key: str, label: str, usual: list[str]) -> None:
-        field = PARAMETERS[key]
-        shown, saved = (_number(each.fields()[field]) for each in (self.recipe, self.saved))
-        options = list(dict.fromkeys([*usual, saved, shown]))
-        self.draw(
-            key,
-            lambda **given: st.selectbox(label, options, index=options.index(saved), **given),
-            shown,
-            lambda value: {field: optional(value)},
-        )
-
-    def _list(self, key: str, label: str, example: str) -> None:
-        field = PARAMETERS[key]
-        shown, saved = (", ".join(each.fields()[field]) for each in (self.recipe, self.saved))
-        self.draw(
-            key,
-            lambda **given: st.text_input(label, saved, **given),
-            shown,
-            lambda value: {field: names(value or "")},
-            placeholder=example,
-        )
+            self.slider("around", "Neighbours")
+        self.draw("join", st.toggle, "Join hits that touch")
+        self.choice("order", "Order", help="Best first, or as the documents have them.")
 
     def _text(self, key: str, label: str, example: str) -> None:
-        field = PARAMETERS[key]
+        listed = FIELDS[PARAMETERS[key]]["type"] == "array"
+        show, read = (", ".join, names) if listed else (str, str.strip)
         self.draw(
-            key,
-            lambda **given: st.text_input(label, str(self.saved.fields()[field]), **given),
-            str(self.recipe.fields()[field]),
-            lambda value: {field: (value or "").strip()},
-            placeholder=example,
+            key, st.text_input, label, show, lambda text: read(text or ""), placeholder=example
         )
 
 
-def _number(value: Any) -> str:
-    return OFF if value is None else f"{value:g}"
+def _or_off(value: float | str | None) -> str:
+    """A number as it is written, or a name; ``Off`` for None."""
+    if value is None:
+        return OFF
+    return value if isinstance(value, str) else f"{value:g}"
+
+
+def _optional(text: str) -> float | None:
+    """A number, or None for ``Off``."""
+    return None if text == OFF else float(text)

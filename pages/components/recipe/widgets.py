@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
-from pages.components.recipe.working_recipe import PARAMETERS, change, fresh, working
+from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, fresh, working
 from rag import InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value
 
 
 class Widgets:
@@ -22,63 +26,94 @@ class Widgets:
         self.recipe = working(base)
         self.saved = base.recipe()
 
-    def choice(self, key: str, label: str, options: list[str], help: str) -> None:
-        """One of a few words; the field holds it in small letters."""
-        field = PARAMETERS[key]
-        saved = str(self.saved.fields()[field]).capitalize()
+    def choice(self, key: str, label: str, help: str) -> None:
+        """One of the few words that the field may be; it holds them in small letters."""
         self.draw(
             key,
-            lambda **given: st.segmented_control(
-                label, options, default=saved, required=True, width="stretch", **given
-            ),
-            str(self.recipe.fields()[field]).capitalize(),
-            lambda value: {field: str(value).lower()},
+            st.segmented_control,
+            label,
+            str.capitalize,
+            str.lower,
+            options=[word.capitalize() for word in FIELDS[PARAMETERS[key]]["enum"]],
+            required=True,
+            width="stretch",
             help=help,
         )
 
-    def slider(self, key: str, label: str, step: float, most: float = 1.0, help: str = "") -> None:
-        """A number from 0 to ``most``."""
-        self.bound(
-            key, st.slider, label, min_value=0.0, max_value=most, step=step, help=help or None
-        )
+    def number(
+        self, key: str, label: str, widget: Callable[..., Any] = st.number_input, **options: Any
+    ) -> None:
+        """A number within the bounds of the field, unless ``options`` have others."""
+        schema = FIELDS[PARAMETERS[key]]
+        kind = int if schema["type"] == "integer" else float
+        bounds = {"min_value": kind(schema["minimum"]), "max_value": kind(schema["maximum"])}
+        self.draw(key, widget, label, **bounds | options)
 
-    def bound(self, key: str, widget: Callable[..., Any], label: str, **options: Any) -> None:
-        """Any widget that holds the field's value as it is."""
+    def slider(self, key: str, label: str, **options: Any) -> None:
+        """The same as a slider."""
+        self.number(key, label, st.slider, **options)
+
+    def pick(
+        self,
+        key: str,
+        label: str,
+        usual: Sequence[str],
+        show: Callable[[Any], str] = str,
+        read: Callable[[str], Any] = str,
+        **options: Any,
+    ) -> None:
+        """One of the usual values, which the saved one and the present one join."""
         field = PARAMETERS[key]
-        shown, saved = self.recipe.fields()[field], self.saved.fields()[field]
-        if isinstance(saved, float):
-            shown, saved = round(shown, 4), round(saved, 4)
-        self.draw(
-            key,
-            lambda **given: widget(label, value=saved, **given),
-            shown,
-            lambda value: {field: round(value, 4) if isinstance(value, float) else value},
-            **options,
-        )
+        present = (show(recipe.fields()[field]) for recipe in (self.saved, self.recipe))
+        listed = list(dict.fromkeys([*usual, *present]))
+        self.draw(key, st.selectbox, label, show, read, options=listed, **options)
 
     def draw(
         self,
         key: str,
         widget: Callable[..., Any],
+        label: str,
+        show: Callable[[Any], Any] = _rounded,
+        read: Callable[[Any], Any] = _rounded,
+        **options: Any,
+    ) -> None:
+        """A field's widget: ``show`` turns the field into its value, ``read`` turns it back."""
+        field = PARAMETERS[key]
+        shown, saved = (show(recipe.fields()[field]) for recipe in (self.recipe, self.saved))
+        self.place(key, widget, label, shown, saved, lambda value: {field: read(value)}, **options)
+
+    def place(
+        self,
+        key: str,
+        widget: Callable[..., Any],
+        label: str,
         shown: Any,
+        saved: Any,
         fields: Callable[[Any], dict[str, Any]],
         **options: Any,
     ) -> None:
-        """One widget, shown with the recipe's value; its default is the saved one."""
+        """One widget with the recipe's value; its default, which the URL omits, is the saved one.
+
+        ``fields`` turns a value of the widget into changes of the recipe.
+        """
         # A widget that another page had under this key would come up with its default.
         # Otherwise it is left alone: setting it again would pull a slider out of a moving hand.
         if fresh() or not _same(st.session_state.get(key), shown):
             st.session_state[key] = shown
+        if widget == st.selectbox:
+            options["index"] = options["options"].index(saved)
+        else:
+            options["default" if "options" in options else "value"] = saved
         value = widget(
+            label,
             key=key,
             bind="query-params",
             on_change=_take,
             args=(self.base, key, fields),
             **options,
         )
-        if not _same(
-            value, shown
-        ):  # the browser's back button changes a widget without its callback
+        # The browser's back button changes a widget without its callback.
+        if not _same(value, shown):
             _change(self.base, fields(value))
 
 

@@ -7,17 +7,18 @@ It starts as the saved recipe with what the URL says otherwise. Widgets change i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from rag import InvalidRecipe, KnowledgeBase, Recipe
+from rag import AnswerRecipe, InvalidRecipe, KnowledgeBase, Recipe, SearchRecipe
 
 STATE = "recipe_working"
 _PAGE, _FRESH = "recipe_page", "recipe_fresh"
-CUT, THRESHOLD, BUILD, TOOLS = "cut", "threshold", "build", "tools"
+CUT, THRESHOLD, BUILD = "cut", "threshold", "build"
 AUTO, SET, OFF = "Auto", "Set", "Off"
 
 # The URL's parameter, which is also the key of its widget, and the recipe field behind it.
@@ -52,6 +53,7 @@ PARAMETERS: Mapping[str, str] = {
     "in_after": "search.after",
     "in_before": "search.before",
     "in_heading": "search.heading",
+    "tools": "search.tools",
     "show": "search.context",
     "around": "search.neighbours",
     "join": "search.merge",
@@ -63,11 +65,12 @@ PARAMETERS: Mapping[str, str] = {
     "context": "answer.context_tokens",
 }
 
-
-_CHOICES = (
-    *("search.mode", "search.fusion", "search.relevance"),
-    *("search.context", "search.order"),
-)
+# The JSON schema of each of these fields.
+FIELDS: Mapping[str, Mapping[str, Any]] = {
+    f"{part}.{name}": schema
+    for part, model in (("search", SearchRecipe), ("answer", AnswerRecipe))
+    for name, schema in model.model_json_schema()["properties"].items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,36 +147,37 @@ def _hold(base: KnowledgeBase, saved: Recipe, recipe: Recipe) -> Recipe:
 
 def _with_url(base: KnowledgeBase, recipe: Recipe) -> Recipe:
     """``recipe`` with the URL's parameters; what does not make sense is left out."""
-    found = _from_url(base, st.query_params.to_dict())
-    if tools := [name for name in st.query_params.get_all(TOOLS) if name]:
-        found["search.tools"] = tools
-    for name, value in found.items():
-        try:
-            recipe = recipe.with_fields({name: value})
-        except InvalidRecipe:
-            continue
+    for field, value in _from_url(base).items():
+        with suppress(InvalidRecipe):
+            recipe = recipe.with_fields({field: value})
     return recipe
 
 
-def _from_url(base: KnowledgeBase, parameters: Mapping[str, str]) -> dict[str, Any]:
-    found = {
-        field: _READ.get(name, _value)(parameters[name])
+def _from_url(base: KnowledgeBase) -> dict[str, Any]:
+    changes = {
+        field: _read(field, texts)
         for name, field in PARAMETERS.items()
-        if parameters.get(name)
+        if any(texts := st.query_params.get_all(name))
     }
-    for field in _CHOICES:
-        if field in found:
-            found[field] = str(found[field]).lower()
-    found.update(_threshold(parameters))
-    found.update(_build(base, parameters.get(BUILD, "")))
-    return found
+    return changes | _threshold() | _build(base, st.query_params.get(BUILD, ""))
 
 
-def _threshold(parameters: Mapping[str, str]) -> dict[str, Any]:
-    how, value = parameters.get(CUT, ""), parameters.get(THRESHOLD, "")
+def _read(field: str, texts: Sequence[str]) -> Any:
+    """A field's value as the URL has it; only a list may stand there more than once."""
+    schema, text = FIELDS[field], texts[-1]
+    match schema.get("type"):
+        case "array":
+            return [name for part in texts for name in names(part)]
+        case "string":
+            return text.lower() if "enum" in schema else text
+    return None if text == OFF else read_value(text)
+
+
+def _threshold() -> dict[str, Any]:
+    how, value = st.query_params.get(CUT, ""), st.query_params.get(THRESHOLD, "")
     if how in (AUTO, OFF):
         return {"search.threshold": "auto" if how == AUTO else None}
-    return {"search.threshold": _value(value)} if value else {}
+    return {"search.threshold": read_value(value)} if value else {}
 
 
 def _build(base: KnowledgeBase, build_hash: str) -> dict[str, Any]:
@@ -186,7 +190,7 @@ def _build(base: KnowledgeBase, build_hash: str) -> dict[str, Any]:
 
 def names(text: str) -> list[str]:
     """``a, b`` as a list."""
-    return [part for each in text.split(",") if (part := each.strip())]
+    return [name for part in text.split(",") if (name := part.strip())]
 
 
 def optional(text: str) -> float | None:
@@ -194,18 +198,9 @@ def optional(text: str) -> float | None:
     return None if text == OFF else float(text)
 
 
-def _value(text: str) -> Any:
+def read_value(text: str) -> Any:
+    """A recipe field's value as people write it: JSON, else the text itself."""
     try:
         return json.loads(text)
     except ValueError:
         return text
-
-
-_LISTS = ("in_documents", "in_types", "in_tags")
-_TEXTS = ("in_pages", "in_after", "in_before", "in_heading")
-_READ: Mapping[str, Callable[[str], Any]] = {
-    **dict.fromkeys(_LISTS, names),
-    **dict.fromkeys(_TEXTS, str),
-    "rerank": lambda text: None if text == OFF else text,
-    **dict.fromkeys(("copies", "mmr"), lambda text: None if text == OFF else _value(text)),
-}
