@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import workspace
+from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted, cut, duration
 from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase
@@ -104,19 +105,8 @@ def _confirm_delete(base: KnowledgeBase, build: BuildRow) -> None:
         f"{counted(build.passages, 'passage')} with their vectors go, unless another build "
         "shares them. Documents, labels and runs stay; it can be built again."
     )
-    if st.button(
-        "Delete",
-        key="documents_build_drop_really",
-        type="primary",
-        on_click=_delete,
-        args=(base, build.hash),
-    ):
-        st.rerun()
-
-
-def _delete(base: KnowledgeBase, build_hash: str) -> None:
-    with guard(in_dialog=True):
-        base.documents.delete_build(build_hash)
+    delete = base.documents.delete_build
+    confirm_button("Delete", "documents_build_drop_really", delete, build.hash)
 
 
 def _another(base: KnowledgeBase, active: IndexRecipe) -> None:
@@ -170,15 +160,10 @@ def build_button(
             key=key,
             icon=":material/construction:",
             disabled=building,
-            on_click=_build,
-            args=(base, recipe),
+            on_click=guard()(base.documents.build),
+            args=(recipe,),
         )
         st.caption("It is being built." if building else cost(base, recipe))
-
-
-def _build(base: KnowledgeBase, recipe: IndexRecipe) -> None:
-    with guard():
-        base.documents.build(recipe)
 
 
 def _being_built(base: KnowledgeBase, recipe: IndexRecipe) -> bool:
@@ -215,15 +200,13 @@ def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
     known = [build for build in base.documents.builds() if build.recipe.cut == recipe.cut]
     if known and not base.documents.missing(known[0].recipe):
         return known[0].passages, True
-    return expected_passages(base.id, base.name, base.version(), recipe)
+    return expected_passages(base, recipe)
 
 
-@st.cache_data(max_entries=64, show_spinner="Counting passages …")
-def expected_passages(
-    base_id: int, base_name: str, version: int, recipe: IndexRecipe
-) -> tuple[int, bool]:
+@remembered(64, show_spinner="Counting passages …")
+def expected_passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
     """How many passages a recipe cuts all documents into, and whether all were really cut."""
-    library = workspace().base(base_name).documents
+    library = base.documents
     infos = library.documents(recipe)
     total, seen, passages = sum(info.characters for info in infos), 0, 0
     for info in infos:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.documents.builds import build_button
-from pages.components.shell.palette import palette, template
-from pages.components.shell.session import workspace
+from pages.components.shell.buttons import download_button
+from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.palette import palette
+from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted, cut, kind
 from pages.components.source.passages import draw_passages
@@ -37,7 +39,7 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     left, right = st.columns([3, 2], gap="large")
     with right:
         wanted = _controls(stored)
-        proposed = _chunks(base.id, base.name, info.id, wanted)
+        proposed = _chunks(base, info.id, wanted)
         present = base.documents.chunks(info.id, stored)
         _sizes(base, wanted, proposed, present)
         if wanted.cut != stored.cut:
@@ -65,15 +67,8 @@ def _about(base: KnowledgeBase, info: DocumentInfo) -> None:
         st.caption(" · ".join(facts) + source, width="stretch")
         original = base.documents.original(info.id)
         if original is not None:
-            st.download_button(
-                "Original",
-                data=original.read_bytes,
-                file_name=info.name,
-                key=f"documents_original_{info.id[:12]}",
-                icon=":material/download:",
-                type="tertiary",
-                on_click="ignore",
-            )
+            key = f"documents_original_{info.id[:12]}"
+            download_button("Original", original.read_bytes, info.name, key, type="tertiary")
 
 
 def _controls(stored: IndexRecipe) -> IndexRecipe:
@@ -108,11 +103,9 @@ def _follow(stored: IndexRecipe) -> None:
     st.session_state[_OVERLAP] = min(stored.chunk_overlap, stored.chunk_size // 2)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _chunks(base_id: int, base_name: str, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
-    """A document is named by its content, so the cut depends on nothing else."""
-    library = workspace().base(base_name).documents
-    return list(library.preview(library.document(document_id), recipe))
+@remembered(64)
+def _chunks(base: KnowledgeBase, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
+    return list(base.documents.preview(base.documents.document(document_id), recipe))
 
 
 def _caption(wanted: IndexRecipe, stored: IndexRecipe) -> str:
@@ -130,22 +123,17 @@ def _sizes(
         st.caption("This document has no text to cut.")
         return
     st.markdown(_takeaway(lengths, before, wanted.chunk_unit))
-    st.plotly_chart(
+    draw_chart(
         _histogram(lengths, before, wanted.chunk_unit),
-        theme=None,
-        key="documents_sizes",
-        config={"displayModeBar": False},
-        alt=f"Histogram of passage sizes in {wanted.chunk_unit}. {_summary(lengths)}.",
+        "documents_sizes",
+        f"Histogram of passage sizes in {wanted.chunk_unit}. {_summary(lengths)}.",
     )
 
 
 def _takeaway(lengths: Sequence[int], before: Sequence[int], unit: str) -> str:
     text = f"**{counted(len(lengths), 'passage')}**, {_summary(lengths)} {unit}"
-    return (
-        f"{text}; stored: {counted(len(before), 'passage')}, {_summary(before)}."
-        if before
-        else f"{text}."
-    )
+    stored = f"; stored: {counted(len(before), 'passage')}, {_summary(before)}" if before else ""
+    return f"{text}{stored}."
 
 
 def _summary(lengths: Sequence[int]) -> str:
@@ -154,17 +142,15 @@ def _summary(lengths: Sequence[int]) -> str:
 
 def _ticks(step: int, *sizes: Sequence[int]) -> dict[str, int]:
     """One at every count where the bars are low, or plotly would draw halves of passages."""
-    bars = (Counter(size // step for size in each).values() for each in sizes if each)
+    bars = (Counter(size // step for size in lengths).values() for lengths in sizes if lengths)
     return {"dtick": 1} if max(map(max, bars)) <= _FEW else {"nticks": 5}
 
 
 def _histogram(lengths: Sequence[int], before: Sequence[int], unit: str) -> go.Figure:
-    import plotly.graph_objects as go
-
     colours = palette()
     step = max(1, -(-max([*lengths, *before]) // _BINS))
     bins = {"start": 0, "size": step}
-    figure = go.Figure(layout={"template": template(colours), "height": 210, "barmode": "overlay"})
+    figure = empty_figure(colours, height=210, barmode="overlay")
     if before:
         figure.add_histogram(
             x=before, xbins=bins, name="stored", marker={"color": colours.not_relevant}

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
+from pages.components.shell.session import to_url
+from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted, kind
 from rag import DocumentInfo, IndexRecipe, KnowledgeBase
@@ -17,27 +20,21 @@ _TALLEST = 420  # pixels
 def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | None:
     """Draws the table; returns the one document that is picked, if it is one."""
     infos = base.documents.documents(recipe)
-    key = f"documents_table_{base.id}_{base.version()}"
-    if f"{key}_default" not in st.session_state:
-        st.session_state[f"{key}_default"] = _rows_from_url(infos)
-        _gone_note(base, infos)
+    wanted = st.query_params.get(_DOCUMENT, "")
+    named = [row for row, info in enumerate(infos) if wanted and info.id.startswith(wanted)]
+    _gone_note(base, gone=bool(wanted) and not named)
     tagged = any(info.tags for info in infos)
-    event = st.dataframe(
+    rows = pick_rows(
         [_row(info) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
-        key=key,
+        f"documents_table_{base.id}_{base.version()}",
+        named[:1],
         height=_TALLEST if len(infos) > 10 else "auto",
-        hide_index=True,
-        on_select="rerun",
-        selection_mode=("multi-row", "single-cell"),
-        selection_default={"selection": {"rows": st.session_state[f"{key}_default"]}},
         column_config=_columns(),
-        placeholder="–",
         alt="Documents with type, pages, passages, status and date.",
     )
-    chosen = event.selection.rows or [row for row, _ in event.selection.cells]
-    picked = [infos[row] for row in chosen if row < len(infos)]
+    picked = [infos[row] for row in rows if row < len(infos)]
     _toolbar(base, picked, sorted({tag for info in infos for tag in info.tags}))
-    _to_url(picked)
+    to_url(_DOCUMENT, picked[0].id[:_LONG] if len(picked) == 1 else "")
     return picked[0] if len(picked) == 1 else None
 
 
@@ -116,40 +113,15 @@ def _confirm_delete(base: KnowledgeBase, picked: list[DocumentInfo]) -> None:
                 "but count again only when the same text is added once more.",
                 icon=":material/label_off:",
             )
-        if st.button(
-            "Delete",
-            key="documents_delete_really",
-            type="primary",
-            on_click=_delete,
-            args=(base, ids),
-        ):
-            st.rerun()
+        confirm_button("Delete", "documents_delete_really", base.documents.delete_documents, ids)
 
 
-def _delete(base: KnowledgeBase, ids: list[str]) -> None:
-    with guard(in_dialog=True):
-        base.documents.delete_documents(ids)
-
-
-def _rows_from_url(infos: list[DocumentInfo]) -> list[int]:
-    wanted = st.query_params.get(_DOCUMENT, "")
-    return [row for row, info in enumerate(infos) if wanted and info.id.startswith(wanted)][:1]
-
-
-def _gone_note(base: KnowledgeBase, infos: list[DocumentInfo]) -> None:
+def _gone_note(base: KnowledgeBase, *, gone: bool) -> None:
     """On the first look only: later, what is not here was deleted by this visitor."""
-    wanted = st.query_params.get(_DOCUMENT, "")
     first = not st.session_state.get(f"documents_seen_{base.id}")
     st.session_state[f"documents_seen_{base.id}"] = True
-    if first and wanted and not any(info.id.startswith(wanted) for info in infos):
+    if first and gone:
         st.warning(
             "The document of this link is not here any more: it was deleted or replaced.",
             icon=":material/scan_delete:",
         )
-
-
-def _to_url(picked: list[DocumentInfo]) -> None:
-    if len(picked) == 1:
-        st.query_params[_DOCUMENT] = picked[0].id[:_LONG]
-    elif _DOCUMENT in st.query_params:
-        del st.query_params[_DOCUMENT]

@@ -12,7 +12,8 @@ import streamlit as st
 from pages.components.inspector import explanations
 from pages.components.inspector.moves_chart import moves_chart
 from pages.components.labels.grading import SET
-from pages.components.runs.traces import card
+from pages.components.recipe.working_recipe import read_value
+from pages.components.runs.traces import ranking
 from pages.components.shell.text import plain
 from rag import Compared, InvalidRecipe, KnowledgeBase, RankedPassage, Recipe, Trace
 
@@ -90,15 +91,8 @@ def fields(text: str) -> dict[str, Any]:
         name, equals, value = (part.strip() for part in each.partition("="))
         if not equals:
             raise InvalidRecipe(f"{each!r} has no value.", "Write it like mode=dense.")
-        found[name if "." in name else f"search.{name}"] = _value(value)
+        found[name if "." in name else f"search.{name}"] = read_value(value)
     return found
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _told(differences: dict[str, tuple[Any, Any]]) -> str:
@@ -129,17 +123,14 @@ def _figures(found: Compared) -> None:
         )
 
 
-def _side(title: str, places: Sequence[RankedPassage], others: int, *, is_after: bool) -> None:
+def _side(title: str, passages: Sequence[RankedPassage], others: int, *, is_after: bool) -> None:
     """``others``: how many the other list shows; what stands behind them is not shown there."""
     st.markdown(f"**{title}**")
-    if not places:
-        st.info("Nothing came back.", icon=":material/block:")
-        return
-    with st.container(border=True, gap="small"):
-        for place in places:
-            shown = place.other is not None and place.other <= others
-            drawn = place if shown else replace(place, other=None)
-            st.markdown(card(drawn, is_after=is_after))
+    shown = [
+        passage if (passage.other or others + 1) <= others else replace(passage, other=None)
+        for passage in passages
+    ]
+    ranking(shown, is_after=is_after)
 
 
 def _labels(found: Compared) -> None:

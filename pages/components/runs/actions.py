@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.runs.table import SELECTED, run_name
+from pages.components.shell.buttons import confirm_button, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -109,79 +110,66 @@ def _describe(base: KnowledgeBase, run_id: str) -> None:
 
 def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:
     """The run as files: for people, for the command line, for another machine, for trec_eval."""
+    changed = _changed(base, run)
     with st.popover("Download", icon=":material/download:", key=f"runs_download_{run.id}"):
-        st.download_button(
+        download_button(
             "Report (HTML)",
-            data=partial(base.reports.html, run.id, against.id if against else None),
-            file_name=f"report-{run.id}.html",
+            partial(base.reports.html, run.id, against.id if against else None),
+            f"report-{run.id}.html",
+            "runs_report",
+            "article",
             mime="text/html",
-            key="runs_report",
-            icon=":material/article:",
             help="One file that opens anywhere, also without a network.",
-            on_click="ignore",
             width="stretch",
         )
-        st.download_button(
+        download_button(
             "Recipe (JSON)",
-            data=json.dumps(run.recipe.model_dump(mode="json"), indent=2),
-            file_name=f"recipe-{run.recipe.hash}.json",
+            json.dumps(run.recipe.model_dump(mode="json"), indent=2),
+            f"recipe-{run.recipe.hash}.json",
+            "runs_recipe",
+            "data_object",
             mime="application/json",
-            key="runs_recipe",
-            icon=":material/data_object:",
             help="For the command line: --recipe FILE.",
-            on_click="ignore",
             width="stretch",
         )
-        _bundle_button(base, run)
-        _trec_buttons(base, run)
-
-
-def _trec_buttons(base: KnowledgeBase, run: Run) -> None:
-    files = {
-        "TREC run": (
-            "run",
-            base.exchange.export_run,
-            "The rankings, for trec_eval and its relatives.",
-        ),
-        "TREC qrels": (
-            "qrels",
-            base.exchange.export_run_qrels,
-            "The judgements that fit the rankings.",
-        ),
-    }
-    for label, (ending, export, help_text) in files.items():
-        st.download_button(
-            label,
-            data=partial(export, run.id),
-            file_name=f"{run.id}.{ending}",
-            key=f"runs_trec_{ending}",
-            icon=":material/download:",
-            help=help_text,
-            on_click="ignore",
+        download_button(
+            "Experiment (ZIP)",
+            partial(_bundle, run.id),
+            f"experiment-{run.id}.zip",
+            "runs_bundle",
+            "folder_zip",
+            mime="application/zip",
+            disabled=changed,
+            help="Questions, documents or tags changed since this run, so it cannot be repeated: "
+            "evaluate again."
+            if changed
+            else "Recipe, questions, labels and results: another machine imports it and measures "
+            "the same figures.",
+            width="stretch",
+        )
+        download_button(
+            "TREC run",
+            partial(base.exchange.export_run, run.id),
+            f"{run.id}.run",
+            "runs_trec_run",
+            help="The rankings, for trec_eval and its relatives.",
+            width="stretch",
+        )
+        download_button(
+            "TREC qrels",
+            partial(base.exchange.export_run_qrels, run.id),
+            f"{run.id}.qrels",
+            "runs_trec_qrels",
+            help="The judgements that fit the rankings.",
             width="stretch",
         )
 
 
-def _bundle_button(base: KnowledgeBase, run: Run) -> None:
+def _changed(base: KnowledgeBase, run: Run) -> bool:
+    """Whether questions, documents or tags are others than when a run was made."""
     versions = {item.name: item.version for item in base.questions.every()}
     now = (versions.get(run.question_set), base.let_through(run.recipe))
-    changed = documents_changed(base, run) or now != (run.set_version, run.let_through)
-    st.download_button(
-        "Experiment (ZIP)",
-        data=partial(_bundle, run.id),
-        file_name=f"experiment-{run.id}.zip",
-        mime="application/zip",
-        key="runs_bundle",
-        icon=":material/folder_zip:",
-        disabled=changed,
-        help="Questions, documents or tags changed since this run, so it cannot be repeated: "
-        "evaluate again."
-        if changed
-        else "Recipe, questions, labels and results: another machine imports it and measures the "
-        "same figures.",
-        on_click="ignore",
-        width="stretch",
-    )
+    return documents_changed(base, run) or now != (run.set_version, run.let_through)
 
 
 def documents_changed(base: KnowledgeBase, run: Run) -> bool:
@@ -214,18 +202,10 @@ def _confirm_delete(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
             "The baseline is among them: the question set is left without one.",
             icon=":material/keep_off:",
         )
-    if st.button(
-        "Delete",
-        key="runs_delete_really",
-        type="primary",
-        on_click=_delete,
-        args=(base, [row.run.id for row in chosen]),
-    ):
-        st.rerun()
+    confirm_button("Delete", "runs_delete_really", _delete, base, [row.run.id for row in chosen])
 
 
 def _delete(base: KnowledgeBase, ids: list[str]) -> None:
-    with guard(in_dialog=True):
-        for run_id in ids:
-            base.runs.remove(run_id)
-        st.query_params.pop(SELECTED, None)
+    for run_id in ids:
+        base.runs.remove(run_id)
+    st.query_params.pop(SELECTED, None)

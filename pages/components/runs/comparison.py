@@ -12,7 +12,7 @@ from pages.components.runs.difference_chart import difference_chart
 from pages.components.runs.questions import questions_table, select
 from pages.components.runs.table import metric_label, run_names
 from pages.components.runs.traces import traces
-from pages.components.shell.session import workspace
+from pages.components.shell.session import remembered, show, to_url
 from pages.components.shell.text import plain
 from rag import Comparison, KnowledgeBase, LeaderboardRow, RunComparison, TouchstoneError
 
@@ -39,7 +39,7 @@ def comparison(
         against = _reference(chosen, found, names)
         only = _held_out(base, chosen[0].run.question_set)
     others = [row.run.id for row in chosen if row.run.id != against]
-    table = _compare(base, others, against, metric, only)
+    table = _compared(base, others, against, metric, only)
     if len(table) > 1:
         _table(table, names)
     shown = _one(table, names)
@@ -63,23 +63,17 @@ def _reference(
     pinned = [row for row in found if row.is_baseline]
     rows = {row.run.id: row for row in (*(chosen if len(chosen) > 1 else ()), *pinned)}
     wanted = st.query_params.get(AGAINST, "")
-    options = list(rows)
-    _show("runs_against", wanted if wanted in rows else default_reference(chosen, rows))
+    show("runs_against", wanted if wanted in rows else default_reference(chosen, rows))
     return str(
         st.selectbox(
             "Compare with",
-            options,
+            list(rows),
             key="runs_against",
             format_func=lambda run_id: names[run_id],
-            on_change=lambda: st.query_params.update({AGAINST: st.session_state["runs_against"]}),
+            on_change=lambda: to_url(AGAINST, st.session_state["runs_against"]),
             width=380,
         )
     )
-
-
-def _show(key: str, value: str) -> None:
-    if st.session_state.get(key) != value:  # else a click during a run would be undone
-        st.session_state[key] = value
 
 
 def default_reference(chosen: Sequence[LeaderboardRow], rows: Mapping[str, LeaderboardRow]) -> str:
@@ -109,28 +103,15 @@ def _held_out(base: KnowledgeBase, set_name: str) -> tuple[str, ...] | None:
     return ids if choice == HELD_OUT else None
 
 
-def _compare(
+@remembered(32)
+def _compared(
     base: KnowledgeBase,
     others: Sequence[str],
     against: str,
     metric: str,
     only: tuple[str, ...] | None,
 ) -> list[RunComparison]:
-    home = str(workspace().settings.home)
-    return _compared(base, home, base.id, tuple(others), against, metric, only)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def _compared(
-    _base: KnowledgeBase,
-    home: str,
-    base_id: int,
-    others: tuple[str, ...],
-    against: str,
-    metric: str,
-    only: tuple[str, ...] | None,
-) -> list[RunComparison]:
-    return _base.runs.compare(others, against, metric, only)
+    return base.runs.compare(others, against, metric, only)
 
 
 def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
@@ -174,14 +155,14 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
         return table[0]
     by_id = {each.run.id: each for each in table}
     wanted = st.query_params.get(SHOWN, "")
-    _show("runs_shown", wanted if wanted in by_id else table[0].run.id)
+    show("runs_shown", wanted if wanted in by_id else table[0].run.id)
     picked = st.pills(
         "In detail",
         list(by_id),
         key="runs_shown",
         format_func=lambda run_id: plain(names[run_id]),
         required=True,
-        on_change=lambda: st.query_params.update({SHOWN: st.session_state["runs_shown"]}),
+        on_change=lambda: to_url(SHOWN, st.session_state["runs_shown"]),
     )
     return by_id[str(picked)]
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.runs.table import metric_label
-from pages.components.shell.palette import Palette, palette, template
+from pages.components.shell.charts import chart_text, clicked_point, draw_chart, empty_figure
+from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import counted
 from rag import QuestionDifference, RunComparison
 
@@ -23,23 +24,19 @@ _FEWEST = 12  # places on the axis, or a few bars would be walls
 def difference_chart(found: RunComparison, select: Callable[[str], None], key: str) -> None:
     """Draws the bars; a click on one selects its question."""
     st.caption(takeaway(found))
-    st.plotly_chart(
+    draw_chart(
         figure(found, palette()),
-        theme=None,
-        key=key,
+        key,
+        f"Bars: difference in {metric_label(found.figures.metric)} on every question. "
+        f"{takeaway(found)}",
         on_select=lambda: _clicked(key, select),
         selection_mode="points",
-        config={"displayModeBar": False},
-        alt=f"Bars: difference in {metric_label(found.figures.metric)} on every question. "
-        f"{takeaway(found)}",
     )
 
 
 def _clicked(key: str, select: Callable[[str], None]) -> None:
-    event: Any = st.session_state.get(key)
-    points = event.selection.points if event else []
-    if points:
-        select(str(points[0]["customdata"][0]))
+    if point := clicked_point(key):
+        select(str(point["customdata"][0]))
 
 
 def takeaway(found: RunComparison) -> str:
@@ -58,10 +55,8 @@ def sorted_by_gain(rows: Sequence[QuestionDifference]) -> list[QuestionDifferenc
 
 def figure(found: RunComparison, colours: Palette) -> go.Figure:
     """The chart as a plotly figure; a difference of zero is a tick on the line."""
-    import plotly.graph_objects as go
-
     rows = sorted_by_gain(found.rows)
-    chart = go.Figure(layout={"template": template(colours), "height": _HEIGHT, "bargap": 0.15})
+    chart = empty_figure(colours, height=_HEIGHT, bargap=0.15)
     inks = {"won": colours.relevant, "lost": colours.lexical, "tied": colours.not_relevant}
     for outcome, name in (("won", "better"), ("lost", "worse"), ("tied", "the same")):
         shown = [(place, row) for place, row in enumerate(rows, 1) if row.outcome == outcome]
@@ -95,6 +90,4 @@ def figure(found: RunComparison, colours: Palette) -> go.Figure:
 
 
 def _label(row: QuestionDifference) -> str:
-    text = row.text if len(row.text) <= _LONGEST else f"{row.text[:_LONGEST]} …"
-    # Plotly reads a few tags in its labels; a question must not become one.
-    return text.replace("&", "&amp;").replace("<", "&lt;")
+    return chart_text(row.text if len(row.text) <= _LONGEST else f"{row.text[:_LONGEST]} …")

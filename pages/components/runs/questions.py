@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.metrics.cards import MEASURES
+from pages.components.shell.session import to_url
+from pages.components.shell.tables import pick_rows, picked_rows
 from rag import QuestionDifference, RunComparison
 
 QUESTION, OUTCOME = "question", "outcome"  # the URL's parameters
@@ -26,18 +28,15 @@ def questions_table(found: RunComparison, scope: str) -> str | None:
         st.caption(f"No question is {outcome}.")
         return _known(found)
     key = f"runs_questions_{scope}_{outcome}_{st.session_state.get(_TABLES, 0)}"
-    if f"{key}_default" not in st.session_state:
-        st.session_state[f"{key}_default"] = _from_url(rows)
-    st.dataframe(
+    wanted = st.query_params.get(QUESTION, "")
+    pick_rows(
         [_row(row) for row in rows],
-        key=key,
+        key,
+        [place for place, row in enumerate(rows) if row.question_id == wanted],
+        "single-row",
+        lambda: _picked(key, rows),
         height=320 if len(rows) > 8 else "auto",
-        hide_index=True,
-        on_select=lambda: _picked(key, rows),
-        selection_mode=("single-row", "single-cell"),
-        selection_default={"selection": {"rows": st.session_state[f"{key}_default"]}},
         column_config=_columns(found),
-        placeholder="–",
         alt=f"Questions {outcome}, the largest difference first.",
     )
     picked = _known(found)
@@ -62,22 +61,13 @@ def _outcome(found: RunComparison) -> str:
 
 
 def _picked(key: str, rows: list[QuestionDifference]) -> None:
-    selection = st.session_state[key].selection
-    places = selection.rows or [place for place, _ in selection.cells]
-    if places and places[0] < len(rows):
-        st.query_params[QUESTION] = rows[places[0]].question_id
-    else:
-        st.query_params.pop(QUESTION, None)
+    picked = [rows[place] for place in picked_rows(st.session_state[key]) if place < len(rows)]
+    to_url(QUESTION, picked[0].question_id if picked else "")
 
 
 def _known(found: RunComparison) -> str | None:
     wanted = st.query_params.get(QUESTION, "")
     return wanted if any(row.question_id == wanted for row in found.rows) else None
-
-
-def _from_url(rows: list[QuestionDifference]) -> list[int]:
-    wanted = st.query_params.get(QUESTION, "")
-    return [place for place, row in enumerate(rows) if row.question_id == wanted]
 
 
 def _row(row: QuestionDifference) -> dict[str, object]:

@@ -10,7 +10,8 @@ import streamlit as st
 from pages.components.metrics.cards import MEASURES
 from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.shell.palette import palette
-from pages.components.shell.session import workspace
+from pages.components.shell.session import remembered, to_url
+from pages.components.shell.tables import pick_rows
 from pages.components.shell.wording import counted
 from rag import KnowledgeBase, LeaderboardRow, Run
 
@@ -24,23 +25,17 @@ def rows(
 ) -> list[LeaderboardRow]:
     """The leaderboard of a set with its baseline first."""
     baseline = base.runs.baseline(set_name)
-    state = tuple((run.id, run.note, run.tags) for run in runs)
-    home = str(workspace().settings.home)
-    found = _leaderboard(base, home, base.id, set_name, metric, state, baseline and baseline.id)
-    return sorted(found, key=lambda row: not row.is_baseline)
+    depends = [(run.id, run.note, run.tags) for run in runs], baseline and baseline.id
+    return sorted(
+        _leaderboard(base, set_name, metric, depends), key=lambda row: not row.is_baseline
+    )
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@remembered(32)
 def _leaderboard(
-    _base: KnowledgeBase,
-    home: str,
-    base_id: int,
-    set_name: str,
-    metric: str,
-    state: tuple[tuple[str, str, tuple[str, ...]], ...],
-    baseline_id: str | None,
+    base: KnowledgeBase, set_name: str, metric: str, depends: object
 ) -> list[LeaderboardRow]:
-    return _base.runs.leaderboard(set_name, metric)
+    return base.runs.leaderboard(set_name, metric)
 
 
 def run_name(row: LeaderboardRow) -> str:
@@ -84,24 +79,17 @@ def table(
 ) -> list[LeaderboardRow]:
     """Draws the table; returns the ticked runs in its order. The URL remembers them."""
     order = tuple(row.run.id for row in found)
-    key = f"runs_table_{base.id}_{hash((metric, order))}"
-    if f"{key}_default" not in st.session_state:
-        st.session_state[f"{key}_default"] = _from_url(order)
-    event = st.dataframe(
+    named = st.query_params.get(SELECTED, "").split(",")
+    places = pick_rows(
         _cells(found, metric),
-        key=key,
+        f"runs_table_{base.id}_{hash((metric, order))}",
+        [place for place, run_id in enumerate(order) if run_id in named],
         height=_TALLEST if len(found) > 11 else "auto",
-        hide_index=True,
-        on_select="rerun",
-        selection_mode=("multi-row", "single-cell"),
-        selection_default={"selection": {"rows": st.session_state[f"{key}_default"]}},
         column_config=_columns(metric),
-        placeholder="–",
         alt=f"Runs by {metric_label(metric)}, with intervals, recipe differences, notes and dates.",
     )
-    places = event.selection.rows or [place for place, _ in event.selection.cells]
     chosen = [found[place] for place in sorted(places) if place < len(found)]
-    _to_url([row.run.id for row in chosen])
+    to_url(SELECTED, ",".join(row.run.id for row in chosen))
     _strangers(found)
     return chosen
 
@@ -163,15 +151,3 @@ def _strangers(found: Sequence[LeaderboardRow]) -> None:
             f":material/warning: {counted(others, 'run')} {verb} measured on other documents or "
             "labels than the baseline, so the figures do not compare."
         )
-
-
-def _from_url(order: Sequence[str]) -> list[int]:
-    wanted = st.query_params.get(SELECTED, "").split(",")
-    return [place for place, run_id in enumerate(order) if run_id in wanted]
-
-
-def _to_url(ids: Sequence[str]) -> None:
-    if ids:
-        st.query_params[SELECTED] = ",".join(ids)
-    else:
-        st.query_params.pop(SELECTED, None)

@@ -40,12 +40,17 @@ def _side(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{plain(names[run.id])}**", width="stretch")
         _inspect_button(base, run, question)
-    if not places:
+    ranking(places, is_after=is_after)
+
+
+def ranking(passages: Sequence[RankedPassage], *, is_after: bool) -> None:
+    """What one side retrieved, as cards."""
+    if not passages:
         st.info("Nothing came back.", icon=":material/block:")
         return
     with st.container(border=True, gap="small"):
-        for place in places:
-            st.markdown(card(place, is_after=is_after))
+        for passage in passages:
+            st.markdown(card(passage, is_after=is_after))
 
 
 def _inspect_button(base: KnowledgeBase, run: Run, question: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -32,6 +33,30 @@ def base() -> KnowledgeBase:
     chosen = st.session_state.get(BASE)
     known = any(info.name == chosen for info in bases)
     return workspace().base(chosen if known else oldest(bases))
+
+
+def remembered(most: int, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``st.cache_data`` for what follows from the documents of a knowledge base, and arguments."""
+    options = {"show_spinner": False} | options
+    return st.cache_data(max_entries=most, hash_funcs={KnowledgeBase: _state}, **options)
+
+
+def _state(base: KnowledgeBase) -> tuple[str, int, int]:
+    return str(workspace().settings.home), base.id, base.version()
+
+
+def show(key: str, value: object) -> None:
+    """Sets what a widget shows, where it does not yet: else a click during a run would be undone"""
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+
+
+def to_url(name: str, value: str) -> None:
+    """Makes the address name a value, or nothing where it is empty."""
+    if value:
+        st.query_params[name] = value
+    else:
+        st.query_params.pop(name, None)
 
 
 def oldest(bases: Sequence[BaseInfo]) -> str:

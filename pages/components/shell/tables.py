@@ -1,0 +1,37 @@
+"""Tables in which rows are picked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+
+def pick_rows(
+    rows: Sequence[Mapping[str, object]],
+    key: str,
+    first: Sequence[int],
+    mode: str = "multi-row",
+    on_select: Any = "rerun",
+    **options: Any,
+) -> list[int]:
+    """Draws a table that comes up with the rows ``first`` picked; returns the picked ones."""
+    # With another default it would be another table, and what was picked gone.
+    default = st.session_state.setdefault(f"{key}_default", first)
+    event = st.dataframe(
+        rows,
+        key=key,
+        hide_index=True,
+        on_select=on_select,
+        selection_mode=(mode, "single-cell"),
+        selection_default={"selection": {"rows": default}},
+        placeholder="–",
+        **options,
+    )
+    return picked_rows(event)
+
+
+def picked_rows(event: Any) -> list[int]:
+    """The rows of a table's state that are ticked, or that were clicked anywhere."""
+    return event.selection.rows or [row for row, _ in event.selection.cells]
