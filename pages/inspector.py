@@ -14,6 +14,7 @@ from pages.components.inspector.funnel import choose, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view
 from pages.components.inspector.trace_details import trace_details
+from pages.components.inspector.what_if import PASSAGE, open_passage
 from pages.components.labels.evidence_dialog import evidence_button
 from pages.components.labels.grading import Grading, grading_bar
 from pages.components.recipe.federation import scope_picker
@@ -26,7 +27,6 @@ from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import FurtherBase, Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
 QUESTION = "q"
-PASSAGE = "passage"  # the URL's parameter: the passage that is open
 PASSAGE_ID = re.compile(r"[0-7][0-9a-f]{15}")
 HEIGHT = 720
 
@@ -132,7 +132,7 @@ def _evidence(
         st.info("No candidates: nothing in the knowledge base has these words.")
     else:
         _cards_and_source(origins, grading, trace, at_step(found, step), selected)
-    trace_details(origins, trace, recipe, selected, grading.known.grades, _select)
+    trace_details(origins, trace, recipe, selected, grading.known.grades, open_passage)
 
 
 def _cards_and_source(
@@ -147,7 +147,6 @@ def _cards_and_source(
         trace=trace,
         shares=origins.shares(),
         spans=origins.spans(),
-        select=_select,
         selected=selected.chunk.key if selected else None,
         grade=grading.buttons,
         labelled=base.name,
@@ -202,13 +201,8 @@ def _beyond(base: KnowledgeBase, trace: Trace, recipe: Recipe, wanted: str) -> H
 def _follow_click() -> None:
     key = clicked()
     if key is not None and st.session_state.get("inspector_clicked") != key:
-        _select(f"{key:016x}")
+        open_passage(f"{key:016x}")
     st.session_state["inspector_clicked"] = key
-
-
-def _select(chunk_id: str) -> None:
-    st.query_params[PASSAGE] = chunk_id
-    forget_walk()
 
 
 with guard():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.labels.grading import FIRST_SET, GRADES, MEANINGS
-from pages.components.shell.guard import guard
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
 from rag import KnowledgeBase, StoredCitation, Turn
@@ -50,9 +50,7 @@ def _choose(base: KnowledgeBase, turn: Turn) -> None:
             key=_grade_key(turn, citation),
             help=MEANINGS,
         )
-    key = f"chat_collect_store_{turn.id}"
-    if st.button("Add", key=key, type="primary", on_click=_guarded, args=(base, turn)):
-        st.rerun()
+    confirm_button("Add", f"chat_collect_store_{turn.id}", _store, base, turn)
 
 
 def _grade_key(turn: Turn, citation: StoredCitation) -> str:
@@ -62,11 +60,6 @@ def _grade_key(turn: Turn, citation: StoredCitation) -> str:
 def _words(citation: StoredCitation) -> str:
     words = " ".join((citation.quote or citation.text).split())
     return f"{words[:160]}…" if len(words) > 160 else words
-
-
-def _guarded(base: KnowledgeBase, turn: Turn) -> None:
-    with guard(in_dialog=True):
-        _store(base, turn)
 
 
 def _store(base: KnowledgeBase, turn: Turn) -> None:

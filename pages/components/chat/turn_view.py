@@ -14,7 +14,7 @@ from pages.components.inspector import retrieval
 from pages.components.inspector.hit_sources import result_view
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.session import workspace
+from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.text import lines, marked, plain
 from pages.components.shell.wording import relevance
 from pages.components.source.search_notes import search_notes
@@ -145,10 +145,9 @@ def _ask_with(base: KnowledgeBase, text: str, threshold: float) -> None:
 def _chips(base: KnowledgeBase, turn: Turn) -> None:
     if not turn.citations:
         return
-    key, opened = f"chat_sources_{turn.id}", _opened(turn)
+    key = f"chat_sources_{turn.id}"
+    show(key, _opened(turn))
     labels = {citation.n: _chip(base, citation) for citation in turn.citations}
-    if st.session_state.get(key) != opened:
-        st.session_state[key] = opened
     st.pills(
         "Sources",
         list(labels),
@@ -175,10 +174,7 @@ def _short(name: str, most: int = 34) -> str:
 def _open(turn_id: int, key: str) -> None:
     number = st.session_state[key]
     forget_walk()
-    if number is None:
-        st.query_params.pop(OPEN, None)
-    else:
-        st.query_params[OPEN] = f"{turn_id}.{number}"
+    to_url(OPEN, "" if number is None else f"{turn_id}.{number}")
 
 
 def _opened(turn: Turn) -> int | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.inspector.candidates import FOUND_BY, Candidate, FoundBy
-from pages.components.shell.palette import Palette, palette, template
+from pages.components.shell.charts import chart_text, clicked_point, draw_chart, empty_figure
+from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import relevance
 from rag import Trace
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 CHART = "inspector_picture"
 HEIGHT = 270
-Drawn = dict[str, Any]
 _SYMBOLS = {"dense": "circle", "lexical": "diamond", "both": "square", "tool": "star"}
 
 
@@ -28,24 +28,20 @@ def candidate_chart(
 
     Points of passages with a grade above 0 (by key) are filled.
     """
-    colours = palette()
-    st.plotly_chart(
-        figure(trace, shown, selected, colours, grades),
-        theme=None,
-        key=CHART,
+    draw_chart(
+        figure(trace, shown, selected, palette(), grades),
+        CHART,
+        f"{takeaway(trace, shown)} Each point is a candidate: rank against relevance.",
         on_select="rerun",
         selection_mode="points",
-        config={"displayModeBar": False},
-        alt=f"{takeaway(trace, shown)} Each point is a candidate: rank against relevance.",
     )
     st.caption(f"{takeaway(trace, shown)} {labelled(shown, grades)}")
 
 
 def clicked() -> int | None:
     """The passage of the point that was clicked before this run, if one was."""
-    event: Any = st.session_state.get(CHART)
-    points = event.selection.points if event else []
-    return int(str(points[0]["customdata"][0]), 16) if points else None
+    point = clicked_point(CHART)
+    return int(str(point["customdata"][0]), 16) if point else None
 
 
 def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
@@ -79,59 +75,39 @@ def figure(
     grades: Mapping[int, int],
 ) -> go.Figure:
     """The chart as a plotly figure."""
-    import plotly.graph_objects as go
-
-    chart = go.Figure(layout={"template": template(colours)})
-    for origin, label in FOUND_BY.items():
-        points = [each for each in shown if each.origin == origin]
-        if points:
-            chart.add_trace(_points(points, origin, label, colours, grades))
-    _mark_selected(chart, shown, selected, colours)
-    lines, labels = _cuts(trace, colours)
-    chart.update_layout(
-        shapes=lines,
-        annotations=labels,
+    chart = empty_figure(
+        colours,
         height=HEIGHT,
         clickmode="event+select",
         dragmode=False,
         xaxis={"title": "rank", "rangemode": "tozero", "zeroline": False},
         yaxis={"title": f"relevance ({trace.relevance})", "zeroline": False},
     )
+    tones = (colours.dense, colours.lexical, colours.fused, colours.rerank)
+    for (origin, label), tone in zip(FOUND_BY.items(), tones, strict=True):
+        points = [each for each in shown if each.origin == origin]
+        if not points:
+            continue
+        chart.add_scatter(
+            x=[each.hit.rank for each in points],
+            y=[each.hit.relevance for each in points],
+            customdata=[[each.hit.chunk.id, _where(each)] for each in points],
+            mode="markers",
+            name=label,
+            marker={
+                "color": tone,
+                "symbol": [_symbol(origin, grades.get(each.hit.chunk.key)) for each in points],
+                "size": 9,
+                "line": {"width": 1.5},
+                "opacity": [1.0 if each.group in ("prompt", "context") else 0.4 for each in points],
+            },
+            selected={"marker": {"opacity": 1.0}},
+            unselected={"marker": {"opacity": 0.4}},
+            hovertemplate="%{customdata[1]}<br>rank %{x}, relevance %{y:.3f}<extra></extra>",
+        )
+    _mark_selected(chart, shown, selected, colours)
+    _cuts(chart, trace, colours)
     return chart
-
-
-def _points(
-    points: list[Candidate],
-    origin: FoundBy,
-    label: str,
-    colours: Palette,
-    grades: Mapping[int, int],
-) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    colour = {
-        "dense": colours.dense,
-        "lexical": colours.lexical,
-        "both": colours.fused,
-        "tool": colours.rerank,
-    }[origin]
-    return go.Scatter(
-        x=[each.hit.rank for each in points],
-        y=[each.hit.relevance for each in points],
-        customdata=[[each.hit.chunk.id, _where(each)] for each in points],
-        mode="markers",
-        name=label,
-        marker={
-            "color": colour,
-            "symbol": [_symbol(origin, grades.get(each.hit.chunk.key)) for each in points],
-            "size": 9,
-            "line": {"width": 1.5},
-            "opacity": [1.0 if each.group in ("prompt", "context") else 0.4 for each in points],
-        },
-        selected={"marker": {"opacity": 1.0}},
-        unselected={"marker": {"opacity": 0.4}},
-        hovertemplate="%{customdata[1]}<br>rank %{x}, relevance %{y:.3f}<extra></extra>",
-    )
 
 
 def _symbol(origin: FoundBy, grade: int | None) -> str:
@@ -143,9 +119,8 @@ def _symbol(origin: FoundBy, grade: int | None) -> str:
 
 
 def _where(each: Candidate) -> str:
-    # Plotly reads a few tags in its labels; a name must not become one.
     source = f"{each.hit.base}: " if each.hit.base else ""
-    name = f"{source}{each.hit.document}".replace("&", "&amp;").replace("<", "&lt;")
+    name = chart_text(f"{source}{each.hit.document}")
     return name if each.hit.chunk.page is None else f"{name}, page {each.hit.chunk.page}"
 
 
@@ -169,23 +144,14 @@ def _mark_selected(
             )
 
 
-def _cuts(trace: Trace, colours: Palette) -> tuple[list[Drawn], list[Drawn]]:
-    """The cuts as lines and their labels."""
-    lines, labels = [], list[Drawn]()
+def _cuts(chart: go.Figure, trace: Trace, colours: Palette) -> None:
+    """Draws the cuts as lines with their labels."""
+    line = {"line_color": colours.threshold, "line_width": 1.5}
     if trace.threshold is not None:
-        y = trace.threshold
-        lines.append({"x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "dash": "dash"})
-        at = {"x": 1, "xref": "x domain", "y": y, "xanchor": "right", "yanchor": "bottom"}
-        labels.append({**at, "text": f"threshold {y:.2f}", "showarrow": False})
+        label = f"threshold {trace.threshold:.2f}"
+        chart.add_hline(trace.threshold, annotation_text=label, line_dash="dash", **line)
     stage = trace.stage("top_k")
     if stage and stage.dropped and trace.hits:
-        x = (trace.hits[-1].rank + stage.dropped[0].hit.rank) / 2
-        lines.append({"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "dash": "dot"})
-        at = {"x": x, "y": 1, "yref": "y domain", "xanchor": "left", "yanchor": "top"}
-        labels.append({**at, "text": f"top-k {len(trace.hits)}", "showarrow": False})
-    return [_line(each, colours) for each in lines], labels
-
-
-def _line(ends: Drawn, colours: Palette) -> Drawn:
-    style = {"color": colours.threshold, "width": 1.5, "dash": ends["dash"]}
-    return {**{key: value for key, value in ends.items() if key != "dash"}, "line": style}
+        between = (trace.hits[-1].rank + stage.dropped[0].hit.rank) / 2
+        label = f"top-k {len(trace.hits)}"
+        chart.add_vline(between, annotation_text=label, line_dash="dot", **line)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.components.inspector.candidates import CUTS, Candidate, Group
+from pages.components.inspector.what_if import open_passage
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.source.snippets import snippet
@@ -23,6 +24,13 @@ _CUTS: dict[Group, str] = {
     "duplicates": ":material/content_copy: **Copies**",
     "threshold": ":material/vertical_align_center: **Threshold**",
 }
+_SCORES = (
+    ("dense", "cosine", "dense_rank"),
+    ("bm25", "BM25", "bm25_rank"),
+    ("fused", "fused", ""),
+    ("merged", "merged", ""),
+    ("service", "its own score", ""),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,6 @@ class CardContext:
     trace: Trace
     shares: Mapping[int, ScoreContribution]
     spans: Callable[[Hit], Sequence[Span]]
-    select: Callable[[str], None]
     selected: int | None
     grade: Callable[[Chunk], None]
     labelled: str = ""
@@ -72,13 +79,9 @@ def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) ->
             key=f"{key}_button",
             type="tertiary",
             icon=":material/expand_more:",
-            on_click=_show_more,
-            args=(key, shown + MORE),
+            on_click=st.session_state.update,
+            args=({key: shown + MORE},),
         )
-
-
-def _show_more(key: str, count: int) -> None:
-    st.session_state[key] = count
 
 
 def _card(each: Candidate, evidence: CardContext) -> None:
@@ -91,7 +94,7 @@ def _card(each: Candidate, evidence: CardContext) -> None:
                 key=f"inspector_card_{hit.chunk.id}",
                 type="tertiary",
                 icon=":material/radio_button_checked:" if is_selected else None,
-                on_click=evidence.select,
+                on_click=open_passage,
                 args=(hit.chunk.id,),
                 help="Open in its document",
             )
@@ -143,18 +146,9 @@ def bar(share: ScoreContribution | None, best: float) -> str:
 
 def figures(hit: Hit) -> str:
     """All raw parts of a score, each with the rank that its retriever gave."""
-    found = [
-        f"cosine {_figure(hit, 'dense', 'dense_rank')}",
-        f"BM25 {_figure(hit, 'bm25', 'bm25_rank')}",
-        f"fused {_figure(hit, 'fused', '')}",
-        f"merged {_figure(hit, 'merged', '')}",
-        f"its own score {_figure(hit, 'service', '')}",
-    ]
-    return " · ".join(part for part in found if not part.endswith(" "))
-
-
-def _figure(hit: Hit, name: str, rank: str) -> str:
-    if name not in hit.parts:
-        return ""
-    place = f" (#{hit.parts[rank]:.0f})" if rank in hit.parts else ""
-    return f"{hit.parts[name]:.2f}{place}"
+    parts = hit.parts
+    return " · ".join(
+        f"{label} {parts[name]:.2f}" + (f" (#{parts[rank]:.0f})" if rank in parts else "")
+        for name, label, rank in _SCORES
+        if name in parts
+    )

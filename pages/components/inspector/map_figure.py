@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pages.components.shell.palette import Palette, template
+from pages.components.shell.charts import chart_text, empty_figure
+from pages.components.shell.palette import Palette
 from rag import Hit, PassageMap, Placed
 
 if TYPE_CHECKING:
@@ -47,20 +48,9 @@ class Drawing:
 
 def figure(drawing: Drawing, colours: Palette) -> tuple[go.Figure, list[Keys]]:
     """The figure, and for each of its traces the passages of its points in their order."""
-    import plotly.graph_objects as go
-
-    chart = go.Figure(layout={"template": template(colours)})
-    keys: list[Keys] = []
-    groups = {"Document": _documents, "Label": _labels, "Similarity": _similarity}
-    for places, style in groups[drawing.colouring](drawing, colours):
-        chart.add_trace(_points(drawing, places, style))
-        keys.append(drawing.shown.keys[places])
-    for places, trace in (_hits(drawing, colours), _selected(drawing, colours)):
-        chart.add_trace(trace)
-        keys.append(drawing.shown.keys[places])
-    chart.add_trace(_question(drawing, colours))
     nothing = {"showticklabels": False, "zeroline": False, "showgrid": False}
-    chart.update_layout(
+    chart = empty_figure(
+        colours,
         height=HEIGHT,
         legend={"itemsizing": "constant"},
         clickmode="event+select",
@@ -69,11 +59,28 @@ def figure(drawing: Drawing, colours: Palette) -> tuple[go.Figure, list[Keys]]:
         xaxis=nothing,
         yaxis={**nothing, "scaleanchor": "x"} if drawing.shown.method == "pca" else nothing,
     )
-    return chart, keys
+    group = {"Document": _documents, "Label": _labels, "Similarity": _similarity}
+    passages = [
+        _light(places, style) for places, style in group[drawing.colouring](drawing, colours)
+    ]
+    passages += [_hits(drawing, colours), _selected(drawing, colours)]
+    for places, style in passages:
+        x, y = drawing.shown.points[places, 0], drawing.shown.points[places, 1]
+        chart.add_trace({"type": "scatter", "mode": "markers", "x": x, "y": y, **style})
+    x, y = drawing.placed.point.tolist()
+    chart.add_scatter(
+        x=[x],
+        y=[y],
+        mode="markers",
+        name="question",
+        marker=_mark("star", 18, colours.accent, {"width": 1.5, "color": colours.page}),
+        hovertemplate="the question<extra></extra>",
+    )
+    return chart, [drawing.shown.keys[places] for places, _ in passages]
 
 
 Style = dict[str, Any]
-Group = tuple[Keys, Style]
+Group = tuple[Keys, Style]  # places in the map, and how their points are drawn
 
 
 def _documents(drawing: Drawing, colours: Palette) -> list[Group]:
@@ -125,85 +132,43 @@ def _style(colour: str, symbol: str, name: str, size: float, opacity: float = 0.
     return {"marker": marker, "name": name}
 
 
-def _points(drawing: Drawing, places: Keys, style: Style) -> go.Scattergl:
-    """Passages; only the trace has words to show, so that many points stay light."""
-    import plotly.graph_objects as go
-
-    opacity = style["marker"].get("opacity", 0.85)
-    return go.Scattergl(
-        x=drawing.shown.points[places, 0],
-        y=drawing.shown.points[places, 1],
-        mode="markers",
-        hovertemplate="%{fullData.name}<extra></extra>",
-        selected={"marker": {"opacity": opacity}},
-        unselected={"marker": {"opacity": opacity}},
-        **style,
-    )
+def _light(places: Keys, style: Style) -> Group:
+    """Only the group has words to show, so that many points stay light; a click fades none."""
+    shown = {"marker": {"opacity": style["marker"].get("opacity", 0.85)}}
+    words = "%{fullData.name}<extra></extra>"
+    drawn = {"type": "scattergl", "hovertemplate": words, "selected": shown, "unselected": shown}
+    return places, drawn | style
 
 
-def _hits(drawing: Drawing, colours: Palette) -> tuple[Keys, go.Scatter]:
-    import plotly.graph_objects as go
+def _mark(symbol: str, size: int, colour: str, line: Style) -> Style:
+    return {"symbol": symbol, "size": size, "color": colour, "line": line}
 
+
+def _hits(drawing: Drawing, colours: Palette) -> Group:
     by_key = {hit.chunk.key: hit for hit in drawing.hits}
     places = drawing.at(list(by_key))
-    found = [by_key[int(key)] for key in drawing.shown.keys[places]]
-    return places, go.Scatter(
-        x=drawing.shown.points[places, 0],
-        y=drawing.shown.points[places, 1],
-        mode="markers+text",
-        name="results, by rank",
-        text=[f"<b>{hit.rank}</b>" for hit in found],
-        textposition="top center",
-        textfont={"color": colours.text, "size": 13},
-        customdata=[_where(hit) for hit in found],
-        hovertemplate="rank %{text}: %{customdata}<extra></extra>",
-        marker={
-            "symbol": "circle-open",
-            "size": 13,
-            "color": colours.text,
-            "line": {"width": 2},
-        },
-        selected={"marker": {"opacity": 1.0}},
-        unselected={"marker": {"opacity": 1.0}},
-    )
+    hits = [by_key[int(key)] for key in drawing.shown.keys[places]]
+    return places, {
+        "mode": "markers+text",
+        "name": "results, by rank",
+        "text": [f"<b>{hit.rank}</b>" for hit in hits],
+        "textposition": "top center",
+        "textfont": {"color": colours.text, "size": 13},
+        "customdata": [_where(hit) for hit in hits],
+        "hovertemplate": "rank %{text}: %{customdata}<extra></extra>",
+        "marker": _mark("circle-open", 13, colours.text, {"width": 2}),
+        "selected": {"marker": {"opacity": 1.0}},
+        "unselected": {"marker": {"opacity": 1.0}},
+    }
 
 
-def _selected(drawing: Drawing, colours: Palette) -> tuple[Keys, go.Scatter]:
-    import plotly.graph_objects as go
-
-    places = drawing.at([] if drawing.selected is None else [drawing.selected])
-    return places, go.Scatter(
-        x=drawing.shown.points[places, 0],
-        y=drawing.shown.points[places, 1],
-        mode="markers",
-        name="open passage",
-        hoverinfo="skip",
-        marker={
-            "symbol": "circle-open",
-            "size": 22,
-            "color": colours.accent,
-            "line": {"width": 3},
-        },
-    )
-
-
-def _question(drawing: Drawing, colours: Palette) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    x, y = drawing.placed.point.tolist()
-    return go.Scatter(
-        x=[x],
-        y=[y],
-        mode="markers",
-        name="question",
-        marker={
-            "symbol": "star",
-            "size": 18,
-            "color": colours.accent,
-            "line": {"width": 1.5, "color": colours.page},
-        },
-        hovertemplate="the question<extra></extra>",
-    )
+def _selected(drawing: Drawing, colours: Palette) -> Group:
+    marker = _mark("circle-open", 22, colours.accent, {"width": 3})
+    return drawing.at([] if drawing.selected is None else [drawing.selected]), {
+        "name": "open passage",
+        "hoverinfo": "skip",
+        "marker": marker,
+    }
 
 
 def _where(hit: Hit) -> str:
@@ -212,6 +177,4 @@ def _where(hit: Hit) -> str:
 
 
 def _short(name: str) -> str:
-    # Plotly reads a few tags in its labels; a name must not become one.
-    cut = name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}"
-    return cut.replace("&", "&amp;").replace("<", "&lt;")
+    return chart_text(name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.components.shell.palette import Palette, palette, template
+from pages.components.shell.charts import chart_text, draw_chart, empty_figure
+from pages.components.shell.palette import Palette, palette
 from rag import Compared, RankedPassage
 
 if TYPE_CHECKING:
@@ -50,13 +51,7 @@ def moves_chart(found: Compared) -> None:
     """Draws the lines; those of relevant passages are thick."""
     drawn = moves(found)
     if drawn:
-        st.plotly_chart(
-            figure(drawn, palette()),
-            theme=None,
-            key="inspector_moves",
-            config={"displayModeBar": False},
-            alt=takeaway(drawn),
-        )
+        draw_chart(figure(drawn, palette()), "inspector_moves", takeaway(drawn))
         st.caption(takeaway(drawn))
 
 
@@ -71,13 +66,9 @@ def takeaway(drawn: list[Move]) -> str:
 
 def figure(drawn: list[Move], colours: Palette) -> go.Figure:
     """The chart as a plotly figure."""
-    import plotly.graph_objects as go
-
     lowest = max(rank for move in drawn for rank in (move.before, move.after) if rank) + 1
-    chart = go.Figure(layout={"template": template(colours)})
-    for move in drawn:
-        chart.add_trace(_line(move, lowest, colours))
-    chart.update_layout(
+    chart = empty_figure(
+        colours,
         height=_ROW * lowest + 70,
         showlegend=False,
         dragmode=False,
@@ -98,13 +89,12 @@ def figure(drawn: list[Move], colours: Palette) -> go.Figure:
             "showgrid": False,
         },
     )
+    for move in drawn:
+        _line(chart, move, lowest, colours)
     return chart
 
 
-def _line(move: Move, lowest: int, colours: Palette) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    ends = (move.before or lowest, move.after or lowest)
+def _line(chart: go.Figure, move: Move, lowest: int, colours: Palette) -> None:
     step = _step(move)
     colour = colours.relevant if move.grade else colours.dense if step > 0 else colours.lexical
     if step == 0 and not move.grade:
@@ -113,16 +103,16 @@ def _line(move: Move, lowest: int, colours: Palette) -> go.Scatter:
     style: dict[str, Any] = {"color": colour, "width": 4 if move.grade else 2}
     if move.before is None or move.after is None:
         style["dash"] = "dot"
-    return go.Scatter(
+    chart.add_scatter(
         x=[0, 1],
-        y=list(ends),
+        y=[move.before or lowest, move.after or lowest],
         mode="lines+markers+text",
         line=style,
         marker={"color": colour, "size": 9},
         text=[f"{names[0]} ", f" {names[1]}"],
         textposition=["middle left", "middle right"],
         textfont={"size": 11, "color": colours.muted},
-        hovertext=f"{_plain(' '.join(move.name))}: {move.before or 'not shown'} → "
+        hovertext=f"{chart_text(' '.join(move.name))}: {move.before or 'not shown'} → "
         f"{move.after or 'not shown'}",
         hoverinfo="text",
     )
@@ -150,9 +140,4 @@ def _name(place: RankedPassage) -> tuple[str, str]:
 def _short(name: tuple[str, str]) -> str:
     document, passage = name
     short = document if len(document) <= _NAME else f"{document[: _NAME - 1]}…"
-    return _plain(f"{short} {passage}")
-
-
-def _plain(name: str) -> str:
-    # Plotly reads a few tags in its labels; a name must not become one.
-    return name.replace("&", "&amp;").replace("<", "&lt;")
+    return chart_text(f"{short} {passage}")

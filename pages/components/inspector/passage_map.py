@@ -11,11 +11,12 @@ import streamlit as st
 
 from pages.components.inspector.map_figure import Colouring, Drawing, figure
 from pages.components.shell import job_progress
+from pages.components.shell.charts import clicked_point, draw_chart
 from pages.components.shell.guard import guard
 from pages.components.shell.palette import palette
-from pages.components.shell.session import workspace
+from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
-from rag import Hit, KnowledgeBase, PassageMap, Placed, Recipe, Trace
+from rag import Hit, IndexRecipe, KnowledgeBase, PassageMap, Placed, Recipe, Trace
 
 COLOURS = ("Document", "Label", "Similarity")
 METHODS = {"pca": "PCA", "umap": "UMAP"}
@@ -25,8 +26,11 @@ CLICKED = "inspector_map_clicked"
 KEPT = 8
 
 Select = Callable[[str], None]
+Method = Literal["pca", "umap"]
 
 
+@st.fragment
+@guard()
 def passage_map(
     base: KnowledgeBase,
     trace: Trace,
@@ -39,27 +43,17 @@ def passage_map(
 
     ``grades`` are the labels of this question by passage key.
     """
-    with guard():
-        _map(base, trace, recipe, selected, grades, select)
-
-
-@st.fragment
-def _map(
-    base: KnowledgeBase,
-    trace: Trace,
-    recipe: Recipe,
-    selected: Hit | None,
-    grades: Mapping[int, int],
-    select: Select,
-) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         method = _method(base)
         shown = base.maps.current(recipe.index, method)
         colouring = _colouring() if shown is not None else COLOURS[0]
     if shown is None or not len(shown.keys):
-        _offer(base, recipe, method)
+        if base.maps.drawing(recipe.index, method) is None:
+            st.markdown("The map shows all passages by likeness, with the question among them.")
+        _redraw(base, recipe, method, "It is drawn once, in the background, and kept.")
         return
-    placed = _placed(base, recipe, shown, trace.question, method)
+    state = (method, len(shown.keys), float(shown.points.sum()))
+    placed = _placed(base, recipe.index, shown, trace.question, state)
     drawing = Drawing(
         shown,
         placed,
@@ -70,19 +64,12 @@ def _map(
     )
     picture, keys = figure(drawing, palette())
     said = takeaway(shown, placed)
-    event: Any = st.plotly_chart(
-        picture,
-        theme=None,
-        key=CHART,
-        on_select="rerun",
-        selection_mode="points",
-        config={"scrollZoom": True, "displaylogo": False, "displayModeBar": False},
-        alt=f"{said} Each point is a passage.",
-    )
+    alt = f"{said} Each point is a passage."
+    draw_chart(picture, CHART, alt, zoom=True, on_select="rerun", selection_mode="points")
     st.caption(f"{said} {note(shown)}".strip())
     if shown.outdated:
         _redraw(base, recipe, method, f"{shown.changed:.0%} of the passages changed since.")
-    _follow(event, keys, select)
+    _follow(keys, select)
 
 
 def _colouring() -> str:
@@ -97,7 +84,7 @@ def _colouring() -> str:
     return str(chosen)
 
 
-def _method(base: KnowledgeBase) -> Literal["pca", "umap"]:
+def _method(base: KnowledgeBase) -> Method:
     """The chosen kind of map; no switch where there is only one."""
     if len(base.maps.methods) == 1:
         return "pca"
@@ -115,16 +102,8 @@ def _method(base: KnowledgeBase) -> Literal["pca", "umap"]:
     return "umap" if chosen == "umap" else "pca"
 
 
-def _offer(base: KnowledgeBase, recipe: Recipe, method: Literal["pca", "umap"]) -> None:
-    """What to do while there is no map: draw it, or wait for the job that does."""
-    if base.maps.drawing(recipe.index, method) is not None:
-        _wait(base, recipe, method)
-        return
-    st.markdown("The map shows all passages by likeness, with the question among them.")
-    _redraw(base, recipe, method, "It is drawn once, in the background, and kept.")
-
-
-def _redraw(base: KnowledgeBase, recipe: Recipe, method: Literal["pca", "umap"], why: str) -> None:
+def _redraw(base: KnowledgeBase, recipe: Recipe, method: Method, why: str) -> None:
+    """A button that has the map drawn, or the job that does it."""
     if base.maps.drawing(recipe.index, method) is not None:
         _wait(base, recipe, method)
         return
@@ -137,30 +116,19 @@ def _redraw(base: KnowledgeBase, recipe: Recipe, method: Literal["pca", "umap"],
 
 
 @st.fragment(run_every=job_progress.POLL_SECONDS)
-def _wait(base: KnowledgeBase, recipe: Recipe, method: Literal["pca", "umap"]) -> None:
+def _wait(base: KnowledgeBase, recipe: Recipe, method: Method) -> None:
     job = base.maps.drawing(recipe.index, method)
     if job is None:
         st.rerun()
     job_progress.card(job, "map")
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
-def _where(
-    _base: KnowledgeBase,
-    _recipe: Recipe,
-    _shown: PassageMap,
-    question: str,
-    place: tuple[object, ...],
-) -> Placed:
-    return _base.maps.place(_recipe.index, _shown, question)
-
-
+@remembered(KEPT)
 def _placed(
-    base: KnowledgeBase, recipe: Recipe, shown: PassageMap, question: str, method: str
+    base: KnowledgeBase, index: IndexRecipe, _shown: PassageMap, question: str, state: object
 ) -> Placed:
-    home = str(workspace().settings.home)
-    place = (home, base.id, base.version(), recipe.index.hash, method, len(shown.keys))
-    return _where(base, recipe, shown, question, (*place, float(shown.points.sum())))
+    """Where the question stands in the map that ``state`` tells apart from others."""
+    return base.maps.place(index, _shown, question)
 
 
 def takeaway(shown: PassageMap, placed: Placed) -> str:
@@ -192,10 +160,10 @@ def note(shown: PassageMap) -> str:
     )
 
 
-def _follow(event: Any, keys: list[np.ndarray], select: Select) -> None:
+def _follow(keys: list[np.ndarray], select: Select) -> None:
     """Selects the passage of the point that was clicked, once for each click."""
-    points = event.selection.points if event else []
-    key = _key(points[0], keys) if points else None
+    point = clicked_point(CHART)
+    key = _key(point, keys) if point else None
     if key == st.session_state.get(CLICKED):
         return
     st.session_state[CLICKED] = key

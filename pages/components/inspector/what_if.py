@@ -175,7 +175,7 @@ def _finding(finding: Finding) -> None:
                 key=f"what_if_look_{found.chunk.id}",
                 type="tertiary",
                 icon=":material/search:",
-                on_click=_open,
+                on_click=open_passage,
                 args=(found.chunk.id,),
             )
         words = gap_words(finding)
@@ -200,6 +200,7 @@ def _behind(gap: float, name: str, digits: int) -> str:
     return f"{abs(gap):.{digits}f} {'less' if gap > 0 else 'more'} {name}"
 
 
-def _open(chunk_id: str) -> None:
+def open_passage(chunk_id: str) -> None:
+    """Makes a passage the one that is open on the page."""
     st.query_params[PASSAGE] = chunk_id
     forget_walk()

@@ -8,10 +8,19 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.components.labels.question_sets import SET
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import workspace
+from pages.components.shell.session import remembered, show
 from pages.components.shell.wording import counted
-from rag import HIGHEST_GRADE, Chunk, KnowledgeBase, QuestionLabels, QuestionSet, Recipe
+from rag import (
+    HIGHEST_GRADE,
+    Chunk,
+    IndexRecipe,
+    KnowledgeBase,
+    QuestionLabels,
+    QuestionSet,
+    Recipe,
+)
 
 FIRST_SET = "my questions"  # where labels go while there is no set
 GRADES = tuple(str(grade) for grade in range(HIGHEST_GRADE + 1))
@@ -31,9 +40,8 @@ class Grading:
     def buttons(self, chunk: Chunk) -> None:
         """One button a grade; the grade that a passage has is lit, and goes out by a click."""
         grade = self.known.grades.get(chunk.key)
-        key, shown = f"inspector_grade_{chunk.id}", None if grade is None else str(grade)
-        if st.session_state.get(key) != shown:  # else a click during a run would be undone
-            st.session_state[key] = shown
+        key = f"inspector_grade_{chunk.id}"
+        show(key, None if grade is None else str(grade))
         st.segmented_control(
             f"Grade: {MEANINGS}",
             GRADES,
@@ -151,10 +159,9 @@ def _collect(grading: Grading) -> str:
 
 
 def _mark_unanswerable(grading: Grading) -> None:
-    with guard(in_dialog=True):
-        grading.base.labels.mark_unanswerable(
-            grading.set_name, _collect(grading), discard_labels=grading.known.relevant > 0
-        )
+    grading.base.labels.mark_unanswerable(
+        grading.set_name, _collect(grading), discard_labels=grading.known.relevant > 0
+    )
 
 
 @st.dialog("No answer in the documents?", icon=":material/block:")
@@ -163,35 +170,21 @@ def _confirm_unanswerable(grading: Grading) -> None:
         f"The question has {counted(grading.known.relevant, 'label')} that say where it is "
         "answered. They are deleted when you go on."
     )
-    if st.button(
-        "Delete them, there is no answer",
-        key="inspector_unanswerable_really",
-        type="primary",
-        on_click=_mark_unanswerable,
-        args=(grading,),
-    ):
-        st.rerun()
+    label = "Delete them, there is no answer"
+    confirm_button(label, "inspector_unanswerable_really", _mark_unanswerable, grading)
 
 
 def _labels(
     base: KnowledgeBase, sets: Sequence[QuestionSet], name: str, question: str, recipe: Recipe
 ) -> QuestionLabels:
-    versions = {item.name: str(item.changed) for item in sets}
-    if name not in versions:
+    changed = {item.name: str(item.changed) for item in sets}
+    if name not in changed:
         return QuestionLabels()
-    home, held = str(workspace().settings.home), (base.id, base.version())
-    return _read(base, recipe, home, held, name, versions[name], question, recipe.index.hash)
+    return _read(base, name, changed[name], question, recipe.index)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@remembered(64)
 def _read(
-    _base: KnowledgeBase,
-    _recipe: Recipe,
-    home: str,
-    held: tuple[int, int],
-    name: str,
-    version: str,
-    question: str,
-    index_hash: str,
+    base: KnowledgeBase, name: str, changed: str, question: str, index: IndexRecipe
 ) -> QuestionLabels:
-    return _base.passage_labels.of(name, question, _recipe.index)
+    return base.passage_labels.of(name, question, index)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
 from pages.components.labels.grading import FIRST_SET
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import later
 from pages.components.shell.wording import counted
@@ -55,17 +56,13 @@ def _make(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
     )
     st.number_input("How many", 1, 500, 20, key=f"{_ASKED}_number")
     st.caption("Each shows its source and waits until somebody accepts it.")
-    if st.button(
-        "Make", key="questions_make_go", type="primary", on_click=_request, args=(base, recipe)
-    ):
-        st.rerun()
+    confirm_button("Make", "questions_make_go", _request, base, recipe)
 
 
 def _request(base: KnowledgeBase, recipe: Recipe) -> None:
     name, kinds, number = (st.session_state[f"{_ASKED}_{each}"] for each in _FIELDS)
-    with guard(in_dialog=True):
-        base.proposals.request(name, kinds, int(number), recipe)
-        later(partial(st.toast, "They come in as they are made.", icon=":material/auto_awesome:"))
+    base.proposals.request(name, kinds, int(number), recipe)
+    later(partial(st.toast, "They come in as they are made.", icon=":material/auto_awesome:"))
 
 
 def proposals(base: KnowledgeBase, set_name: str) -> None:
@@ -98,32 +95,21 @@ def proposals(base: KnowledgeBase, set_name: str) -> None:
 def _decisions(
     base: KnowledgeBase, set_name: str, waiting: Sequence[LabelledQuestion], picked: Sequence[str]
 ) -> None:
-    open_ = [item.id for item in waiting if (item.leak or 0.0) < _LEAKING]
-    choices: dict[str, tuple[str, Callable[[str, Collection[str]], None], Sequence[str]]] = {
-        "accept": (f"Accept {len(picked):,}", base.proposals.accept, picked),
-        "reject": (f"Reject {len(picked):,}", base.proposals.reject, picked),
-        "accept_open": (
-            f"Accept the {len(open_):,} with little leak",
-            base.proposals.accept,
-            open_,
-        ),
-    }
+    tight = [item.id for item in waiting if (item.leak or 0.0) < _LEAKING]
+    accept, reject = base.proposals.accept, base.proposals.reject
     with st.container(horizontal=True):
-        for key, (label, decide, ids) in choices.items():
+        for key, label, decide, ids in (
+            ("accept", f"Accept {len(picked):,}", accept, picked),
+            ("reject", f"Reject {len(picked):,}", reject, picked),
+            ("accept_open", f"Accept the {len(tight):,} with little leak", accept, tight),
+        ):
             st.button(
                 label,
                 key=f"questions_{key}",
                 disabled=not ids,
-                on_click=_decided,
-                args=(decide, set_name, ids),
+                on_click=guard()(decide),
+                args=(set_name, ids),
             )
-
-
-def _decided(
-    decide: Callable[[str, Collection[str]], None], set_name: str, ids: Collection[str]
-) -> None:
-    with guard():
-        decide(set_name, ids)
 
 
 def _row(item: LabelledQuestion) -> dict[str, object]:

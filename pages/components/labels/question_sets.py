@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
+from pages.components.shell.buttons import download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
@@ -73,15 +73,8 @@ def import_dialog(base: KnowledgeBase) -> None:
 def _examples() -> None:
     with st.container(horizontal=True):
         for form, text in (("jsonl", _EXAMPLE), ("csv", _EXAMPLE_CSV)):
-            st.download_button(
-                f"Example {form.upper()}",
-                data=text,
-                file_name=f"questions.{form}",
-                key=f"metrics_example_{form}",
-                icon=":material/download:",
-                type="tertiary",
-                on_click="ignore",
-            )
+            label, key = f"Example {form.upper()}", f"metrics_example_{form}"
+            download_button(label, text, f"questions.{form}", key, type="tertiary")
 
 
 def _import(base: KnowledgeBase, name: str, file_name: str, content: bytes) -> None:
@@ -111,22 +104,15 @@ def settle_set(names: list[str]) -> None:
 
 def export_buttons(base: KnowledgeBase, name: str) -> None:
     """Downloads of a set, as files that can be imported again."""
-    exports: dict[str, tuple[str, Callable[[], str | bytes]]] = {
-        "JSONL": ("jsonl", partial(base.exchange.export_text, name, "jsonl")),
-        "CSV": ("csv", partial(base.exchange.export_text, name, "csv")),
-        "BEIR": ("zip", partial(base.exchange.export_beir, name)),
-        "TREC qrels": ("qrels", partial(base.exchange.export_text, name, "qrels")),
-    }
-    for label, (ending, data) in exports.items():
-        st.download_button(
-            f"Export {label}",
-            data=data,
-            file_name=f"{name}.{ending}",
-            key=f"metrics_export_{ending}",
-            icon=":material/download:",
-            on_click="ignore",
-            width="stretch",
-        )
+    exchange = base.exchange
+    for label, ending, data in (
+        ("JSONL", "jsonl", partial(exchange.export_text, name, "jsonl")),
+        ("CSV", "csv", partial(exchange.export_text, name, "csv")),
+        ("BEIR", "zip", partial(exchange.export_beir, name)),
+        ("TREC qrels", "qrels", partial(exchange.export_text, name, "qrels")),
+    ):
+        key = f"metrics_export_{ending}"
+        download_button(f"Export {label}", data, f"{name}.{ending}", key, width="stretch")
 
 
 def lost_labels(base: KnowledgeBase, name: str) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
-from pages.components.shell.session import workspace
+from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.wording import counted, cut
 from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe
 
@@ -22,8 +22,7 @@ def index_panel(base: KnowledgeBase, recipe: Recipe, group: Callable[..., Any]) 
     ready = [key for key, build in builds.items() if not base.documents.missing(build.recipe)]
     now = recipe.index.hash
     names = list(dict.fromkeys([*ready, now]))
-    if st.session_state.get("recipe_index") != now:
-        st.session_state["recipe_index"] = now
+    show("recipe_index", now)
     st.selectbox(
         "Index",
         names,
@@ -33,7 +32,8 @@ def index_panel(base: KnowledgeBase, recipe: Recipe, group: Callable[..., Any]) 
         args=(base, {key: build.recipe for key, build in builds.items()}),
         help="Another cut or embedding model needs an index of its own.",
     )
-    _keep_address(base, now)
+    # The address names the build where it is not that of the saved recipe.
+    to_url(working_recipe.BUILD, "" if now == base.recipe().index.hash else now)
     waiting = len(builds) - len(ready)
     if waiting:
         one = waiting == 1
@@ -56,17 +56,6 @@ def _choose(base: KnowledgeBase, recipes: dict[str, IndexRecipe]) -> None:
     if chosen is not None:
         recipe = working_recipe.working(base).model_copy(update={"index": chosen})
         working_recipe.replace(base, recipe)
-
-
-def _keep_address(base: KnowledgeBase, build_hash: str) -> None:
-    """The URL names the build where it is not that of the saved recipe."""
-    wanted = "" if build_hash == base.recipe().index.hash else build_hash
-    if st.query_params.get(working_recipe.BUILD, "") == wanted:
-        return
-    if wanted:
-        st.query_params[working_recipe.BUILD] = wanted
-    else:
-        del st.query_params[working_recipe.BUILD]
 
 
 def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) -> None:

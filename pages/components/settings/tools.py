@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -183,12 +184,4 @@ def _confirm_delete(name: str) -> None:
     st.markdown(
         f"**{plain(name)}** is no longer asked. Recipes that name it say so in every search."
     )
-    if st.button(
-        "Delete", key="tools_delete_really", type="primary", on_click=_delete, args=(name,)
-    ):
-        st.rerun()
-
-
-def _delete(name: str) -> None:
-    with guard(in_dialog=True):
-        workspace().tools.remove(name)
+    confirm_button("Delete", "tools_delete_really", workspace().tools.remove, name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.components.shell.session import to_url
 from pages.components.shell.text import plain
 from pages.components.source.page import is_printed, printed_page
 from pages.components.source.table import is_table, table_rows
@@ -160,7 +161,4 @@ def _step(label: str, arrow: str, name: str, target: int, possible: bool) -> Non
 def _walk(name: str, steps: int) -> None:
     if name == WALK:
         forget_walk()
-    if steps:
-        st.query_params[name] = str(steps)
-    else:
-        st.query_params.pop(name, None)
+    to_url(name, str(steps) if steps else "")
