@@ -12,6 +12,7 @@ from pages.components.chat import follow_up, turn_view
 from pages.components.chat.conversations import (
     CONVERSATION,
     earlier_conversations,
+    forget_address,
     found,
     remember,
     start_anew,
@@ -87,8 +88,7 @@ def _conversation(base: KnowledgeBase) -> int | None:
         )
     st.session_state[_BASE] = base.id
     if conversation_id is None:
-        for name in (CONVERSATION, turn_view.OPEN):
-            st.query_params.pop(name, None)
+        forget_address()
     else:
         st.query_params[CONVERSATION] = str(conversation_id)
     return conversation_id

@@ -12,7 +12,7 @@ from pages.components.inspector.candidate_chart import candidate_chart, clicked
 from pages.components.inspector.candidates import Candidate, at_step, candidates
 from pages.components.inspector.funnel import choose, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
-from pages.components.inspector.hit_sources import HitSources, result_view
+from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
 from pages.components.inspector.trace_details import trace_details
 from pages.components.inspector.what_if import PASSAGE, open_passage
 from pages.components.labels.evidence_dialog import evidence_button
@@ -22,7 +22,6 @@ from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
-from pages.components.source.search_notes import search_notes
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import FurtherBase, Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 

@@ -51,7 +51,7 @@ def _no_questions(base: KnowledgeBase) -> None:
     with sample.container(border=True, height="stretch"):
         st.markdown("**Try the sample**")
         st.caption("Documents of a made-up company with labelled questions.")
-        sample_button("primary")
+        sample_button()
     with file.container(border=True, height="stretch"):
         st.markdown("**Bring your own**")
         st.caption("A JSONL or CSV file; the dialog has an example of each.")

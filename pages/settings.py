@@ -19,15 +19,12 @@ from rag import KnowledgeBase, Settings
 def _storage(settings: Settings) -> None:
     st.subheader("Where the data is kept", divider="gray")
     with st.grid(2, min_column_width=320):
-        _fact("Home", str(settings.home), "TOUCHSTONE_HOME", size(settings.home))
-        _fact("Database", shown_database(settings.database_url), "TOUCHSTONE_DATABASE_URL", "")
-        _fact("Largest file", f"{settings.max_upload_mb:,} MB", "TOUCHSTONE_MAX_UPLOAD_MB", "")
-        _fact(
-            "Addresses in the private network",
-            "may be fetched" if settings.allow_private_urls else "are never fetched",
-            "TOUCHSTONE_ALLOW_PRIVATE_URLS",
-            "",
-        )
+        home, database = plain(str(settings.home)), plain(shown_database(settings.database_url))
+        _tile("Home", home, f"{size(settings.home)} · `TOUCHSTONE_HOME`")
+        _tile("Database", database, "`TOUCHSTONE_DATABASE_URL`")
+        _tile("Largest file", f"{settings.max_upload_mb:,} MB", "`TOUCHSTONE_MAX_UPLOAD_MB`")
+        private = "may be fetched" if settings.allow_private_urls else "are never fetched"
+        _tile("Addresses in the private network", private, "`TOUCHSTONE_ALLOW_PRIVATE_URLS`")
 
 
 def _caches() -> None:
@@ -35,20 +32,17 @@ def _caches() -> None:
     st.subheader("Remembered", divider="gray")
     st.caption("What is asked again is answered from memory, until the documents change.")
     with st.grid(2, min_column_width=320):
-        for found in workspace().caches():
-            asked = found.hits + found.misses
-            with st.container(border=True, gap="xsmall", height="stretch"):
-                st.caption(found.name)
-                rate = f"{found.rate:.0%} of {asked:,} from memory" if asked else "nobody asked yet"
-                st.markdown(f"**{rate}**")
-                st.caption(f"{found.held:,} held, each for an hour at most")
+        for cache in workspace().caches():
+            asked = cache.hits + cache.misses
+            rate = f"{cache.rate:.0%} of {asked:,} from memory" if asked else "nobody asked yet"
+            _tile(cache.name, rate, f"{cache.held:,} held, each for an hour at most")
 
 
-def _fact(label: str, value: str, variable: str, note: str) -> None:
+def _tile(label: str, value: str, note: str) -> None:
     with st.container(border=True, gap="xsmall", height="stretch"):
         st.caption(label)
-        st.markdown(f"**{plain(value)}**")
-        st.caption(f"{note}{' · ' if note else ''}`{variable}`")
+        st.markdown(f"**{value}**")
+        st.caption(note)
 
 
 def _knowledge_base(base: KnowledgeBase) -> None:

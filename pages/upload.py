@@ -18,7 +18,7 @@ def _empty() -> None:
         "Nothing is in here yet. Drop files below, or load the sample: documents of a made-up "
         "company with labelled questions, so that every page has something to show."
     )
-    sample_button("primary")
+    sample_button()
 
 
 def _documents(held: KnowledgeBase) -> None:

@@ -35,7 +35,7 @@ def remember(base: KnowledgeBase, conversation_id: int) -> int:
 def start_anew(base: KnowledgeBase) -> None:
     """The next question opens a conversation."""
     _held().pop(base.id, None)
-    _forget_address()
+    forget_address()
 
 
 def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> None:
@@ -62,10 +62,11 @@ def _size(turns: int) -> str:
 
 def _open(base: KnowledgeBase, conversation_id: int) -> None:
     remember(base, conversation_id)
-    _forget_address()
+    forget_address()
 
 
-def _forget_address() -> None:
+def forget_address() -> None:
+    """Takes the conversation and its open source out of the URL."""
     for name in (CONVERSATION, turn_view.OPEN):
         st.query_params.pop(name, None)
 

@@ -11,13 +11,12 @@ import streamlit as st
 from pages.components.chat import follow_up
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.inspector import retrieval
-from pages.components.inspector.hit_sources import result_view
+from pages.components.inspector.hit_sources import result_view, search_notes
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.text import lines, marked, plain
 from pages.components.shell.wording import relevance
-from pages.components.source.search_notes import search_notes
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import Dropped, KnowledgeBase, Recipe, StoredCitation, Turn
 
@@ -50,11 +49,6 @@ def _numbers(bracket: str) -> set[int]:
     return {int(number) for number in re.findall(r"\d+", bracket)}
 
 
-def status_line(passages: int, used: int, seconds: float) -> str:
-    """What retrieval did, in a line."""
-    return f"looked at {passages:,} passages, {used} used, {seconds * 1000:.0f} ms"
-
-
 def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
     """A turn as it was stored; the source that is open stands beside it."""
     left, beside = st.columns([3, 2], gap="medium")
@@ -64,20 +58,24 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
             with st.container():
                 follow_up.understood(turn)
             _answer(turn)
-            after_answer(base, turn)
-    with beside:
-        opened_source(base, turn)
+            _after_answer(base, turn)
+    opened = _opened(turn)
+    if opened is not None:
+        with beside:
+            _source(base, turn, opened)
 
 
 def _answer(turn: Turn) -> None:
     if turn.passages:
-        line = status_line(turn.passages, len(turn.citations), turn.seconds)
-        st.caption(f":material/manage_search: {line}")
+        st.caption(
+            f":material/manage_search: looked at {turn.passages:,} passages, "
+            f"{len(turn.citations)} used, {turn.seconds * 1000:.0f} ms"
+        )
     if turn.answer and turn.status != "refused":
         st.markdown(answer_text(turn.answer, {citation.n for citation in turn.citations}))
 
 
-def after_answer(base: KnowledgeBase, turn: Turn) -> None:
+def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
     """What stands under an answer: notes, sources, links."""
     if turn.status == "refused":
         _refused(base, turn)
@@ -146,7 +144,8 @@ def _chips(base: KnowledgeBase, turn: Turn) -> None:
     if not turn.citations:
         return
     key = f"chat_sources_{turn.id}"
-    show(key, _opened(turn))
+    opened = _opened(turn)
+    show(key, opened and opened.n)
     labels = {citation.n: _chip(base, citation) for citation in turn.citations}
     st.pills(
         "Sources",
@@ -177,22 +176,14 @@ def _open(turn_id: int, key: str) -> None:
     to_url(OPEN, "" if number is None else f"{turn_id}.{number}")
 
 
-def _opened(turn: Turn) -> int | None:
-    turn_id, _, number = st.query_params.get(OPEN, "").partition(".")
-    numbers = {str(citation.n): citation.n for citation in turn.citations}
-    return numbers.get(number) if turn_id == str(turn.id) else None
+def _opened(turn: Turn) -> StoredCitation | None:
+    """The citation that is open, if it is one of this turn."""
+    wanted = st.query_params.get(OPEN, "")
+    return next((cited for cited in turn.citations if f"{turn.id}.{cited.n}" == wanted), None)
 
 
-def opened_source(base: KnowledgeBase, turn: Turn) -> None:
-    """The document of the citation that is open, if it is one of this turn."""
-    number = _opened(turn)
-    for citation in turn.citations:
-        if citation.n == number:
-            with guard():
-                _open_source(base, turn, citation)
-
-
-def _open_source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
+@guard()
+def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
     """The passage in the knowledge base that it is from, or the result of a tool as it came."""
     if citation.from_tool:
         result_view(citation.base, citation.document, citation.text, citation.url)
@@ -213,8 +204,8 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
                 "Try again",
                 key=f"chat_retry_{turn.id}",
                 icon=":material/refresh:",
-                on_click=_again,
-                args=(turn.question,),
+                on_click=st.session_state.update,
+                args=({follow_up.RETRY: turn.question},),
             )
         if st.button(
             "Inspect this",
@@ -234,10 +225,6 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
                 on_change=_rate,
                 args=(base, turn.id),
             )
-
-
-def _again(text: str) -> None:
-    st.session_state[follow_up.RETRY] = text
 
 
 def _inspect(base: KnowledgeBase, turn: Turn) -> None:

@@ -8,9 +8,8 @@ from pages.components.shell import base_picker, job_progress
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from rag import SAMPLE, SUPPORTED, JobItem, KnowledgeBase, Upload
+from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload
 
-_JOB = "documents_job"  # the upload whose outcome this visitor still looks at, by base id
 _GENERATION = "documents_generation"
 _LISTED = 400  # pixels; more files scroll
 _MOST_SHORT = 10  # rows that need no scrolling
@@ -34,13 +33,13 @@ def add_area(base: KnowledgeBase) -> None:
         _text(base)
 
 
-def sample_button(kind: str = "secondary") -> None:
+def sample_button() -> None:
     """Loads the sample documents with their questions, and goes there."""
     if st.button(
         "Load the sample",
         key="documents_sample",
         icon=":material/dataset:",
-        type="primary" if kind == "primary" else "secondary",
+        type="primary",
         help="Documents of a made-up company, with labelled questions to measure with.",
     ):
         base, job_id = workspace().start_demo()
@@ -99,14 +98,14 @@ def _named(key: str) -> str:
 
 def _follow(base_id: int, job_id: int) -> None:
     st.session_state[_GENERATION] = st.session_state.get(_GENERATION, 0) + 1
-    st.session_state.setdefault(_JOB, {})[base_id] = job_id
+    _followed()[base_id] = job_id
     st.rerun()
 
 
 def upload_status(base: KnowledgeBase) -> None:
     """The upload that runs, or the one that this visitor started last, until it is dismissed."""
     running = [job.id for job in job_progress.active(base.id) if job.kind == "ingest"]
-    started = st.session_state.get(_JOB, {}).get(base.id)
+    started = _followed().get(base.id)
     if running:
         _running_upload(base, started if started in running else running[0])
     elif started is not None:
@@ -122,7 +121,7 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
         job_progress.card(job, "upload")
         _list_files(job_progress.file_rows(job, items))
     if not goes_on:
-        st.session_state.setdefault(_JOB, {})[base.id] = job_id
+        _followed()[base.id] = job_id
         st.rerun()
 
 
@@ -149,7 +148,7 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
         icon = ":green[:material/check_circle:]" if good else ":orange[:material/warning:]"
         st.markdown(f"{icon} **{plain(job_progress.summary(job, items))}**")
         for item in failed:
-            st.markdown(_failure(item))
+            st.markdown(f"- {plain(item.name)}: {plain(item.reason)} :gray[{plain(item.hint)}]")
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):
                 st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")
@@ -157,14 +156,12 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
                 "Dismiss",
                 key="documents_dismiss",
                 type="tertiary",
-                on_click=_dismiss,
-                args=(base.id,),
+                on_click=_followed().pop,
+                args=(base.id, None),
             )
 
 
-def _failure(item: JobItem) -> str:
-    return f"- {plain(item.name)}: {plain(item.reason)} :gray[{plain(item.hint)}]"
-
-
-def _dismiss(base_id: int) -> None:
-    st.session_state.get(_JOB, {}).pop(base_id, None)
+def _followed() -> dict[int, int]:
+    """The upload whose outcome this visitor still looks at, by knowledge base."""
+    jobs: dict[int, int] = st.session_state.setdefault("documents_job", {})
+    return jobs

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.recipe import working_recipe
+from pages.components.recipe.index_fields import embedders
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
@@ -111,13 +112,10 @@ def _confirm_delete(base: KnowledgeBase, build: BuildRow) -> None:
 
 def _another(base: KnowledgeBase, active: IndexRecipe) -> None:
     st.caption("The cut is set with the sliders of a document's preview; choose the rest here.")
-    embedders = [
-        item.name for item in workspace().statuses() if item.ready and item.embedding_model
-    ]
     left, right = st.columns(2)
     embedder = left.selectbox(
         "Embedder",
-        list(dict.fromkeys([active.embedder, *embedders])),
+        embedders(active),
         key="documents_embedder",
         help="A name, or PROVIDER:MODEL.",
         accept_new_options=True,
@@ -163,7 +161,7 @@ def build_button(
             on_click=guard()(base.documents.build),
             args=(recipe,),
         )
-        st.caption("It is being built." if building else cost(base, recipe))
+        st.caption("It is being built." if building else cost_of(base, [recipe]))
 
 
 def _being_built(base: KnowledgeBase, recipe: IndexRecipe) -> bool:
@@ -173,15 +171,10 @@ def _being_built(base: KnowledgeBase, recipe: IndexRecipe) -> bool:
     )
 
 
-def cost(base: KnowledgeBase, recipe: IndexRecipe) -> str:
-    """``Builds 1,240 passages, about 40 s.``, as far as it is known."""
-    return cost_of(base, [recipe])
-
-
 def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
-    """The same for several, one after the other."""
+    """``Builds 1,240 passages, about 40 s.``, as far as it is known; one after the other."""
     sizes = [_passages(base, recipe) for recipe in recipes]
-    exact = all(each for _, each in sizes)
+    exact = all(counted_all for _, counted_all in sizes)
     total = counted(sum(size for size, _ in sizes), "passage")
     words = f"Builds {total}" if exact else f"Builds about {total}"
     rates = {recipe.embedder: _rate(base, recipe.embedder) for recipe in recipes}

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.components.inspector import retrieval
 from pages.components.shell.session import workspace
 from pages.components.shell.text import lines, plain
-from rag import FurtherBase, Hit, KnowledgeBase, Recipe, ScoreContribution, Trace
+from rag import FurtherBase, Hit, KnowledgeBase, Recipe, ScoreContribution, Trace, failure_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,11 @@ class HitSource:
 
     def hit(self, key: int) -> Hit | None:
         """A passage as this base found it, with its own score and rank."""
-        every = [*self.trace.hits, *(d.hit for s in self.trace.stages for d in s.dropped)]
-        return next((hit for hit in every if hit.chunk.key == key), None)
+        return next((hit for hit in _candidates(self.trace) if hit.chunk.key == key), None)
+
+
+def _candidates(trace: Trace) -> list[Hit]:
+    return [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
 
 
 class HitSources:
@@ -39,8 +42,7 @@ class HitSources:
             alone = recipe.with_fields({"search.tools": ()})
             found = retrieval.search(base, trace.question, alone)
             self.own = HitSource(base, alone, found)
-        answered = {hit.base for hit in trace.hits}
-        answered.update(drop.hit.base for stage in trace.stages for drop in stage.dropped)
+        answered = {hit.base for hit in _candidates(trace)}
         for each in workspace().beside(base.name, also):
             if each.base.name in answered:
                 found = retrieval.search(each.base, trace.question, each.recipe)
@@ -75,3 +77,10 @@ def result_view(name: str, title: str, text: str, url: str, height: int = 520) -
         st.link_button("Open at its source", url, icon=":material/open_in_new:")
     with st.container(height=height, border=True):
         st.markdown(lines(text))
+
+
+def search_notes(trace: Trace) -> None:
+    """What the search could not do: a line for each step that failed."""
+    for stage in trace.failures:
+        name, note = plain(failure_words(stage)), plain(stage.note)
+        st.caption(f":material/warning: **{name}:** {note}")

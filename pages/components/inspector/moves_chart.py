@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -33,18 +34,28 @@ class Move:
 
 def moves(found: Compared) -> list[Move]:
     """Every passage that either list shows, once; ranks beyond a list count as not shown."""
-    sides = found.sides
-    shown = [
-        Move(_name(place), _within(place.other, len(sides.before)), place.rank, place.grade)
-        for place in sides.after
-    ]
+    before, after = listed(found)
+    shown = [Move(_name(right), right.other, right.rank, right.grade) for right in after]
     kept = {move.before for move in shown}
     gone = [
-        Move(_name(place), place.rank, _within(place.other, len(sides.after)), place.grade)
-        for place in sides.before
-        if place.rank not in kept
+        Move(_name(left), left.rank, left.other, left.grade)
+        for left in before
+        if left.rank not in kept
     ]
     return [*shown, *gone]
+
+
+def listed(found: Compared) -> tuple[list[RankedPassage], list[RankedPassage]]:
+    """Both lists; a passage that the other one does not show has no rank there."""
+    before, after = found.sides.before, found.sides.after
+    return [_within(passage, after) for passage in before], [
+        _within(passage, before) for passage in after
+    ]
+
+
+def _within(passage: RankedPassage, others: Sequence[RankedPassage]) -> RankedPassage:
+    beyond = passage.other is not None and passage.other > len(others)
+    return replace(passage, other=None) if beyond else passage
 
 
 def moves_chart(found: Compared) -> None:
@@ -123,10 +134,6 @@ def _step(move: Move) -> int:
     if move.before is None or move.after is None:
         return 1 if move.before is None else -1
     return move.before - move.after
-
-
-def _within(rank: int | None, length: int) -> int | None:
-    return rank if rank is not None and rank <= length else None
 
 
 def _name(place: RankedPassage) -> tuple[str, str]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from pages.components.inspector import explanations
-from pages.components.inspector.moves_chart import moves_chart
+from pages.components.inspector.moves_chart import listed, moves_chart
 from pages.components.labels.grading import SET
 from pages.components.recipe.working_recipe import read_value
 from pages.components.runs.traces import ranking
 from pages.components.shell.text import plain
-from rag import Compared, InvalidRecipe, KnowledgeBase, RankedPassage, Recipe, Trace
+from rag import Compared, InvalidRecipe, KnowledgeBase, Recipe, Trace
 
 AGAINST, CHANGES, RUN = "against", "changes", "against_run"
 _SAVED, _CHANGED, _OF_RUN = "The saved recipe", "Changed fields", "A run's recipe"
@@ -35,14 +33,17 @@ def compare_view(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
         st.info("The other recipe needs an index that is not built; build it on Documents.")
         return
     found = explanations.compare(base, trace.question, recipe, other, st.session_state.get(SET))
+    before, after = listed(found)
     st.caption(_told(differences))
-    _figures(found)
+    _figures(found, sum(passage.other is not None for passage in after))
     moves_chart(found)
     left, right = st.columns(2, gap="medium")
     with left:
-        _side("As it is", found.sides.before, len(found.sides.after), is_after=False)
+        st.markdown("**As it is**")
+        ranking(before, is_after=False)
     with right:
-        _side("The other recipe", found.sides.after, len(found.sides.before), is_after=True)
+        st.markdown("**The other recipe**")
+        ranking(after, is_after=True)
     _labels(found)
 
 
@@ -103,12 +104,8 @@ def _told(differences: dict[str, tuple[Any, Any]]) -> str:
     return plain(" · ".join(shown))
 
 
-def _figures(found: Compared) -> None:
+def _figures(found: Compared, kept: int) -> None:
     before, after = found.found()
-    kept = sum(
-        place.other is not None and place.other <= len(found.sides.before)
-        for place in found.sides.after
-    )
     one, two, three = st.columns(3)
     one.metric(
         "Rank-biased overlap",
@@ -121,16 +118,6 @@ def _figures(found: Compared) -> None:
         three.metric(
             "Labels found", f"{after} of {len(found.labels)}", delta=after - before or None
         )
-
-
-def _side(title: str, passages: Sequence[RankedPassage], others: int, *, is_after: bool) -> None:
-    """``others``: how many the other list shows; what stands behind them is not shown there."""
-    st.markdown(f"**{title}**")
-    shown = [
-        passage if (passage.other or others + 1) <= others else replace(passage, other=None)
-        for passage in passages
-    ]
-    ranking(shown, is_after=is_after)
 
 
 def _labels(found: Compared) -> None:

@@ -28,14 +28,9 @@ _EXAMPLE_CSV = (
 )
 
 
-def import_button(label: str = "Import questions", *, primary: bool = False) -> bool:
+def import_button() -> bool:
     """A button that asks for the import dialog."""
-    return st.button(
-        label,
-        key="metrics_import",
-        icon=":material/upload_file:",
-        type="primary" if primary else "secondary",
-    )
+    return st.button("Import questions", key="metrics_import", icon=":material/upload_file:")
 
 
 @st.dialog("Import questions", icon=":material/upload_file:")

@@ -60,16 +60,12 @@ def _choose(base: KnowledgeBase, recipes: dict[str, IndexRecipe]) -> None:
 
 def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) -> None:
     documents, passages = (present.documents, present.passages) if present else (0, 0)
-    embedders = [
-        each.name for each in workspace().statuses() if each.ready and each.embedding_model
-    ]
     now = recipe.index
-    names = list(dict.fromkeys([now.embedder, *embedders]))
     with st.form("recipe_index_form", border=False):
         chunker = st.selectbox("Cut", CHUNKERS, index=CHUNKERS.index(now.chunker))
         size = st.number_input("Passage size, tokens", 8, 8192, now.chunk_size, step=50)
         overlap = st.number_input("Overlap, tokens", 0, 4096, now.chunk_overlap, step=10)
-        embedder = st.selectbox("Embedding model", names)
+        embedder = st.selectbox("Embedding model", embedders(now))
         st.caption(
             f"Cuts and embeds {counted(documents, 'document')} again "
             f"({counted(passages, 'passage')} now), in the background. The present index stays."
@@ -77,6 +73,12 @@ def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) ->
         if st.form_submit_button("Build", icon=":material/construction:"):
             fields = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
             _build(base, recipe, {**fields, "embedder": embedder, "chunk_unit": "tokens"})
+
+
+def embedders(present: IndexRecipe) -> list[str]:
+    """The embedding models that can be used now, that of the present index first."""
+    ready = [item.name for item in workspace().statuses() if item.ready and item.embedding_model]
+    return list(dict.fromkeys([present.embedder, *ready]))
 
 
 def _build(base: KnowledgeBase, recipe: Recipe, fields: dict[str, object]) -> None:

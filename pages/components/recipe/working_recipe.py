@@ -193,11 +193,6 @@ def names(text: str) -> list[str]:
     return [name for part in text.split(",") if (name := part.strip())]
 
 
-def optional(text: str) -> float | None:
-    """A number, or None for ``Off``. Raises ValueError for anything else."""
-    return None if text == OFF else float(text)
-
-
 def read_value(text: str) -> Any:
     """A recipe field's value as people write it: JSON, else the text itself."""
     try:

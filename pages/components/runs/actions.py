@@ -61,22 +61,16 @@ def _use(base: KnowledgeBase, run: Run) -> None:
 
 
 def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
+    runs = base.runs
+    pin, given = (runs.unpin, row.run.question_set) if row.is_baseline else (runs.pin, row.run.id)
     st.button(
         "Unpin" if row.is_baseline else "Pin as baseline",
         key="runs_pin",
         icon=":material/keep_off:" if row.is_baseline else ":material/keep:",
         help="The baseline is what the other runs of this question set are measured against.",
-        on_click=_pin,
-        args=(base, row),
+        on_click=guard()(pin),
+        args=(given,),
     )
-
-
-def _pin(base: KnowledgeBase, row: LeaderboardRow) -> None:
-    with guard():
-        if row.is_baseline:
-            base.runs.unpin(row.run.question_set)
-        else:
-            base.runs.pin(row.run.id)
 
 
 @st.dialog("Note and tags", icon=":material/edit_note:")

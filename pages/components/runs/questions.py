@@ -11,7 +11,6 @@ from rag import QuestionDifference, RunComparison
 
 QUESTION, OUTCOME = "question", "outcome"  # the URL's parameters
 _TABLES = "runs_questions_drawn"  # counts picks from elsewhere, each of which draws the table anew
-_OUTCOMES = {"Lost": "lost", "Won": "won", "Tied": "tied"}
 
 
 def select(question_id: str) -> None:
@@ -22,7 +21,17 @@ def select(question_id: str) -> None:
 
 def questions_table(found: RunComparison, scope: str) -> str | None:
     """Draws the table; returns the id of the picked question."""
-    outcome = _OUTCOMES[_outcome(found)]
+    outcome = str(
+        st.segmented_control(
+            "Questions by outcome",
+            ["Lost", "Won", "Tied"],
+            default="Lost",
+            required=True,
+            key=OUTCOME,
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    ).lower()
     rows = [row for row in found.rows if row.outcome == outcome]
     if not rows:
         st.caption(f"No question is {outcome}.")
@@ -43,21 +52,6 @@ def questions_table(found: RunComparison, scope: str) -> str | None:
     if picked is None:
         st.caption("Click a question, or its bar, to see what both runs retrieved.")
     return picked
-
-
-def _outcome(found: RunComparison) -> str:
-    counts = {"Lost": found.figures.lost, "Won": found.figures.won, "Tied": found.figures.tied}
-    return str(
-        st.segmented_control(
-            "Questions by outcome",
-            list(counts),
-            default="Lost",
-            required=True,
-            key=OUTCOME,
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-    )
 
 
 def _picked(key: str, rows: list[QuestionDifference]) -> None:

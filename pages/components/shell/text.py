@@ -29,24 +29,18 @@ def lines(text: str) -> str:
 
 def marked(text: str, spans: Iterable[Span], directive: str = "orange-background") -> str:
     """``lines(text)`` with the characters of ``spans`` inside a directive, or bold for "bold"."""
-    return "".join(
-        _drawn(text[start:end], style) for start, end, style in _cut(text, spans, directive)
-    )
+    pieces, last = list[tuple[str, str]](), 0
+    for start, end in sorted(spans):
+        start = max(start, last)
+        if end > start:
+            pieces += [(text[last:start], ""), (text[start:end], directive)]
+            last = end
+    return tinted([*pieces, (text[last:], "")])
 
 
 def tinted(pieces: Sequence[tuple[str, str]]) -> str:
     """Texts one after the other, each inside its directive ("" for none), as one markdown text."""
     return "".join(_drawn(text, directive) for text, directive in pieces)
-
-
-def _cut(text: str, spans: Iterable[Span], directive: str) -> list[tuple[int, int, str]]:
-    pieces, last = [], 0
-    for start, end in sorted(spans):
-        start = max(start, last)
-        if end > start:
-            pieces += [(last, start, ""), (start, end, directive)]
-            last = end
-    return [*pieces, (last, len(text), "")]
 
 
 def _drawn(text: str, directive: str) -> str:
