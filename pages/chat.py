@@ -11,9 +11,9 @@ import streamlit as st
 from pages.components.chat import follow_up, turn_view
 from pages.components.chat.conversations import (
     CONVERSATION,
+    current,
     earlier_conversations,
     forget_address,
-    found,
     remember,
     start_anew,
 )
@@ -80,7 +80,7 @@ def _heading(base: KnowledgeBase, conversation_id: int | None) -> None:
 def _conversation(base: KnowledgeBase) -> int | None:
     """The conversation that the URL names, else the one that this visitor had here last."""
     wanted = st.query_params.get(CONVERSATION, "")
-    conversation_id = found(base, wanted)
+    conversation_id = current(base, wanted)
     if conversation_id is None and wanted and st.session_state.get(_BASE) in (None, base.id):
         st.warning(
             "The conversation of this link is not in this knowledge base.",
@@ -130,7 +130,7 @@ def _answer(
     said = follow_up.history(base, conversation_id)
     conversation_id = base.conversations.open(conversation_id)
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
-    turn = base.conversations.ask(conversation_id, question, recipe, [str(each) for each in also])
+    turn = base.conversations.ask(conversation_id, question, recipe, list(map(str, also)))
     st.session_state.pop(follow_up.RETRY, None)
     column, _beside = st.columns([3, 2], gap="medium")
     with column:
@@ -145,8 +145,8 @@ def _answer(
 def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int) -> None:
     """Draws the page again once an answer was stopped: the run that showed it draws no more."""
     if any(
-        each.id == turn and each.status != "asked"
-        for each in base.conversations.turns(conversation_id)
+        stored.id == turn and stored.status != "asked"
+        for stored in base.conversations.turns(conversation_id)
     ):
         st.rerun()
 
@@ -179,13 +179,13 @@ def _generate(
 
 def _show(stream: Iterator[str], status: StatusContainer, *, shown: bool) -> None:
     """Draws the text while it comes. A refusal is drawn from its retrieval instead."""
-    place, text, began = st.empty(), "", time.monotonic()
+    slot, text, began = st.empty(), "", time.monotonic()
     for piece in unhurried(stream):
         text += piece
         waited = time.monotonic() - began
         status.update(label=f":shimmer[{_progress(waited, begun=bool(text))}]")
         if shown and text:
-            place.markdown(turn_view.answer_text(text))
+            slot.markdown(turn_view.answer_text(text))
 
 
 def _progress(waited: float, *, begun: bool) -> str:

@@ -75,11 +75,11 @@ def _question(base: KnowledgeBase) -> str:
         placeholder="How long may unused leave be carried over?",
         icon=":material/search:",
     )
-    found = retrieval.suggestions(base)
-    if found:
+    suggested = retrieval.suggestions(base)
+    if suggested:
         st.pills(
             "Suggestions",
-            found,
+            suggested,
             key="inspector_suggestion",
             format_func=plain,
             on_change=_suggest,
@@ -112,12 +112,12 @@ def _evidence(
     origins: HitSources, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
 ) -> None:
     base = origins.own.base
-    found = candidates(trace)
-    if not found and retrieval.is_empty(base):
+    every = candidates(trace)
+    if not every and retrieval.is_empty(base):
         with top:
             _welcome(base)
         return
-    selected = _selected(base, trace, recipe, found)
+    selected = _selected(base, trace, recipe, every)
     with top:
         step = funnel(trace)
         search_notes(trace)
@@ -125,12 +125,12 @@ def _evidence(
     grading = grading_bar(base, trace.question, recipe)
     with picture:
         candidate_chart(
-            trace, found, selected.chunk.key if selected else None, grading.known.grades
+            trace, every, selected.chunk.key if selected else None, grading.known.grades
         )
-    if not found:
+    if not every:
         st.info("No candidates: nothing in the knowledge base has these words.")
     else:
-        _cards_and_source(origins, grading, trace, at_step(found, step), selected)
+        _cards_and_source(origins, grading, trace, at_step(every, step), selected)
     trace_details(origins, trace, recipe, selected, grading.known.grades, open_passage)
 
 
@@ -164,8 +164,8 @@ def _source(origins: HitSources, grading: Grading, selected: Hit) -> None:
     if origin is None:
         result_view(selected.base, selected.document, chunk.text, selected.url, HEIGHT - 160)
         return
-    place = SourceSpan(chunk.document_id, chunk.start, chunk.end)
-    source_view(origin.base, origin.recipe, place, HEIGHT - 110)
+    span = SourceSpan(chunk.document_id, chunk.start, chunk.end)
+    source_view(origin.base, origin.recipe, span, HEIGHT - 110)
     if origin is origins.own:
         evidence_button(grading, selected)
     else:
@@ -176,15 +176,15 @@ def _source(origins: HitSources, grading: Grading, selected: Hit) -> None:
 
 
 def _selected(
-    base: KnowledgeBase, trace: Trace, recipe: Recipe, found: Sequence[Candidate]
+    base: KnowledgeBase, trace: Trace, recipe: Recipe, every: Sequence[Candidate]
 ) -> Hit | None:
     """The passage of the point that was clicked last, else the one in the URL, else the best."""
     _follow_click()
     wanted = st.query_params.get(PASSAGE, "")
-    for each in found:
-        if each.hit.chunk.id == wanted:
-            return each.hit
-    return _beyond(base, trace, recipe, wanted) or (found[0].hit if found else None)
+    for candidate in every:
+        if candidate.hit.chunk.id == wanted:
+            return candidate.hit
+    return _beyond(base, trace, recipe, wanted) or (every[0].hit if every else None)
 
 
 def _beyond(base: KnowledgeBase, trace: Trace, recipe: Recipe, wanted: str) -> Hit | None:

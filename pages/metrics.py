@@ -9,7 +9,6 @@ from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
 from pages.components.labels.question_editor import edit_button
 from pages.components.labels.question_proposals import make_button, proposals
-from pages.components.labels.set_actions import manage_button
 from pages.components.metrics.cards import cards, comparison, figures_table
 from pages.components.metrics.charts import against_k, first_ranks
 from pages.components.metrics.failures import failures_table
@@ -79,7 +78,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
             question_sets.import_dialog(base)
         edit_button(base, name)
         make_button(base, name, recipe)
-        manage_button(base, chosen)
+        question_sets.manage_button(base, chosen)
     question_sets.lost_labels(base, name)
     proposals(base, name)
     action.button(

@@ -28,9 +28,9 @@ def main() -> None:
         )
         mine = [run for run in runs if run.question_set == name]
         metric = _metric(mine)
-    found = rows(base, name, metric, mine)
-    chosen = table(base, found, metric)
-    _below(base, chosen, found, metric)
+    leaderboard = rows(base, name, metric, mine)
+    chosen = table(base, leaderboard, metric)
+    _below(base, chosen, leaderboard, metric)
 
 
 def _no_runs(base: KnowledgeBase) -> None:
@@ -55,11 +55,11 @@ def _metric(runs: list[Run]) -> str:
 def _below(
     base: KnowledgeBase,
     chosen: list[LeaderboardRow],
-    found: list[LeaderboardRow],
+    leaderboard: list[LeaderboardRow],
     metric: str,
 ) -> None:
     """What follows from the ticked runs."""
-    has_baseline = any(row.is_baseline for row in found)
+    has_baseline = any(row.is_baseline for row in leaderboard)
     if not chosen:
         st.caption(
             "Click a run to use, describe or download it; tick two or more to compare them."
@@ -75,7 +75,7 @@ def _below(
         with st.container(horizontal=True):
             delete_button(base, chosen)
     with guard():
-        comparison(base, chosen, found, metric)
+        comparison(base, chosen, leaderboard, metric)
 
 
 st.title("Runs")

@@ -16,7 +16,7 @@ _DIGITS = 9  # more than any conversation has, and few enough for an integer of 
 _LONGEST = 70  # characters of a question in the list
 
 
-def found(base: KnowledgeBase, wanted: str) -> int | None:
+def current(base: KnowledgeBase, wanted: str) -> int | None:
     """The conversation that ``wanted`` numbers; else the one that this visitor had here last."""
     held = _held().get(base.id)
     named = int(wanted) if wanted.isdecimal() and len(wanted) <= _DIGITS else None
@@ -40,19 +40,19 @@ def start_anew(base: KnowledgeBase) -> None:
 
 def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> None:
     """A list of the last conversations; nothing where there is no other one."""
-    others = [each for each in base.conversations.recent(_LISTED) if each.id != conversation_id]
+    others = [talk for talk in base.conversations.recent(_LISTED) if talk.id != conversation_id]
     if not others:
         return
     # Another key for another conversation, or the list would stay open over it.
     with st.popover("Earlier", icon=":material/history:", key=f"chat_earlier_{conversation_id}"):
-        for each in others:
-            short = each.question[:_LONGEST] + ("…" if len(each.question) > _LONGEST else "")
+        for talk in others:
+            short = talk.question[:_LONGEST] + ("…" if len(talk.question) > _LONGEST else "")
             st.button(
-                f"{plain(short)} :gray[· {_size(each.turns)}{ago(each.asked)}]",
-                key=f"chat_talk_{each.id}",
+                f"{plain(short)} :gray[· {_size(talk.turns)}{ago(talk.asked)}]",
+                key=f"chat_talk_{talk.id}",
                 type="tertiary",
                 on_click=_open,
-                args=(base, each.id),
+                args=(base, talk.id),
             )
 
 

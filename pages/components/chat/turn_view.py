@@ -16,7 +16,7 @@ from pages.components.recipe import federation, working_recipe
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.text import lines, marked, plain
-from pages.components.shell.wording import relevance
+from pages.components.shell.wording import relevance, shortened
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import Dropped, KnowledgeBase, Recipe, StoredCitation, Turn
 
@@ -38,15 +38,11 @@ def answer_text(text: str, known: Set[int] | None = None) -> str:
     With ``known``, only brackets that name one of these numbers are citations.
     """
     spans = [
-        found.span()
-        for found in _CITED.finditer(text)
-        if known is None or not known.isdisjoint(_numbers(found.group()))
+        bracket.span()
+        for bracket in _CITED.finditer(text)
+        if known is None or not known.isdisjoint(map(int, re.findall(r"\d+", bracket.group())))
     ]
     return marked(text, spans, "blue")
-
-
-def _numbers(bracket: str) -> set[int]:
-    return {int(number) for number in re.findall(r"\d+", bracket)}
 
 
 def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
@@ -114,7 +110,8 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
             f"**Nothing relevant was found.** No passage reaches the threshold of {limit}. Nearest:"
         )
         st.markdown("\n".join(_miss(drop, relevance(trace)) for drop in misses[:NEAREST]))
-        enough = _just_below(misses[min(NEAREST, len(misses)) - 1].hit.relevance)
+        least = misses[:NEAREST][-1].hit.relevance
+        enough = max(int(least * 100) / 100, 0.0)
         st.button(
             f"Ask again with threshold {enough:.2f}",
             key=f"chat_lower_{turn.id}",
@@ -128,11 +125,7 @@ def _miss(drop: Dropped, name: str) -> str:
     hit = drop.hit
     page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
     shown = math.floor(hit.relevance * 1000) / 1000  # never up to the threshold
-    return f"- {plain(_short(hit.document, 60))}{page} :gray[· {name} {shown:.3f}]"
-
-
-def _just_below(relevance: float) -> float:
-    return max(int(relevance * 100) / 100, 0.0)
+    return f"- {plain(shortened(hit.document, 60))}{page} :gray[· {name} {shown:.3f}]"
 
 
 def _ask_with(base: KnowledgeBase, text: str, threshold: float) -> None:
@@ -163,11 +156,7 @@ def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     full = round(min(max(citation.relevance, 0.0), 1.0) * 5)
     bar = f":primary[{'▰' * full}]:gray[{'▱' * (5 - full)}]"
     source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
-    return f"**{citation.n}** {source}{plain(_short(citation.document))}{page} {bar}"
-
-
-def _short(name: str, most: int = 34) -> str:
-    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
+    return f"**{citation.n}** {source}{plain(shortened(citation.document, 34))}{page} {bar}"
 
 
 def _open(turn_id: int, key: str) -> None:
@@ -188,13 +177,13 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
     if citation.from_tool:
         result_view(citation.base, citation.document, citation.text, citation.url)
         return
-    place = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote)
+    span = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote)
     if citation.base in ("", base.name):
-        source_view(base, _usable(base, turn.recipe), place)
+        source_view(base, _usable(base, turn.recipe), span)
         return
     other = workspace().base(citation.base)
     st.caption(f":blue-badge[:material/database: {plain(other.name)}]")
-    source_view(other, other.recipe(), place)
+    source_view(other, other.recipe(), span)
 
 
 def _links(base: KnowledgeBase, turn: Turn) -> None:

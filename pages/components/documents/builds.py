@@ -127,7 +127,7 @@ def _another(base: KnowledgeBase, active: IndexRecipe) -> None:
         help="Flat is exact. HNSW and IVF are approximate, for very many passages.",
     )
     changes = {"embedder": embedder or active.embedder, "vector_index": vectors}
-    recipe = IndexRecipe.model_validate(_cut_in_preview(active).model_dump() | changes)
+    recipe = IndexRecipe.model_validate(active.model_dump() | _cut_in_preview() | changes)
     if recipe.hash in {build.hash for build in base.documents.builds()}:
         st.caption("This build exists. Change the embedder, the vector index or the cut.")
     else:
@@ -135,16 +135,14 @@ def _another(base: KnowledgeBase, active: IndexRecipe) -> None:
         build_button(base, recipe, "documents_build_another")
 
 
-def _cut_in_preview(active: IndexRecipe) -> IndexRecipe:
+def _cut_in_preview() -> dict[str, object]:
     """The cut that the preview's sliders show, where there are any."""
-    keys = {"chunker": "chunker", "chunk_size": "size", "chunk_overlap": "overlap"}
-    state = st.session_state
-    shown = {
-        field: state[f"documents_{key}"]
-        for field, key in keys.items()
-        if f"documents_{key}" in state
+    widgets = {"chunker": "chunker", "chunk_size": "size", "chunk_overlap": "overlap"}
+    return {
+        field: st.session_state[f"documents_{widget}"]
+        for field, widget in widgets.items()
+        if f"documents_{widget}" in st.session_state
     }
-    return IndexRecipe.model_validate(active.model_dump() | shown)
 
 
 def build_button(

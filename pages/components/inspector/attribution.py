@@ -22,11 +22,11 @@ def attribution_view(
     if selected is None:
         st.caption("Select a passage to see what carries its similarity.")
         return
-    found = explanations.attribution(
+    attribution = explanations.attribution(
         base, trace, recipe, selected.chunk.key, wanted=_asked(selected)
     )
-    if found is not None:
-        _draw(found, selected)
+    if attribution is not None:
+        _draw(attribution, selected)
 
 
 def _asked(selected: Hit) -> bool:
@@ -45,18 +45,18 @@ def _asked(selected: Hit) -> bool:
         )
 
 
-def _draw(found: Attribution, selected: Hit) -> None:
+def _draw(attribution: Attribution, selected: Hit) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.markdown("##### Words of the question")
-        _table(found.words, "attribution_words")
+        _table(attribution.words, "attribution_words")
     with right:
         st.markdown("##### Sentences of the passage")
-        st.markdown(tinted_passage(selected.chunk.text, found.sentences))
-        _table(found.sentences, "attribution_sentences")
+        st.markdown(tinted_passage(selected.chunk.text, attribution.sentences))
+        _table(attribution.sentences, "attribution_sentences")
     st.caption(
-        f"{found.embeddings} texts were embedded. Losses do not add up to the cosine; below zero, "
-        "the passage would be nearer without the part."
+        f"{attribution.embeddings} texts were embedded. Losses do not add up to the cosine; "
+        "below zero, the passage would be nearer without the part."
     )
 
 

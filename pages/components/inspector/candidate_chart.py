@@ -48,11 +48,11 @@ def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
     """The picture in one sentence."""
     if not shown:
         return "No candidates."
-    best = max(each.hit.relevance for each in shown)
+    best = max(candidate.hit.relevance for candidate in shown)
     kept = len(trace.hits)
     if trace.threshold is None:
         return f"{kept} of {len(shown)} candidates come back; there is no threshold."
-    passing = sum(each.group != "threshold" for each in shown)
+    passing = sum(candidate.group != "threshold" for candidate in shown)
     return (
         f"{passing} of {len(shown)} candidates reach {relevance(trace)} {trace.threshold:.2f} "
         f"(the best has {best:.2f}); {kept} come back."
@@ -61,7 +61,8 @@ def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
 
 def labelled(shown: Sequence[Candidate], grades: Mapping[int, int]) -> str:
     """How many of the candidates are known to be relevant; "" while nothing is known."""
-    known = [grades[each.hit.chunk.key] for each in shown if each.hit.chunk.key in grades]
+    keys = {candidate.hit.chunk.key for candidate in shown}
+    known = [grade for key, grade in grades.items() if key in keys]
     if not known:
         return ""
     return f"Filled: {sum(grade > 0 for grade in known)} labelled relevant."
@@ -85,21 +86,23 @@ def figure(
     )
     tones = (colours.dense, colours.lexical, colours.fused, colours.rerank)
     for (origin, label), tone in zip(FOUND_BY.items(), tones, strict=True):
-        points = [each for each in shown if each.origin == origin]
+        points = [point for point in shown if point.origin == origin]
         if not points:
             continue
         chart.add_scatter(
-            x=[each.hit.rank for each in points],
-            y=[each.hit.relevance for each in points],
-            customdata=[[each.hit.chunk.id, _where(each)] for each in points],
+            x=[point.hit.rank for point in points],
+            y=[point.hit.relevance for point in points],
+            customdata=[[point.hit.chunk.id, _where(point)] for point in points],
             mode="markers",
             name=label,
             marker={
                 "color": tone,
-                "symbol": [_symbol(origin, grades.get(each.hit.chunk.key)) for each in points],
+                "symbol": [_symbol(origin, grades.get(point.hit.chunk.key)) for point in points],
                 "size": 9,
                 "line": {"width": 1.5},
-                "opacity": [1.0 if each.group in ("prompt", "context") else 0.4 for each in points],
+                "opacity": [
+                    1.0 if point.group in ("prompt", "context") else 0.4 for point in points
+                ],
             },
             selected={"marker": {"opacity": 1.0}},
             unselected={"marker": {"opacity": 0.4}},
@@ -118,20 +121,20 @@ def _symbol(origin: FoundBy, grade: int | None) -> str:
     return shape if grade else f"{shape}-x-open"
 
 
-def _where(each: Candidate) -> str:
-    source = f"{each.hit.base}: " if each.hit.base else ""
-    name = chart_text(f"{source}{each.hit.document}")
-    return name if each.hit.chunk.page is None else f"{name}, page {each.hit.chunk.page}"
+def _where(candidate: Candidate) -> str:
+    source = f"{candidate.hit.base}: " if candidate.hit.base else ""
+    name = chart_text(f"{source}{candidate.hit.document}")
+    return name if candidate.hit.chunk.page is None else f"{name}, page {candidate.hit.chunk.page}"
 
 
 def _mark_selected(
     chart: go.Figure, shown: Sequence[Candidate], selected: int | None, colours: Palette
 ) -> None:
-    for each in shown:
-        if each.hit.chunk.key == selected:
+    for candidate in shown:
+        if candidate.hit.chunk.key == selected:
             chart.add_scatter(
-                x=[each.hit.rank],
-                y=[each.hit.relevance],
+                x=[candidate.hit.rank],
+                y=[candidate.hit.relevance],
                 mode="markers",
                 marker={
                     "symbol": "circle-open",
@@ -154,4 +157,4 @@ def _cuts(chart: go.Figure, trace: Trace, colours: Palette) -> None:
     if stage and stage.dropped and trace.hits:
         between = (trace.hits[-1].rank + stage.dropped[0].hit.rank) / 2
         label = f"top-k {len(trace.hits)}"
-        chart.add_vline(between, annotation_text=label, line_dash="dot", **line)
+        chart.add_vline(between, annotation_text=label, **line)

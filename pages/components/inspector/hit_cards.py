@@ -53,7 +53,7 @@ class CardContext:
 def hit_cards(shown: Sequence[Candidate], evidence: CardContext) -> None:
     """Cards in groups, a cut line before each group that was dropped."""
     for group in ("prompt", *CUTS):
-        members = [each for each in shown if each.group == group]
+        members = [candidate for candidate in shown if candidate.group == group]
         if members:
             _cut_line(group, len(members), evidence.trace)
             _group(group, members, evidence)
@@ -71,8 +71,8 @@ def _cut_line(group: Group, dropped: int, trace: Trace) -> None:
 def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) -> None:
     key = f"inspector_more_{group}"
     shown = int(st.session_state.get(key, FIRST))
-    for each in members[:shown]:
-        _card(each, evidence)
+    for candidate in members[:shown]:
+        _card(candidate, evidence)
     if len(members) > shown:
         st.button(
             f"Show more ({len(members) - shown:,} left)",
@@ -84,8 +84,8 @@ def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) ->
         )
 
 
-def _card(each: Candidate, evidence: CardContext) -> None:
-    hit, kept = each.hit, each.group == "prompt"
+def _card(candidate: Candidate, evidence: CardContext) -> None:
+    hit, kept = candidate.hit, candidate.group == "prompt"
     is_selected = hit.chunk.key == evidence.selected
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -103,7 +103,7 @@ def _card(each: Candidate, evidence: CardContext) -> None:
                 evidence.grade(hit.chunk)
             else:
                 st.markdown(origin_badge(hit))
-        st.markdown(_body(each, evidence, kept=kept))
+        st.markdown(_body(candidate, evidence, kept=kept))
 
 
 def origin_badge(hit: Hit) -> str:
@@ -120,14 +120,14 @@ def _title(hit: Hit, *, kept: bool) -> str:
     return f"**{words}**" if kept else f":gray[{words}]"
 
 
-def _body(each: Candidate, evidence: CardContext, *, kept: bool) -> str:
-    hit = each.hit
+def _body(candidate: Candidate, evidence: CardContext, *, kept: bool) -> str:
+    hit = candidate.hit
     text = snippet(hit.chunk.text, evidence.spans(hit))
     rows = [
         f":small[:gray[{plain(hit.chunk.heading)}]]" if hit.chunk.heading else "",
         f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",
         f":small[{text}]" if kept else f":small[:gray[{text}]]",
-        f":small[:material/block: {plain(each.reason)}]" if each.reason else "",
+        f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",
     ]
     return "  \n".join(row for row in rows if row)
 

@@ -40,13 +40,12 @@ class HitSources:
         self._others: dict[str, HitSource] = {}
         if also or recipe.search.tools:
             alone = recipe.with_fields({"search.tools": ()})
-            found = retrieval.search(base, trace.question, alone)
-            self.own = HitSource(base, alone, found)
+            self.own = HitSource(base, alone, retrieval.search(base, trace.question, alone))
         answered = {hit.base for hit in _candidates(trace)}
-        for each in workspace().beside(base.name, also):
-            if each.base.name in answered:
-                found = retrieval.search(each.base, trace.question, each.recipe)
-                self._others[each.base.name] = HitSource(each.base, each.recipe, found)
+        for other in workspace().beside(base.name, also):
+            if other.base.name in answered:
+                its_trace = retrieval.search(other.base, trace.question, other.recipe)
+                self._others[other.base.name] = HitSource(other.base, other.recipe, its_trace)
 
     def of(self, hit: Hit) -> HitSource | None:
         """The knowledge base of a hit; None for the result of a tool."""
@@ -56,16 +55,16 @@ class HitSources:
 
     def shares(self) -> Mapping[int, ScoreContribution]:
         """What dense and lexical retrieval contributed, as each base ranks by itself."""
-        found: dict[int, ScoreContribution] = {}
-        for each in (*self._others.values(), self.own):
-            found.update(each.base.score_contributions(each.trace, each.recipe))
-        return found
+        contributions: dict[int, ScoreContribution] = {}
+        for source in (*self._others.values(), self.own):
+            contributions.update(source.base.score_contributions(source.trace, source.recipe))
+        return contributions
 
     def spans(self) -> Callable[[Hit], Sequence[tuple[int, int]]]:
         """The matched words of a hit, by the index of its base."""
         finders = {
-            id(each): each.base.word_finder(each.trace, each.recipe)
-            for each in (self.own, *self._others.values())
+            id(source): source.base.word_finder(source.trace, source.recipe)
+            for source in (self.own, *self._others.values())
         }
         return lambda hit: finders[id(self.of(hit) or self.own)](hit)
 

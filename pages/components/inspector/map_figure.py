@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pages.components.shell.charts import chart_text, empty_figure
 from pages.components.shell.palette import Palette
+from pages.components.shell.wording import shortened
 from rag import Hit, PassageMap, Placed
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _documents(drawing: Drawing, colours: Palette) -> list[Group]:
     """The documents of the hits, then the largest; all others in grey, below them."""
     shown = drawing.shown
     at_hits = drawing.at([hit.chunk.key for hit in drawing.hits])
-    wanted = Counter({int(each): 10**9 for each in shown.document[at_hits]})
+    wanted = Counter({int(document): 10**9 for document in shown.document[at_hits]})
     wanted.update(dict(enumerate(np.bincount(shown.document, minlength=1).tolist())))
     chosen = [number for number, _ in wanted.most_common(NAMED)]
     tones = (colours.dense, colours.lexical, colours.fused, colours.relevant, colours.rerank)
@@ -177,4 +178,4 @@ def _where(hit: Hit) -> str:
 
 
 def _short(name: str) -> str:
-    return chart_text(name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}")
+    return chart_text(shortened(name, LONGEST))

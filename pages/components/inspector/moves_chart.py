@@ -32,9 +32,9 @@ class Move:
     grade: int
 
 
-def moves(found: Compared) -> list[Move]:
+def moves(compared: Compared) -> list[Move]:
     """Every passage that either list shows, once; ranks beyond a list count as not shown."""
-    before, after = listed(found)
+    before, after = listed(compared)
     shown = [Move(_name(right), right.other, right.rank, right.grade) for right in after]
     kept = {move.before for move in shown}
     gone = [
@@ -45,9 +45,9 @@ def moves(found: Compared) -> list[Move]:
     return [*shown, *gone]
 
 
-def listed(found: Compared) -> tuple[list[RankedPassage], list[RankedPassage]]:
+def listed(compared: Compared) -> tuple[list[RankedPassage], list[RankedPassage]]:
     """Both lists; a passage that the other one does not show has no rank there."""
-    before, after = found.sides.before, found.sides.after
+    before, after = compared.sides.before, compared.sides.after
     return [_within(passage, after) for passage in before], [
         _within(passage, before) for passage in after
     ]
@@ -58,9 +58,9 @@ def _within(passage: RankedPassage, others: Sequence[RankedPassage]) -> RankedPa
     return replace(passage, other=None) if beyond else passage
 
 
-def moves_chart(found: Compared) -> None:
+def moves_chart(compared: Compared) -> None:
     """Draws the lines; those of relevant passages are thick."""
-    drawn = moves(found)
+    drawn = moves(compared)
     if drawn:
         draw_chart(figure(drawn, palette()), "inspector_moves", takeaway(drawn))
         st.caption(takeaway(drawn))
@@ -136,12 +136,12 @@ def _step(move: Move) -> int:
     return move.before - move.after
 
 
-def _name(place: RankedPassage) -> tuple[str, str]:
+def _name(passage: RankedPassage) -> tuple[str, str]:
     """The document, and which passage of it."""
-    if place.chunk is None:
-        return place.document, ""
-    page = "" if place.chunk.page is None else f"p. {place.chunk.page} "
-    return place.document, f"{page}#{place.chunk.order + 1}"
+    if passage.chunk is None:
+        return passage.document, ""
+    page = "" if passage.chunk.page is None else f"p. {passage.chunk.page} "
+    return passage.document, f"{page}#{passage.chunk.order + 1}"
 
 
 def _short(name: tuple[str, str]) -> str:

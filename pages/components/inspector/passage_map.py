@@ -173,7 +173,7 @@ def _follow(keys: list[np.ndarray], select: Select) -> None:
 
 
 def _key(point: Mapping[str, Any], keys: list[np.ndarray]) -> int | None:
-    curve, place = int(point["curve_number"]), int(point["point_index"])
-    if curve < len(keys) and place < len(keys[curve]):
-        return int(keys[curve][place])
+    curve, point_index = int(point["curve_number"]), int(point["point_index"])
+    if curve < len(keys) and point_index < len(keys[curve]):
+        return int(keys[curve][point_index])
     return None

@@ -32,11 +32,11 @@ def compare_view(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     if base.documents.missing(other.index):
         st.info("The other recipe needs an index that is not built; build it on Documents.")
         return
-    found = explanations.compare(base, trace.question, recipe, other, st.session_state.get(SET))
-    before, after = listed(found)
+    compared = explanations.compare(base, trace.question, recipe, other, st.session_state.get(SET))
+    before, after = listed(compared)
     st.caption(_told(differences))
-    _figures(found, sum(passage.other is not None for passage in after))
-    moves_chart(found)
+    _figures(compared, sum(passage.other is not None for passage in after))
+    moves_chart(compared)
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**As it is**")
@@ -44,7 +44,7 @@ def compare_view(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     with right:
         st.markdown("**The other recipe**")
         ranking(after, is_after=True)
-    _labels(found)
+    _labels(compared)
 
 
 def _other(base: KnowledgeBase, recipe: Recipe) -> Recipe | None:
@@ -87,13 +87,13 @@ def _of_run(base: KnowledgeBase) -> Recipe | None:
 
 def fields(text: str) -> dict[str, Any]:
     """``mode=dense, search.top_k=3`` as recipe fields. Raises InvalidRecipe."""
-    found = {}
-    for each in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, value = (part.strip() for part in each.partition("="))
+    changes = {}
+    for change in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = (part.strip() for part in change.partition("="))
         if not equals:
-            raise InvalidRecipe(f"{each!r} has no value.", "Write it like mode=dense.")
-        found[name if "." in name else f"search.{name}"] = read_value(value)
-    return found
+            raise InvalidRecipe(f"{change!r} has no value.", "Write it like mode=dense.")
+        changes[name if "." in name else f"search.{name}"] = read_value(value)
+    return changes
 
 
 def _told(differences: dict[str, tuple[Any, Any]]) -> str:
@@ -104,36 +104,36 @@ def _told(differences: dict[str, tuple[Any, Any]]) -> str:
     return plain(" · ".join(shown))
 
 
-def _figures(found: Compared, kept: int) -> None:
-    before, after = found.found()
+def _figures(compared: Compared, kept: int) -> None:
+    before, after = compared.found()
     one, two, three = st.columns(3)
     one.metric(
         "Rank-biased overlap",
-        f"{found.overlap:.2f}",
+        f"{compared.overlap:.2f}",
         help="1: the same list, 0: nothing in common; first places count most "
         "(Webber, Moffat, Zobel 2010, p = 0.9, extrapolated).",
     )
-    two.metric("Shown by both", f"{kept} of {len(found.sides.after)}")
-    if found.labels:
+    two.metric("Shown by both", f"{kept} of {len(compared.sides.after)}")
+    if compared.labels:
         three.metric(
-            "Labels found", f"{after} of {len(found.labels)}", delta=after - before or None
+            "Labels found", f"{after} of {len(compared.labels)}", delta=after - before or None
         )
 
 
-def _labels(found: Compared) -> None:
-    if not found.labels:
+def _labels(compared: Compared) -> None:
+    if not compared.labels:
         st.caption("No label says where this question is answered: grade passages above.")
         return
     st.dataframe(
         [
             {
-                "label": each.label.quote or each.label.document_name,
-                "document": each.label.document_name,
-                "grade": each.label.grade,
-                "as it is": each.before,
-                "other": each.after,
+                "label": ranked.label.quote or ranked.label.document_name,
+                "document": ranked.label.document_name,
+                "grade": ranked.label.grade,
+                "as it is": ranked.before,
+                "other": ranked.after,
             }
-            for each in found.labels
+            for ranked in compared.labels
         ],
         hide_index=True,
         placeholder="not shown",

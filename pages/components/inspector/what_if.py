@@ -25,12 +25,7 @@ from rag import (
 PASSAGE = "passage"  # the URL's parameter: any passage of the build, by id
 TEXT, DOCUMENT = "missing", "missing_document"
 MOST_DOCUMENTS = 500
-_OUTCOMES = {
-    "found": "found",
-    "not found": "not found",
-    "kept": "came through",
-    "lost": "lost here",
-}
+_OUTCOMES = {"kept": "came through", "lost": "lost here"}  # others are called what they are
 _MATCHES = {
     "exact": ":green-badge[has these words]",
     "similar": ":orange-badge[has nearly these words]",
@@ -81,26 +76,30 @@ def _wanted(selected: Hit | None) -> int | None:
         return selected.chunk.key if selected else None
 
 
-def headline(found: Standing) -> str:
+def headline(standing: Standing) -> str:
     """The passage and its fate, as markdown."""
-    page = "" if found.chunk.page is None else f" · page {found.chunk.page}"
-    icon = ":material/block:" if found.lost else ":material/check_circle:"
-    return f"**{plain(found.document)}**{page}  \n{icon} {plain(found.summary)}"
+    page = "" if standing.chunk.page is None else f" · page {standing.chunk.page}"
+    icon = ":material/block:" if standing.lost else ":material/check_circle:"
+    return f"**{plain(standing.document)}**{page}  \n{icon} {plain(standing.summary)}"
 
 
-def _steps(found: Standing) -> None:
+def _steps(standing: Standing) -> None:
     st.dataframe(
         [
-            {"stage": step.stage.replace("_", "-"), "": _OUTCOMES[step.outcome], "how": step.words}
-            for step in found.steps
+            {
+                "stage": step.stage.replace("_", "-"),
+                "": _OUTCOMES.get(step.outcome, step.outcome),
+                "how": step.words,
+            }
+            for step in standing.steps
         ],
         hide_index=True,
         column_config={"how": st.column_config.TextColumn("how", width="large")},
-        alt=f"The passage through the stages: {found.summary}",
+        alt=f"The passage through the stages: {standing.summary}",
     )
-    if found.figures.lacking:
+    if standing.figures.lacking:
         st.caption(
-            f"Words of the question that it lacks: {plain(', '.join(found.figures.lacking))}"
+            f"Words of the question that it lacks: {plain(', '.join(standing.figures.lacking))}"
         )
 
 
@@ -140,15 +139,15 @@ def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     )
     document = _document(base, recipe)
     if text and text.strip():
-        found = explanations.find(base, trace, recipe, text)
+        findings = explanations.find(base, trace, recipe, text)
     elif document:
-        found = explanations.in_document(base, trace, recipe, document)
+        findings = explanations.in_document(base, trace, recipe, document)
     else:
         st.caption("Paste a sentence or choose a document: you see where it went, and why.")
         return
-    if not found:
+    if not findings:
         st.info("This document has no passage in the index.")
-    for finding in found:
+    for finding in findings:
         _finding(finding)
 
 
@@ -166,22 +165,22 @@ def _document(base: KnowledgeBase, recipe: Recipe) -> str | None:
 
 
 def _finding(finding: Finding) -> None:
-    found = finding.standing
+    standing = finding.standing
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"{headline(found)} {_MATCHES[finding.match]}", width="stretch")
+            st.markdown(f"{headline(standing)} {_MATCHES[finding.match]}", width="stretch")
             st.button(
                 "Look up",
-                key=f"what_if_look_{found.chunk.id}",
+                key=f"what_if_look_{standing.chunk.id}",
                 type="tertiary",
                 icon=":material/search:",
                 on_click=open_passage,
-                args=(found.chunk.id,),
+                args=(standing.chunk.id,),
             )
         words = gap_words(finding)
         if words:
             st.caption(words)
-        st.markdown(f":small[:gray[{plain(found.chunk.text[:240])} …]]")
+        st.markdown(f":small[:gray[{plain(standing.chunk.text[:240])} …]]")
 
 
 def gap_words(finding: Finding) -> str:

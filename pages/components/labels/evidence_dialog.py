@@ -87,11 +87,11 @@ def _store(grading: Grading, hit: Hit) -> None:
 
 def sentences(text: str) -> list[Span]:
     """Spans of the sentences of a text, without the white space between them."""
-    found = [
+    spans = [
         (match.start(), match.start() + len(match.group().rstrip()))
         for match in _SENTENCE.finditer(text)
     ]
-    return [span for span in found if span[1] > span[0]] or [(0, len(text))]
+    return [span for span in spans if span[1] > span[0]] or [(0, len(text))]
 
 
 def chosen(text: str, pieces: list[Span], words: str) -> Span:
@@ -101,9 +101,9 @@ def chosen(text: str, pieces: list[Span], words: str) -> Span:
         return pieces[0][0], pieces[-1][1]
     # White space is where a copied line was broken; it need not be the same.
     pattern = r"\s+".join(re.escape(word) for word in words.split())
-    found = re.search(pattern, text)
-    if found is None:
+    match = re.search(pattern, text)
+    if match is None:
         raise InvalidInput(
             "These words do not stand in the passage.", "Copy them from it, letter by letter."
         )
-    return found.span()
+    return match.span()

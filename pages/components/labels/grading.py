@@ -60,8 +60,8 @@ class Grading:
                 self._grade(chunk, int(wanted))
 
     def _grade(self, chunk: Chunk, grade: int) -> None:
-        place = (chunk.document_id, chunk.start, chunk.end)
-        self.base.passage_labels.grade(self.set_name, self.question, *place, grade)
+        span = (chunk.document_id, chunk.start, chunk.end)
+        self.base.passage_labels.grade(self.set_name, self.question, *span, grade)
         now = self.base.passage_labels.of(self.set_name, self.question, self.recipe.index)
         if now.grades.get(chunk.key, grade) > grade:
             st.toast(
@@ -70,8 +70,8 @@ class Grading:
             )
 
     def _remove(self, chunk: Chunk) -> None:
-        place = (chunk.document_id, chunk.start, chunk.end)
-        gone = self.base.passage_labels.remove(self.set_name, self.question, *place)
+        span = (chunk.document_id, chunk.start, chunk.end)
+        gone = self.base.passage_labels.remove(self.set_name, self.question, *span)
         if gone:
             st.toast(f"{counted(gone, 'label')} removed.", icon=":material/label_off:")
         else:

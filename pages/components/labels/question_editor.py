@@ -79,7 +79,7 @@ def read_rows(edited: Sequence[Mapping[str, Any]]) -> list[QuestionRow]:
 
 def _split(base: KnowledgeBase, set_name: str) -> None:
     """Which questions are held out: by a share and a seed, the same on every machine."""
-    found = base.questions.named(set_name)
+    stored = base.questions.named(set_name)
     st.markdown("**Tuning and held-out questions**")
     try:
         parts = base.questions.split(set_name)
@@ -92,9 +92,9 @@ def _split(base: KnowledgeBase, set_name: str) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         share = st.slider(
-            "Share to tune on", 0.2, 0.8, found.split_share, 0.05, key="questions_share"
+            "Share to tune on", 0.2, 0.8, stored.split_share, 0.05, key="questions_share"
         )
-        seed = st.number_input("Seed", 0, 9999, found.split_seed, key="questions_seed", width=120)
+        seed = st.number_input("Seed", 0, 9999, stored.split_seed, key="questions_seed", width=120)
         if st.button("Split again", key="questions_split", icon=":material/shuffle:"):
             with guard():
                 base.question_edits.set_split(set_name, int(seed), float(share))

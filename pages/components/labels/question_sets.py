@@ -1,4 +1,4 @@
-"""Question sets in and out: import, export, and labels that lost their text."""
+"""Question sets: import, export, another name, the end, and labels that lost their text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pages.components.shell.buttons import download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
-from rag import KnowledgeBase
+from rag import KnowledgeBase, QuestionSet
 
 SET = "set"  # state key of the picker and name of the URL's parameter
 _IMPORTED = "metrics_imported"
@@ -123,3 +123,30 @@ def lost_labels(base: KnowledgeBase, name: str) -> None:
             for question, label in lost
         ]
         st.dataframe(rows, hide_index=True, alt="Labels whose text is not in any document.")
+
+
+def manage_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
+    """A button that opens the dialog that renames or deletes a set."""
+    if st.button("Rename or delete", key="set_manage", icon=":material/edit_note:"):
+        _manage(base, chosen)
+
+
+@st.dialog("Rename or delete", icon=":material/edit_note:")
+def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
+    given = st.text_input("Name of the set", chosen.name, max_chars=80, key="set_name")
+    name = (given or "").strip()
+    if st.button("Rename", key="set_rename", disabled=name in ("", chosen.name)):
+        with guard():
+            base.question_edits.rename_set(chosen.name, name)
+            choose_set(name)
+            st.rerun()
+    st.divider()
+    st.caption(
+        f"Deleting takes {counted(chosen.questions, 'question')} with all labels away for good. "
+        "Runs that were measured with them stay."
+    )
+    sure = st.checkbox("Yes, delete the questions and their labels", key="set_sure")
+    if st.button("Delete", key="set_delete", type="primary", disabled=not sure):
+        with guard():
+            base.question_edits.delete_set(chosen.name)
+            st.rerun()

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, Recipe
+from rag import KnowledgeBase
 
 
 def recipe_chip(held: KnowledgeBase) -> None:
@@ -24,7 +24,8 @@ def recipe_chip(held: KnowledgeBase) -> None:
             st.caption(f"The saved recipe of {plain(held.name)}. Every page uses it.")
         _chip_buttons(held, changed=bool(changes))
         with st.expander("As JSON", icon=":material/data_object:"):
-            st.code(_as_json(recipe), language="json", height=240)
+            content = json.dumps(recipe.model_dump(mode="json"), indent=2)
+            st.code(content, language="json", height=240)
 
 
 def _change(name: str, saved: object, working: object) -> str:
@@ -61,7 +62,3 @@ def _save(held: KnowledgeBase) -> None:
     with guard():
         working_recipe.save(held)
         st.toast("Recipe saved.", icon=":material/check:")
-
-
-def _as_json(recipe: Recipe) -> str:
-    return json.dumps(recipe.model_dump(mode="json"), indent=2)

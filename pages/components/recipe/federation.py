@@ -55,29 +55,29 @@ def _restore() -> None:
     held: tuple[FurtherBase, ...] | None = st.session_state.get(_HELD)
     if held is None:
         return
-    st.session_state[ALSO] = [each.name for each in held]
-    for each in held:
-        name, own = each.name, each.threshold == "saved"
-        st.session_state[f"also_weight_{name}"] = each.weight
+    st.session_state[ALSO] = [further.name for further in held]
+    for further in held:
+        name, own = further.name, further.threshold == "saved"
+        st.session_state[f"also_weight_{name}"] = further.weight
         st.session_state[f"also_own_{name}"] = own
-        if each.top_k is not None:
-            st.session_state[f"also_k_{name}"] = each.top_k
-        if isinstance(each.threshold, float):
-            st.session_state[f"also_least_{name}"] = each.threshold
+        if further.top_k is not None:
+            st.session_state[f"also_k_{name}"] = further.top_k
+        if isinstance(further.threshold, float):
+            st.session_state[f"also_least_{name}"] = further.threshold
 
 
 def known(also: Sequence[str]) -> tuple[FurtherBase, ...]:
     """What a stored turn was asked of too, without what is gone."""
     names = {info.name for info in workspace().bases()}
-    found = []
+    there = []
     for text in also:
         try:
-            each = FurtherBase.parse(text)
+            further = FurtherBase.parse(text)
         except InvalidInput:
             continue
-        if each.name in names:
-            found.append(each)
-    return tuple(found)
+        if further.name in names:
+            there.append(further)
+    return tuple(there)
 
 
 def _settings(name: str) -> FurtherBase:

@@ -14,15 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.components.recipe.index_fields import index_panel
 from pages.components.recipe.steps import steps_panel
 from pages.components.recipe.widgets import Widgets, refused
-from pages.components.recipe.working_recipe import (
-    AUTO,
-    CUT,
-    OFF,
-    SET,
-    THRESHOLD,
-    drawn,
-    working,
-)
+from pages.components.recipe.working_recipe import AUTO, CUT, OFF, SET, THRESHOLD, drawn, working
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import relevance
@@ -180,10 +172,11 @@ class _Panel(Widgets):
 
     def answers(self) -> None:
         """Who answers, and at what length."""
+        statuses = workspace().statuses()
         self.pick(
             "provider",
             "Provider",
-            [each.name for each in workspace().statuses() if each.ready and each.chat_model],
+            [status.name for status in statuses if status.ready and status.chat_model],
             help="extractive quotes the passages and needs no language model.",
         )
         if self.recipe.answer.provider == "extractive":
@@ -201,9 +194,4 @@ class _Panel(Widgets):
 
 
 def _how(recipe: Recipe) -> str:
-    match recipe.search.threshold:
-        case "auto":
-            return AUTO
-        case None:
-            return OFF
-    return SET
+    return {"auto": AUTO, None: OFF}.get(recipe.search.threshold, SET)

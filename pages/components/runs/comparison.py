@@ -29,14 +29,14 @@ _BADGES = {
 def comparison(
     base: KnowledgeBase,
     chosen: Sequence[LeaderboardRow],
-    found: Sequence[LeaderboardRow],
+    leaderboard: Sequence[LeaderboardRow],
     metric: str,
 ) -> None:
-    """The section below the table. ``chosen`` are the ticked runs, ``found`` is the table."""
-    names = run_names(found)
+    """The section below the table. ``chosen`` are the ticked runs, ``leaderboard`` is the table."""
+    names = run_names(leaderboard)
     st.subheader("Comparison", divider="gray")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        against = _reference(chosen, found, names)
+        against = _reference(chosen, leaderboard, names)
         only = _held_out(base, chosen[0].run.question_set)
     others = [row.run.id for row in chosen if row.run.id != against]
     table = _compared(base, others, against, metric, only)
@@ -57,10 +57,10 @@ def comparison(
 
 
 def _reference(
-    chosen: Sequence[LeaderboardRow], found: Sequence[LeaderboardRow], names: Mapping[str, str]
+    chosen: Sequence[LeaderboardRow], board: Sequence[LeaderboardRow], names: Mapping[str, str]
 ) -> str:
     """The run that the others are compared with: as the URL says, else as it makes most sense."""
-    pinned = [row for row in found if row.is_baseline]
+    pinned = [row for row in board if row.is_baseline]
     rows = {row.run.id: row for row in (*(chosen if len(chosen) > 1 else ()), *pinned)}
     wanted = st.query_params.get(AGAINST, "")
     show("runs_against", wanted if wanted in rows else default_reference(chosen, rows))
@@ -117,7 +117,7 @@ def _compared(
 def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
     label = metric_label(table[0].figures.metric)
     st.dataframe(
-        [_row(each.figures, names[each.run.id], label) for each in table],
+        [_row(compared.figures, names[compared.run.id], label) for compared in table],
         hide_index=True,
         column_config={
             "Run": st.column_config.TextColumn(width="large"),
@@ -153,7 +153,7 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
     """The comparison that is shown in detail."""
     if len(table) == 1:
         return table[0]
-    by_id = {each.run.id: each for each in table}
+    by_id = {compared.run.id: compared for compared in table}
     wanted = st.query_params.get(SHOWN, "")
     show("runs_shown", wanted if wanted in by_id else table[0].run.id)
     picked = st.pills(

@@ -21,14 +21,14 @@ _LONGEST = 70
 _FEWEST = 12  # places on the axis, or a few bars would be walls
 
 
-def difference_chart(found: RunComparison, select: Callable[[str], None], key: str) -> None:
+def difference_chart(compared: RunComparison, select: Callable[[str], None], key: str) -> None:
     """Draws the bars; a click on one selects its question."""
-    st.caption(takeaway(found))
+    st.caption(takeaway(compared))
     draw_chart(
-        figure(found, palette()),
+        figure(compared, palette()),
         key,
-        f"Bars: difference in {metric_label(found.figures.metric)} on every question. "
-        f"{takeaway(found)}",
+        f"Bars: difference in {metric_label(compared.figures.metric)} on every question. "
+        f"{takeaway(compared)}",
         on_select=lambda: _clicked(key, select),
         selection_mode="points",
     )
@@ -39,9 +39,9 @@ def _clicked(key: str, select: Callable[[str], None]) -> None:
         select(str(point["customdata"][0]))
 
 
-def takeaway(found: RunComparison) -> str:
+def takeaway(compared: RunComparison) -> str:
     """The bars in one sentence."""
-    figures = found.figures
+    figures = compared.figures
     return (
         f"Better on {counted(figures.won, 'question')}, worse on {figures.lost:,}, "
         f"the same on {figures.tied:,}."
@@ -53,16 +53,16 @@ def sorted_by_gain(rows: Sequence[QuestionDifference]) -> list[QuestionDifferenc
     return sorted(rows, key=lambda row: -row.difference)
 
 
-def figure(found: RunComparison, colours: Palette) -> go.Figure:
+def figure(compared: RunComparison, colours: Palette) -> go.Figure:
     """The chart as a plotly figure; a difference of zero is a tick on the line."""
-    rows = sorted_by_gain(found.rows)
+    rows = sorted_by_gain(compared.rows)
     chart = empty_figure(colours, height=_HEIGHT, bargap=0.15)
     inks = {"won": colours.relevant, "lost": colours.lexical, "tied": colours.not_relevant}
     for outcome, name in (("won", "better"), ("lost", "worse"), ("tied", "the same")):
-        shown = [(place, row) for place, row in enumerate(rows, 1) if row.outcome == outcome]
+        shown = [(number, row) for number, row in enumerate(rows, 1) if row.outcome == outcome]
         if shown:
             chart.add_bar(
-                x=[place for place, _ in shown],
+                x=[number for number, _ in shown],
                 y=[row.difference for _, row in shown],
                 customdata=[[row.question_id, _label(row)] for _, row in shown],
                 name=f"{name} ({len(shown):,})",
@@ -80,7 +80,7 @@ def figure(found: RunComparison, colours: Palette) -> go.Figure:
             "range": [0.4, max(len(rows), _FEWEST) + 0.6],
         },
         yaxis={
-            "title": f"difference in {metric_label(found.figures.metric)}",
+            "title": f"difference in {metric_label(compared.figures.metric)}",
             "zeroline": True,
             "zerolinecolor": colours.muted,
             "tickformat": "+.2f",

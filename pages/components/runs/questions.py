@@ -19,7 +19,7 @@ def select(question_id: str) -> None:
     st.session_state[_TABLES] = st.session_state.get(_TABLES, 0) + 1
 
 
-def questions_table(found: RunComparison, scope: str) -> str | None:
+def questions_table(compared: RunComparison, scope: str) -> str | None:
     """Draws the table; returns the id of the picked question."""
     outcome = str(
         st.segmented_control(
@@ -32,36 +32,36 @@ def questions_table(found: RunComparison, scope: str) -> str | None:
             label_visibility="collapsed",
         )
     ).lower()
-    rows = [row for row in found.rows if row.outcome == outcome]
+    rows = [row for row in compared.rows if row.outcome == outcome]
     if not rows:
         st.caption(f"No question is {outcome}.")
-        return _known(found)
+        return _known(compared)
     key = f"runs_questions_{scope}_{outcome}_{st.session_state.get(_TABLES, 0)}"
     wanted = st.query_params.get(QUESTION, "")
     pick_rows(
         [_row(row) for row in rows],
         key,
-        [place for place, row in enumerate(rows) if row.question_id == wanted],
+        [number for number, row in enumerate(rows) if row.question_id == wanted],
         "single-row",
         lambda: _picked(key, rows),
         height=320 if len(rows) > 8 else "auto",
-        column_config=_columns(found),
+        column_config=_columns(compared),
         alt=f"Questions {outcome}, the largest difference first.",
     )
-    picked = _known(found)
+    picked = _known(compared)
     if picked is None:
         st.caption("Click a question, or its bar, to see what both runs retrieved.")
     return picked
 
 
 def _picked(key: str, rows: list[QuestionDifference]) -> None:
-    picked = [rows[place] for place in picked_rows(st.session_state[key]) if place < len(rows)]
+    picked = [rows[number] for number in picked_rows(st.session_state[key]) if number < len(rows)]
     to_url(QUESTION, picked[0].question_id if picked else "")
 
 
-def _known(found: RunComparison) -> str | None:
+def _known(compared: RunComparison) -> str | None:
     wanted = st.query_params.get(QUESTION, "")
-    return wanted if any(row.question_id == wanted for row in found.rows) else None
+    return wanted if any(row.question_id == wanted for row in compared.rows) else None
 
 
 def _row(row: QuestionDifference) -> dict[str, object]:
@@ -75,8 +75,8 @@ def _row(row: QuestionDifference) -> dict[str, object]:
     }
 
 
-def _columns(found: RunComparison) -> dict[str, object]:
-    measure = MEASURES.get(found.figures.metric.partition("@")[0], "The metric")
+def _columns(compared: RunComparison) -> dict[str, object]:
+    measure = MEASURES.get(compared.figures.metric.partition("@")[0], "The metric")
     return {
         "Question": st.column_config.TextColumn(width="large"),
         "Tags": st.column_config.ListColumn(width="small"),

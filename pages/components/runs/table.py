@@ -46,15 +46,15 @@ def run_name(row: LeaderboardRow) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]} …"
 
 
-def run_names(found: Sequence[LeaderboardRow]) -> dict[str, str]:
+def run_names(leaderboard: Sequence[LeaderboardRow]) -> dict[str, str]:
     """Names by id; runs that would be called the same have the beginning of their id as well."""
-    names = {row.run.id: run_name(row) for row in found}
+    names = {row.run.id: run_name(row) for row in leaderboard}
     often = Counter(names.values())
     return {
         row.run.id: names[row.run.id]
         if often[names[row.run.id]] == 1
         else f"{names[row.run.id]}, run {row.run.id[:6]}"
-        for row in found
+        for row in leaderboard
     }
 
 
@@ -75,32 +75,32 @@ def metric_label(metric: str) -> str:
 
 
 def table(
-    base: KnowledgeBase, found: Sequence[LeaderboardRow], metric: str
+    base: KnowledgeBase, leaderboard: Sequence[LeaderboardRow], metric: str
 ) -> list[LeaderboardRow]:
     """Draws the table; returns the ticked runs in its order. The URL remembers them."""
-    order = tuple(row.run.id for row in found)
+    order = tuple(row.run.id for row in leaderboard)
     named = st.query_params.get(SELECTED, "").split(",")
-    places = pick_rows(
-        _cells(found, metric),
+    numbers = pick_rows(
+        _cells(leaderboard, metric),
         f"runs_table_{base.id}_{hash((metric, order))}",
-        [place for place, run_id in enumerate(order) if run_id in named],
-        height=_TALLEST if len(found) > 11 else "auto",
+        [number for number, run_id in enumerate(order) if run_id in named],
+        height=_TALLEST if len(leaderboard) > 11 else "auto",
         column_config=_columns(metric),
         alt=f"Runs by {metric_label(metric)}, with intervals, recipe differences, notes and dates.",
     )
-    chosen = [found[place] for place in sorted(places) if place < len(found)]
+    chosen = [leaderboard[number] for number in sorted(numbers) if number < len(leaderboard)]
     to_url(SELECTED, ",".join(row.run.id for row in chosen))
-    _strangers(found)
+    _strangers(leaderboard)
     return chosen
 
 
-def _cells(found: Sequence[LeaderboardRow], metric: str) -> list[dict[str, object]]:
+def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str, object]]:
     label, colours = metric_label(metric), palette()
-    bounds = scale([row.interval for row in found])
-    ahead = next((row.value for row in found if row.is_baseline), None)
+    bounds = scale([row.interval for row in leaderboard])
+    ahead = next((row.value for row in leaderboard if row.is_baseline), None)
     return [
         {
-            "Place": "baseline" if row.is_baseline else _place(row, found),
+            "Place": "baseline" if row.is_baseline else _place(row, leaderboard),
             label: row.value,
             "95 % interval": interval_picture(row, bounds, ahead, colours),
             "Recipe changes": list(row.chips) or None,
@@ -109,16 +109,16 @@ def _cells(found: Sequence[LeaderboardRow], metric: str) -> list[dict[str, objec
             "When": row.run.created,
             "Recipe": row.run.recipe.hash[:6],
         }
-        for row in found
+        for row in leaderboard
     ]
 
 
-def _place(row: LeaderboardRow, found: Sequence[LeaderboardRow]) -> str:
+def _place(row: LeaderboardRow, leaderboard: Sequence[LeaderboardRow]) -> str:
     if not row.comparable:
         return "other data"
     if row.value is None:
         return "–"
-    better = [other.value for other in found if other.comparable and other.value is not None]
+    better = [other.value for other in leaderboard if other.comparable and other.value is not None]
     return str(1 + sum(value > row.value for value in better))
 
 
@@ -143,8 +143,8 @@ def _columns(metric: str) -> dict[str, object]:
     }
 
 
-def _strangers(found: Sequence[LeaderboardRow]) -> None:
-    others = sum(not row.comparable for row in found)
+def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
+    others = sum(not row.comparable for row in leaderboard)
     if others:
         verb = "was" if others == 1 else "were"
         st.caption(

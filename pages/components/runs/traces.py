@@ -16,16 +16,16 @@ _LENGTH = 150
 
 
 def traces(
-    base: KnowledgeBase, found: RunComparison, names: Mapping[str, str], question_id: str
+    base: KnowledgeBase, compared: RunComparison, names: Mapping[str, str], question_id: str
 ) -> None:
     """Two columns of passages: the reference left, the run right."""
-    sides = base.rankings.side_by_side(found.run.id, found.baseline.id, question_id)
+    sides = base.rankings.side_by_side(compared.run.id, compared.baseline.id, question_id)
     st.markdown(f"#### {plain(sides.question)}")
     left, right = st.columns(2, gap="medium")
     with left:
-        _side(base, found.baseline, names, sides.question, sides.before, is_after=False)
+        _side(base, compared.baseline, names, sides.question, sides.before, is_after=False)
     with right:
-        _side(base, found.run, names, sides.question, sides.after, is_after=True)
+        _side(base, compared.run, names, sides.question, sides.after, is_after=True)
 
 
 def _side(
@@ -33,14 +33,14 @@ def _side(
     run: Run,
     names: Mapping[str, str],
     question: str,
-    places: Sequence[RankedPassage],
+    passages: Sequence[RankedPassage],
     *,
     is_after: bool,
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{plain(names[run.id])}**", width="stretch")
         _inspect_button(base, run, question)
-    ranking(places, is_after=is_after)
+    ranking(passages, is_after=is_after)
 
 
 def ranking(passages: Sequence[RankedPassage], *, is_after: bool) -> None:
@@ -66,30 +66,29 @@ def _inspect_button(base: KnowledgeBase, run: Run, question: str) -> None:
             st.switch_page("inspector.py", query_params={"q": question})
 
 
-def card(place: RankedPassage, *, is_after: bool) -> str:
-    """A place of a ranking as markdown: rank, document, what moved, whether it is relevant."""
-    page = f" · page {place.chunk.page}" if place.chunk and place.chunk.page is not None else ""
-    document = plain(place.document) if place.document else ":gray[a document that is gone]"
-    mark = moved_to(place) if is_after else moved_from(place)
-    grade = f" :green-badge[relevant {place.grade}]" if place.grade else ""
-    head = f"**{place.rank}** · {document}{page} {mark}{grade}"
-    if place.chunk is None:
-        return head
-    return f"{head}  \n:small[:gray[{snippet(place.chunk.text, (), _LENGTH)}]]"
+def card(passage: RankedPassage, *, is_after: bool) -> str:
+    """A passage of a ranking as markdown: rank, document, what moved, whether it is relevant."""
+    chunk = passage.chunk
+    page = f" · page {chunk.page}" if chunk and chunk.page is not None else ""
+    document = plain(passage.document) if passage.document else ":gray[a document that is gone]"
+    mark = moved_to(passage) if is_after else moved_from(passage)
+    grade = f" :green-badge[relevant {passage.grade}]" if passage.grade else ""
+    head = f"**{passage.rank}** · {document}{page} {mark}{grade}"
+    return f"{head}  \n:small[:gray[{snippet(chunk.text, (), _LENGTH)}]]" if chunk else head
 
 
-def moved_to(place: RankedPassage) -> str:
+def moved_to(passage: RankedPassage) -> str:
     """How a passage of the later ranking moved."""
-    if place.other is None:
+    if passage.other is None:
         return ":blue-badge[new]"
-    if place.other == place.rank:
+    if passage.other == passage.rank:
         return ""
-    up = place.other - place.rank
+    up = passage.other - passage.rank
     return f":green[▲ {up}]" if up > 0 else f":orange[▼ {-up}]"
 
 
-def moved_from(place: RankedPassage) -> str:
+def moved_from(passage: RankedPassage) -> str:
     """Where a passage of the earlier ranking went."""
-    if place.other is None:
+    if passage.other is None:
         return ":orange-badge[gone]"
-    return "" if place.other == place.rank else f":gray[→ {place.other}]"
+    return "" if passage.other == passage.rank else f":gray[→ {passage.other}]"

@@ -100,12 +100,12 @@ def _try(tool: HttpTool) -> None:
 def _show(outcome: ToolOutcome) -> None:
     empty = f", {outcome.empty} without text" if outcome.empty else ""
     st.caption(f"{counted(len(outcome.results), 'result')}{empty}, {outcome.seconds:.1f} s")
-    for place, each in enumerate(outcome.results, start=1):
-        score = "" if each.score is None else f" :gray[· score {each.score:g}]"
-        text = each.text[:_SHOWN] + ("…" if len(each.text) > _SHOWN else "")
+    for number, result in enumerate(outcome.results, start=1):
+        score = "" if result.score is None else f" :gray[· score {result.score:g}]"
+        text = result.text[:_SHOWN] + ("…" if len(result.text) > _SHOWN else "")
         with st.container(border=True, gap="xsmall"):
-            st.markdown(f"**{place} · {plain(each.title or 'no title')}**{score}")
-            st.caption(plain(each.url) or "no address")
+            st.markdown(f"**{number} · {plain(result.title or 'no title')}**{score}")
+            st.caption(plain(result.url) or "no address")
             st.markdown(f":small[{plain(text)}]")
 
 

@@ -26,20 +26,17 @@ def guard(*, in_dialog: bool = False) -> Iterator[None]:
     """
     try:
         yield
+        return
     except TouchstoneError as error:
-        _show(error.message, error.hint, in_dialog)
+        problem = error.message, error.hint
     except Exception:
         identity = uuid.uuid4().hex[:8]
         log.exception("Unexpected error, id %s.", identity)
-        said = f"Something unexpected happened, id {identity}."
-        _show(said, "The log has the details.", in_dialog)
-
-
-def _show(message: str, hint: str, in_dialog: bool) -> None:
+        problem = f"Something unexpected happened, id {identity}.", "The log has the details."
     if in_dialog:
-        later(partial(show_error, message, hint))
+        later(partial(show_error, *problem))
     else:
-        show_error(message, hint)
+        show_error(*problem)
 
 
 def show_error(message: str, hint: str = "") -> None:

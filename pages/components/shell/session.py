@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from rag import BaseInfo, KnowledgeBase, NotFound, Workspace
+from rag import BaseInfo, Document, KnowledgeBase, NotFound, Workspace
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
 
@@ -36,9 +36,10 @@ def base() -> KnowledgeBase:
 
 
 def remembered(most: int, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``st.cache_data`` for what follows from the documents of a knowledge base, and arguments."""
+    """``st.cache_data`` for what follows from the documents of a knowledge base and arguments."""
+    named = {KnowledgeBase: _state, Document: lambda document: document.id}
     options = {"show_spinner": False} | options
-    return st.cache_data(max_entries=most, hash_funcs={KnowledgeBase: _state}, **options)
+    return st.cache_data(max_entries=most, hash_funcs=named, **options)
 
 
 def _state(base: KnowledgeBase) -> tuple[str, int, int]:

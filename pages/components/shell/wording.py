@@ -24,6 +24,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def shortened(name: str, most: int) -> str:
+    """A file's name in at most so many characters, with its end."""
+    return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"
+
+
 def duration(seconds: float) -> str:
     """``40 s``, ``3 min``, ``1 h 20 min``; never a false precision."""
     if seconds < 1:

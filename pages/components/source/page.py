@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
 from rag import Document, KnowledgeBase, PageImage, TouchstoneError
@@ -24,7 +25,7 @@ def printed_page(
     base: KnowledgeBase, document: Document, number: int, marks: Sequence[tuple[int, int]]
 ) -> int:
     """Draws a page, marks by text offsets; returns how many pages there are, 0 if it cannot."""
-    drawn = _drawn(base, document, document.id, number, tuple(marks))
+    drawn = _drawn(base, document, number, marks)
     if isinstance(drawn, str):
         st.caption(f":material/image_not_supported: {plain(drawn)} Here is its text instead.")
         return 0
@@ -36,21 +37,17 @@ def printed_page(
 
 
 def _said(document: Document, number: int, drawn: PageImage) -> str:
-    lines = sum(len(each) for each in drawn.boxes[:1])
+    lines = sum(len(boxes) for boxes in drawn.boxes[:1])
     marked = f"marked in {counted(lines, 'place')}" if lines else "elsewhere"
     return f"Page {number} of {document.name}; the passage is {marked}."
 
 
-@st.cache_data(max_entries=KEPT, show_spinner="Drawing the page")
+@remembered(KEPT, show_spinner="Drawing the page")
 def _drawn(
-    _base: KnowledgeBase,
-    _document: Document,
-    document_id: str,
-    number: int,
-    marks: tuple[tuple[int, int], ...],
+    base: KnowledgeBase, document: Document, number: int, marks: Sequence[tuple[int, int]]
 ) -> PageImage | str:
     """The picture, or why there is none: a file that hangs must not be tried at every rerun."""
     try:
-        return _base.documents.page(_document, number, marks)
+        return base.documents.page(document, number, marks)
     except TouchstoneError as error:
         return error.message

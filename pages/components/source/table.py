@@ -55,10 +55,10 @@ def table_rows(document: Document, passage: tuple[int, int], height: int) -> Non
 
 def _sheet(document: Document, offset: int) -> tuple[int, int]:
     """The page (a sheet of a workbook) that holds an offset, else the whole text."""
-    for page in document.pages:
-        if page.start <= offset < page.end:
-            return page.start, page.end
-    return 0, len(document.text)
+    sheets = ((page.start, page.end) for page in document.pages)
+    return next(
+        (sheet for sheet in sheets if sheet[0] <= offset < sheet[1]), (0, len(document.text))
+    )
 
 
 def marked_lines(lines: Sequence[str], passage: tuple[int, int]) -> list[int]:
@@ -72,10 +72,10 @@ def marked_lines(lines: Sequence[str], passage: tuple[int, int]) -> list[int]:
 def columns(lines: Sequence[str]) -> list[str]:
     """Names that rows have in common, in the order in which they come."""
     names = Counter(
-        found.group(1)
+        match.group(1)
         for line in lines
         for part in line.split("; ")
-        if (found := _LABELLED.match(part))
+        if (match := _LABELLED.match(part))
     )
     least = 2 if len(lines) > 2 else 1
     return [name for name, count in names.items() if count >= least]
@@ -85,10 +85,10 @@ def cells(line: str, names: Sequence[str]) -> Row:
     """A line as a row; what has no name of ``names`` goes on from the cell before it."""
     row, known, name = Row(), set(names), ""
     for part in line.split("; "):
-        found = _LABELLED.match(part)
-        if found and found.group(1) in known and found.group(1) not in row:
-            name = found.group(1)
-            row[name] = part[found.end() :]
+        match = _LABELLED.match(part)
+        if match and match.group(1) in known and match.group(1) not in row:
+            name = match.group(1)
+            row[name] = part[match.end() :]
         else:
             row[name] = f"{row[name]}; {part}" if name in row else part
     return row

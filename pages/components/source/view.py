@@ -29,16 +29,16 @@ class SourceSpan:
     quote: str = ""
 
 
-def source_view(base: KnowledgeBase, recipe: Recipe, place: SourceSpan, height: int = 520) -> None:
+def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: int = 520) -> None:
     """Draws the document at a place, as it is or as text, with steps to either side."""
-    document = base.documents.document(place.document_id)
-    spans = base.documents.spans(place.document_id, recipe.index)
-    at = _order(spans, place)
+    document = base.documents.document(span.document_id)
+    spans = base.documents.spans(span.document_id, recipe.index)
+    at = _order(spans, span)
     walked = _stepped(WALK)
     now = min(max(at + walked, 0), len(spans) - 1) if at is not None else None
-    seen = place
+    seen = span
     if now is not None and walked:
-        seen = SourceSpan(place.document_id, *spans[now])
+        seen = SourceSpan(span.document_id, *spans[now])
     marks = _marks(document.text, seen)
     page = main_page(document, marks[-1])
     _title(document, marks[-1], page, now, len(spans))
@@ -72,20 +72,18 @@ def _stepped(name: str) -> int:
         return 0
 
 
-def _order(spans: Sequence[tuple[int, int]], place: SourceSpan) -> int | None:
+def _order(spans: Sequence[tuple[int, int]], span: SourceSpan) -> int | None:
     """The passage of this build that holds the middle of the place, if any does."""
-    middle = (place.start + place.end) // 2
-    for order, (start, end) in enumerate(spans):
-        if start <= middle < max(end, start + 1):
-            return order
-    return None
+    middle = (span.start + span.end) // 2
+    held = (start <= middle < max(end, start + 1) for start, end in spans)
+    return next((order for order, holds in enumerate(held) if holds), None)
 
 
-def _marks(text: str, place: SourceSpan) -> list[tuple[int, int]]:
+def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:
     """The passage, and the quoted words in it where there are any."""
-    at = text.find(place.quote, place.start, place.end) if place.quote else -1
-    quoted = [(at, at + len(place.quote))] if at >= 0 else []
-    return [(place.start, place.end), *quoted]
+    at = text.find(span.quote, span.start, span.end) if span.quote else -1
+    quoted = [(at, at + len(span.quote))] if at >= 0 else []
+    return [(span.start, span.end), *quoted]
 
 
 def main_page(document: Document, mark: tuple[int, int]) -> int | None:

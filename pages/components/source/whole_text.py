@@ -55,9 +55,9 @@ _element = st.components.v2.component("source_text", html=_HTML, css=_STYLE, js=
 def whole_text(document: Document, marks: Sequence[tuple[int, int]], height: int) -> None:
     """Draws a document's text, scrolled to its first mark; the second one is marked within it."""
     first, last = window(len(document.text), marks[0])
-    found = pieces(document.text, marks, first, last)
+    cut = pieces(document.text, marks, first, last)
     _element(
-        data={"pieces": found, "shown": f"{document.id}:{marks}", "height": height},
+        data={"pieces": cut, "shown": f"{document.id}:{marks}", "height": height},
         key="source_text",
     )
     if last - first < len(document.text):
