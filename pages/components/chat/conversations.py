@@ -47,17 +47,14 @@ def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> N
     with st.popover("Earlier", icon=":material/history:", key=f"chat_earlier_{conversation_id}"):
         for talk in others:
             short = talk.question[:_LONGEST] + ("…" if len(talk.question) > _LONGEST else "")
+            size = f"{counted(talk.turns, 'question')} · " if talk.turns > 1 else ""
             st.button(
-                f"{plain(short)} :gray[· {_size(talk.turns)}{ago(talk.asked)}]",
+                f"{plain(short)} :gray[· {size}{ago(talk.asked)}]",
                 key=f"chat_talk_{talk.id}",
                 type="tertiary",
                 on_click=_open,
                 args=(base, talk.id),
             )
-
-
-def _size(turns: int) -> str:
-    return f"{counted(turns, 'question')} · " if turns > 1 else ""
 
 
 def _open(base: KnowledgeBase, conversation_id: int) -> None:

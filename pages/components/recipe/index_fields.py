@@ -71,18 +71,15 @@ def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) ->
             f"({counted(passages, 'passage')} now), in the background. The present index stays."
         )
         if st.form_submit_button("Build", icon=":material/construction:"):
-            fields = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
-            _build(base, recipe, {**fields, "embedder": embedder, "chunk_unit": "tokens"})
+            cut_by = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
+            wanted = cut_by | {"embedder": embedder, "chunk_unit": "tokens"}
+            with guard():
+                fields = {f"index.{name}": value for name, value in wanted.items()}
+                base.documents.build(recipe.with_fields(fields).index)
+                st.toast("Building. The new index can be chosen here once it is done.")
 
 
 def embedders(present: IndexRecipe) -> list[str]:
     """The embedding models that can be used now, that of the present index first."""
     ready = [item.name for item in workspace().statuses() if item.ready and item.embedding_model]
     return list(dict.fromkeys([present.embedder, *ready]))
-
-
-def _build(base: KnowledgeBase, recipe: Recipe, fields: dict[str, object]) -> None:
-    with guard():
-        wanted = recipe.with_fields({f"index.{key}": value for key, value in fields.items()})
-        base.documents.build(wanted.index)
-        st.toast("Building. The new index can be chosen here once it is done.")

@@ -39,7 +39,16 @@ def _side(
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{plain(names[run.id])}**", width="stretch")
-        _inspect_button(base, run, question)
+        if st.button(
+            "Inspect",
+            key=f"runs_inspect_{run.id}",
+            icon=":material/troubleshoot:",
+            type="tertiary",
+            help="Opens the question in the inspector with this run's recipe.",
+        ):
+            with guard():
+                working_recipe.replace(base, run.recipe)
+                st.switch_page("inspector.py", query_params={"q": question})
     ranking(passages, is_after=is_after)
 
 
@@ -51,19 +60,6 @@ def ranking(passages: Sequence[RankedPassage], *, is_after: bool) -> None:
     with st.container(border=True, gap="small"):
         for passage in passages:
             st.markdown(card(passage, is_after=is_after))
-
-
-def _inspect_button(base: KnowledgeBase, run: Run, question: str) -> None:
-    if st.button(
-        "Inspect",
-        key=f"runs_inspect_{run.id}",
-        icon=":material/troubleshoot:",
-        type="tertiary",
-        help="Opens the question in the inspector with this run's recipe.",
-    ):
-        with guard():
-            working_recipe.replace(base, run.recipe)
-            st.switch_page("inspector.py", query_params={"q": question})
 
 
 def card(passage: RankedPassage, *, is_after: bool) -> str:

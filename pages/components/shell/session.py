@@ -47,7 +47,7 @@ def _state(base: KnowledgeBase) -> tuple[str, int, int]:
 
 
 def show(key: str, value: object) -> None:
-    """Sets what a widget shows, where it does not yet: else a click during a run would be undone"""
+    """Sets what a widget shows, unless it does: a click during a run would be undone."""
     if st.session_state.get(key) != value:
         st.session_state[key] = value
 
