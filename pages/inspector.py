@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 
 import streamlit as st
 
@@ -23,7 +24,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from pages.components.source.view import SourceSpan, forget_walk, source_view
-from rag import FurtherBase, Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
+from rag import Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
 QUESTION = "q"
 PASSAGE_ID = re.compile(r"[0-7][0-9a-f]{15}")
@@ -37,13 +38,18 @@ def main() -> None:
     left, right = st.columns([3, 1], gap="medium")
     with left:
         question = _question(base)
+
+    @cache
+    def search(recipe: Recipe) -> Trace:
+        return retrieval.search(base, question, recipe, also)
+
     with right.container(border=True):
         slot = st.container()
         also = scope_picker(base)
         with slot:
             recipe = recipe_panel(
                 base,
-                explain=lambda recipe: _meaning(base, question, recipe, also),
+                explain=lambda recipe: _meaning(question, lambda: search(recipe)),
                 floating=True,
             )
     if not question.strip():
@@ -51,18 +57,14 @@ def main() -> None:
             _welcome(base)
         return
     with guard():
-        trace = retrieval.search(base, question, recipe, also)
+        trace = search(recipe)
         _evidence(HitSources(base, recipe, trace, also), trace, recipe, left)
 
 
-def _meaning(
-    base: KnowledgeBase, question: str, recipe: Recipe, also: Sequence[FurtherBase]
-) -> str:
+def _meaning(question: str, search: Callable[[], Trace]) -> str:
     """The threshold in terms of this question; a search that fails says so further down."""
     try:
-        if not question.strip():
-            return ""
-        return what_it_means(retrieval.search(base, question, recipe, also))
+        return what_it_means(search()) if question.strip() else ""
     except TouchstoneError:
         return ""
 

@@ -62,6 +62,10 @@ from .recipe import SearchRecipe as SearchRecipe
 from .results import QuestionResult as QuestionResult
 from .results import Run as Run
 from .retrieval import ScoreContribution as ScoreContribution
+from .retrieval import StageRow as StageRow
+from .retrieval import stage_row as stage_row
+from .retrieval import stage_rows as stage_rows
+from .retrieval import stage_title as stage_title
 from .retrieval.caches import CacheFigures as CacheFigures
 from .runs.build_table import MOST_ROWS as MOST_ROWS
 from .runs.build_table import BuildFigures as BuildFigures
@@ -98,6 +102,7 @@ from .types import Hit as Hit
 from .types import Message as Message
 from .types import Question as Question
 from .types import Stage as Stage
+from .types import StageName as StageName
 from .types import Trace as Trace
 from .workspace import SAMPLE as SAMPLE
 from .workspace import BaseInfo as BaseInfo

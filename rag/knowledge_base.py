@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -29,16 +30,15 @@ from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
 from rag.retrieval import Corpus, Part, ScoreContribution, merged, retrieve, score_contributions
-from rag.retrieval.caches import Searched
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
 from rag.runs.rankings import Rankings
 from rag.runs.reporting import Reports
-from rag.search.corpus import StoredSurroundings, corpus, let_through
+from rag.search.corpus import StoredSurroundings, asks_chat, corpus, let_through
 from rag.search.threshold import ThresholdRule, threshold_rule
-from rag.search.tools import tool_parts
+from rag.search.tools import named_tools, tool_parts
 from rag.services import Services
 from rag.storage import bases, documents
 from rag.storage.bases import Base
@@ -105,11 +105,28 @@ class KnowledgeBase:
     def let_through(self, recipe: Recipe) -> str:
         """Names the documents that a recipe's filters by tag and date let through; "" without any.
 
-        Whoever caches what a recipe found compares this beside ``version``: tags do not count as a
-        change of the documents.
+        Tags do not count as a change of the documents.
         """
         with self._database.read() as connection:
             return let_through(connection, self.id, recipe.search)
+
+    def state(self, recipe: Recipe, beside: Sequence[FederatedBase] = ()) -> str:
+        """Names all that a search depends on, besides the question and what was said before it.
+
+        Whoever keeps what was found, or what follows from it, keeps it under this. Of the part that
+        answers only the model counts, and only where a step of the search asks it. Raises
+        InvalidInput as ``threshold`` does.
+        """
+        search, answer = recipe.search, recipe.answer
+        asked = threshold_rule(self._services, self.id, recipe.index, search)
+        parts = [
+            *(str(self._services.settings.home), self.id, self.version(), self.let_through(recipe)),
+            *(recipe.index.hash, search.hash, asked.digest, asked.threshold),
+            (answer.provider, answer.model) if asks_chat(search) else (),
+            *(tool.model_dump_json() for tool in named_tools(self._services, search)),
+            *((each.weight, each.base.state(each.recipe)) for each in beside),
+        ]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def search(
         self,
@@ -148,26 +165,23 @@ class KnowledgeBase:
         if not question.strip():
             raise InvalidInput("The question is empty.", "Type a question.")
         services, asked = self._services, question.strip()
-        index = services.indexes.current(self.id, recipe.index)
-        least = threshold_rule(services, self.id, recipe.index, recipe.search)
         said = tuple(history) if recipe.search.rewrite else ()
+        limit = threshold_rule(services, self.id, recipe.index, recipe.search)
 
         def search() -> Trace:
-            searched = corpus(services, self.id, recipe, index, least.calibration)
-            return retrieve(asked, recipe, searched, least.threshold, said)
+            searched, limit = self._asked(recipe)
+            return retrieve(asked, recipe, searched, limit.threshold, said)
 
-        filtered = self.let_through(recipe)
-        key = Searched(self.id, index.version, recipe.hash, asked, filtered, least.digest, said)
-        trace = services.results.trace(key, search)
+        key = self.state(_without_tools(recipe)), asked, said
+        trace = replace(services.results.trace(key, search), recipe=recipe.hash)
         scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
-        return Part(self.name, trace, "probability" if least.calibration else scale, weight)
+        return Part(self.name, trace, "probability" if limit.calibration else scale, weight)
 
     def _asked(self, recipe: Recipe) -> tuple[Corpus, ThresholdRule]:
         """What a recipe searches, and the threshold that it means."""
         index = self._services.indexes.current(self.id, recipe.index)
-        asked = threshold_rule(self._services, self.id, recipe.index, recipe.search)
-        searched = corpus(self._services, self.id, recipe, index, asked.calibration)
-        return searched, asked
+        limit = threshold_rule(self._services, self.id, recipe.index, recipe.search)
+        return corpus(self._services, self.id, recipe, index, limit.calibration), limit
 
     def explain(self, question: str, recipe: Recipe, trace: Trace | None = None) -> Explainer:
         """Explains what this base alone found, without tools; searches where there is no ``trace``.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -22,7 +22,38 @@ Vectors = npt.NDArray[np.float32]
 """Embeddings, shape (n, dimension), every row of Euclidean length 1."""
 Scores = npt.NDArray[np.float64]
 """Scores aligned with some ``Keys``, shape (n,). Higher is better, always."""
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Order = npt.NDArray[np.intp]
+"""Positions in other arrays, shape (n,), best first."""
+Ranks = npt.NDArray[np.int32]
+Span = tuple[int, int]
+"""Start and end of a stretch of text."""
+Tell = Callable[[int, int], None]
+"""Hears of progress: (done, total)."""
 
+StageName = Literal[
+    "rewrite",
+    "spelling",
+    "expansions",
+    "hyde",
+    "question",
+    "filter",
+    "dense",
+    "lexical",
+    "fusion",
+    "feedback",
+    "rerank",
+    "tool",
+    "threshold",
+    "duplicates",
+    "mmr",
+    "top_k",
+    "merge",
+    "context",
+]
+"""What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""
 
 LOST = "lost:"
 """What the document id of lost evidence begins with; a SHA-256 never does."""
@@ -161,7 +192,7 @@ class Stage:
     ``failed`` says that it could not do its work and passed on what it was given; ``note`` why.
     """
 
-    name: str
+    name: StageName
     taken: int
     given: int
     dropped: tuple[Dropped, ...] = ()
@@ -194,9 +225,22 @@ class Trace:
     shaped: tuple[Hit, ...] = ()
     typed: str = ""
 
-    def stage(self, name: str) -> Stage | None:
+    def stage(self, name: StageName) -> Stage | None:
         """The stage of that name, if this retrieval had one."""
         return next((stage for stage in self.stages if stage.name == name), None)
+
+    @property
+    def digest(self) -> str:
+        """Names what was found, and what became of it, however long that took."""
+        told = [
+            *(self.question, self.words, self.passages, self.threshold, self.relevance),
+            [_told(hit) for hit in self.hits],
+            *(
+                (s.name, s.taken, s.given, s.failed, [(_told(d.hit), d.reason) for d in s.dropped])
+                for s in self.stages
+            ),
+        ]
+        return hashlib.sha256(repr(told).encode()).hexdigest()
 
     @property
     def failures(self) -> tuple[Stage, ...]:
@@ -214,6 +258,10 @@ class Trace:
         stage = self.stage("context")
         out = {drop.hit.chunk.key for drop in stage.dropped} if stage else set()
         return tuple(hit for hit in self.hits if hit.chunk.key not in out)
+
+
+def _told(hit: Hit) -> tuple[object, ...]:
+    return hit.chunk.key, hit.rank, hit.score, hit.relevance, hit.base, *hit.parts.items()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from rag.recipe import SearchRecipe
-from rag.types import Chunk, Document, Hit
+from rag.types import Chunk, Document, Hit, Span
 
 Fits = Callable[[str], bool]
-Span = tuple[int, int]
 
 
 class Surroundings(Protocol):

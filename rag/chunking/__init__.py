@@ -18,12 +18,11 @@ from rag.chunking.atoms import Scale, read_atoms
 from rag.chunking.spans import Policy, cut
 from rag.protocols import Tokenizer
 from rag.recipe import Chunker, IndexRecipe
-from rag.types import Chunk, Document, chunk_key
+from rag.types import Chunk, Document, Span, chunk_key
 
 __all__ = ["CHUNKERS", "Cutting", "chunks"]
 
 _LONGEST_TITLE = 500
-Span = tuple[int, int]
 _VISIBLE = re.compile(r"\S")
 
 _ANYWHERE = Policy((0,) * 8)

@@ -19,6 +19,7 @@ from rag import (
     Recipe,
     Standing,
     passage_key,
+    stage_title,
 )
 from rag.cli.printing import Output, located, progress, snippet
 
@@ -133,7 +134,7 @@ def _standing_lines(found: Standing) -> Iterator[str]:
     yield f"  {snippet(found.chunk.text, _SNIPPET)}"
     yield f"  {found.summary}"
     for step in found.steps:
-        yield f"    {step.stage.replace('_', '-'):12} {step.outcome:10} {step.words}"
+        yield f"    {stage_title(step.stage):12} {step.outcome:10} {step.words}"
     if found.figures.lacking:
         yield f"    lacks: {', '.join(found.figures.lacking)}"
 

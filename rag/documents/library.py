@@ -13,7 +13,7 @@ from typing import BinaryIO
 from rag import readers
 from rag.chunking import chunks
 from rag.documents.file_names import named
-from rag.documents.page_images import Span, page_image
+from rag.documents.page_images import page_image
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation.formats import beir
 from rag.jobs import Jobs
@@ -24,7 +24,7 @@ from rag.recipe import IndexRecipe
 from rag.services import Services
 from rag.storage import bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
-from rag.types import Chunk, Document
+from rag.types import Chunk, Document, Span
 
 _Item = tuple[str, Mapping[str, object]]
 _NOTHING: Mapping[str, object] = MappingProxyType({})

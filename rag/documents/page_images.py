@@ -8,10 +8,9 @@ from pathlib import Path
 from rag import readers
 from rag.errors import UnreadableDocument
 from rag.readers import Mark, PageImage
-from rag.types import Document, Page
+from rag.types import Document, Page, Span
 
 PICTURED = "application/pdf"
-Span = tuple[int, int]
 
 
 def page_image(

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Span = tuple[int, int]
+from rag.types import Span
 
 SIMILAR = 85.0
 """How alike a changed passage must be to its quote, in percent (partial ratio of its letters)."""

@@ -18,9 +18,8 @@ import numpy.typing as npt
 from rag.errors import InvalidInput
 from rag.evaluation.reliability import Quality, ReliabilityBin, quality, reliability
 from rag.evaluation.threshold_curve import ThresholdCurve
+from rag.types import Floats, Mask
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
 
 FEWEST_QUESTIONS = 20
@@ -80,7 +79,7 @@ class LabelledCandidates:
     """
 
     candidates: CandidateArrays
-    relevant: Flags
+    relevant: Mask
     answerable: bool = True
 
 
@@ -179,7 +178,7 @@ def _matrix(found: CandidateArrays, names: Sequence[str]) -> Floats:
     return np.stack([FEATURES[name](found) for name in names], axis=1).astype(np.float64)
 
 
-def _folds(questions: Sequence[LabelledCandidates], owner: Rows, seed: int) -> Iterator[Flags]:
+def _folds(questions: Sequence[LabelledCandidates], owner: Rows, seed: int) -> Iterator[Mask]:
     """Masks of rows, each question in one; those with relevant candidates are dealt out evenly."""
     rng = np.random.default_rng(seed)
     having = np.array([each.relevant.any() for each in questions])
@@ -191,7 +190,7 @@ def _folds(questions: Sequence[LabelledCandidates], owner: Rows, seed: int) -> I
         yield fold[owner] == number
 
 
-def _fit_logistic(rows: Floats, relevant: Flags) -> tuple[Floats, float]:
+def _fit_logistic(rows: Floats, relevant: Mask) -> tuple[Floats, float]:
     """Weights and intercept for features as they are; the ridge is on standardised ones."""
     from scipy.optimize import minimize
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from rag.evaluation.intervals import Floats, Interval, bootstrap_intervals
+from rag.evaluation.intervals import Interval, bootstrap_intervals
 from rag.evaluation.significance import holm, questions_needed, randomisation_p
+from rag.types import Floats
 
 Verdict = Literal["better", "worse", "undecided"]
 Figures = Mapping[str, float]

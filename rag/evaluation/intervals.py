@@ -12,9 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rag.types import Floats
 
 RESAMPLES = 2000
 _FEWEST = 8

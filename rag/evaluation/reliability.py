@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.evaluation.intervals import Interval, wilson
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from rag.types import Floats, Mask
 
 _BINS = 10
 
@@ -44,7 +41,7 @@ class Quality:
         return self.brier < self.base_brier and self.log_loss < self.base_log_loss
 
 
-def quality(predicted: Floats, base: Floats, relevant: Flags) -> Quality:
+def quality(predicted: Floats, base: Floats, relevant: Mask) -> Quality:
     """Brier score and log loss (natural) of two predictions of the same events, shape (n,)."""
     return Quality(
         brier=float(((predicted - relevant) ** 2).mean()),
@@ -55,17 +52,17 @@ def quality(predicted: Floats, base: Floats, relevant: Flags) -> Quality:
     )
 
 
-def _log_loss(predicted: Floats, relevant: Flags) -> float:
+def _log_loss(predicted: Floats, relevant: Mask) -> float:
     right = np.where(relevant, predicted, 1.0 - predicted)
     return float(-np.log(np.maximum(right, 1e-12)).mean())
 
 
-def reliability(predicted: Floats, relevant: Flags) -> tuple[ReliabilityBin, ...]:
+def reliability(predicted: Floats, relevant: Mask) -> tuple[ReliabilityBin, ...]:
     """Ten bins of equal width, those that hold anything, lowest first."""
     return tuple(_bins(predicted, relevant))
 
 
-def _bins(predicted: Floats, relevant: Flags) -> Iterator[ReliabilityBin]:
+def _bins(predicted: Floats, relevant: Mask) -> Iterator[ReliabilityBin]:
     places = np.minimum((predicted * _BINS).astype(np.intp), _BINS - 1)
     for place in np.unique(places).tolist():
         inside = places == place

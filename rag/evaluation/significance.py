@@ -12,7 +12,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from rag.types import Floats
 
 RESAMPLES = 9999
 _EXACT = 13  # up to so many differences, all 2 ** 13 sign patterns are tried

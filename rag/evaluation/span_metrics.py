@@ -18,9 +18,8 @@ import numpy.typing as npt
 from rag.errors import InvalidInput
 from rag.evaluation.relevance import judged_by_document
 from rag.protocols import Tokenizer
-from rag.types import Evidence, Question
+from rag.types import Evidence, Floats, Question
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Span = tuple[str, int, int]
 """Document id, start and end in characters."""

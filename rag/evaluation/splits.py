@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import Comparison, compare
-
-Floats = npt.NDArray[np.float64]
+from rag.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,7 @@ import numpy.typing as npt
 
 from rag.evaluation.metrics import Ranked
 from rag.evaluation.relevance import Passage, relevant_chunks
-from rag.types import Question
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
+from rag.types import Floats, Mask, Question
 
 
 def judged_passages(question: Question, passages: Sequence[Passage]) -> set[int]:
@@ -43,7 +40,7 @@ class UnjudgedBounds:
     ndcg: Floats
 
 
-def unjudged_bounds(ranked: Ranked, unjudged: Flags, k: int) -> UnjudgedBounds:
+def unjudged_bounds(ranked: Ranked, unjudged: Mask, k: int) -> UnjudgedBounds:
     """What precision@k and nDCG@k could be if the unjudged hits were judged.
 
     ``unjudged`` is aligned with ``ranked.gains`` and False where nothing came back. A hit that
@@ -61,7 +58,7 @@ def unjudged_bounds(ranked: Ranked, unjudged: Flags, k: int) -> UnjudgedBounds:
     )
 
 
-def _ndcg_bounds(gains: Floats, open_: Flags, ranked: Ranked, k: int) -> Floats:
+def _ndcg_bounds(gains: Floats, open_: Mask, ranked: Ranked, k: int) -> Floats:
     """The extremes over how many unjudged hits are relevant, and for each number over which.
 
     For a given number the ideal is the same, so the extremes take the first or the last of them.

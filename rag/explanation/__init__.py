@@ -9,10 +9,18 @@ from rag.explanation.counterfactuals import (
     counterfactuals,
     unavailable,
 )
-from rag.explanation.deep import FullRankings, place
-from rag.explanation.gaps import Gap, gap
 from rag.explanation.locating import Located, Match, located
-from rag.explanation.standing import Figures, Passing, Standing, figures, standing
+from rag.explanation.standing import (
+    Figures,
+    FullRankings,
+    Gap,
+    Passing,
+    Standing,
+    figures,
+    gap,
+    place,
+    standing,
+)
 
 __all__ = [
     "MOST_CANDIDATES",

@@ -8,22 +8,19 @@ to the cosine, because an embedding is not a sum.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rag.answering.sentences import spans_of
 from rag.protocols import Embedder, InputType
-from rag.types import Scores, Vectors
+from rag.types import Scores, Span, Tell, Vectors
 
 MOST_SENTENCES = 40
 MOST_WORDS = 40
 BATCH = 16
 _WORD = re.compile(r"\w+(?:[-.'’]\w+)*")
-
-Span = tuple[int, int]
-Tell = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from rag.explanation.depths import Depths
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates
 from rag.retrieval.fusion import fused_scores, min_max, reciprocal
-from rag.types import Scores
+from rag.types import Mask, Scores
 
 Field = Literal["dense_weight", "threshold", "top_k", "candidates"]
 LEAST_THRESHOLD, MOST_THRESHOLD = -1.0, 1.0
@@ -33,8 +33,6 @@ WHOLE: frozenset[Field] = frozenset({"top_k", "candidates"})
 NARROWEST = 1e-9
 """Ranges of the weight below this are not told apart: rounding decides inside of them."""
 _ROWS = 64
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

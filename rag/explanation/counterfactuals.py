@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.explanation import breakpoints, phrases
-from rag.explanation.breakpoints import WHOLE, Breakpoint, Case, Field
-from rag.explanation.stating import shorter, stated
-from rag.explanation.trials import Trials, by_trial
+from rag.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field
+from rag.explanation.phrases import shorter, stated
 from rag.recipe import SearchRecipe
+from rag.retrieval.stages import measured_by_pipeline
 
 Run = Callable[[Field, float], bool]
 """Searches with one field changed; whether the passage is then among the results."""
-
-BY_MODEL = ("rewrite", "expansions", "hyde", "rerank")
-"""Steps that ask a model: trying a change would cost calls, and may answer differently."""
-UNSEEN: Mapping[Field, tuple[str, ...]] = {
-    "dense_weight": ("feedback", "duplicates", "mmr"),
-    "threshold": ("duplicates", "mmr"),
-    "top_k": ("duplicates", "mmr"),
-    "candidates": ("feedback", "duplicates", "mmr"),
-}
-"""Steps that candidate arrays do not tell about; changes are then found by trying."""
 
 _EXACT: Mapping[Field, Callable[[Case], Breakpoint | None]] = {
     "dense_weight": breakpoints.by_weight,
@@ -30,6 +20,10 @@ _EXACT: Mapping[Field, Callable[[Case], Breakpoint | None]] = {
     "top_k": breakpoints.by_top_k,
     "candidates": breakpoints.by_candidates,
 }
+_DECIMALS = 4
+STEPS = 10  # values on each side of the present one
+FINE = 0.005
+"""How near a refuted value must come to the one found, as a share of the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +55,21 @@ def counterfactuals(case: Case, is_in: bool, run: Run) -> tuple[Counterfactual, 
 
 def asks_a_model(search: SearchRecipe) -> bool:
     """Whether a search with this recipe asks a language model or a reranker."""
-    return any(getattr(search, name) for name in BY_MODEL)
+    return bool(_asking(search))
+
+
+def _asking(search: SearchRecipe) -> list[str]:
+    """Steps that ask a model: trying a change would cost calls, and may answer differently."""
+    return [row.name for row in measured_by_pipeline(search) if row.asks_model]
 
 
 def unavailable(
     search: SearchRecipe, threshold: float | None, is_in: bool
 ) -> tuple[Counterfactual, ...]:
     """What is said of a recipe that asks a model."""
-    asking = ", ".join(name for name in BY_MODEL if getattr(search, name))
-    words = f"Not available with {asking} on: trying a change would ask a model."
+    words = (
+        f"Not available with {', '.join(_asking(search))} on: trying a change would ask a model."
+    )
     return tuple(
         Counterfactual(field, not is_in, _now(field, search, threshold), words)
         for field in phrases.NAMES
@@ -81,7 +81,7 @@ def _changed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     if field == "dense_weight" and case.search.mode != "hybrid":
         words = f"The weight plays no part: the mode is {case.search.mode}."
         return Counterfactual(field, not is_in, now, words)
-    if any(getattr(case.search, name) for name in UNSEEN[field]):
+    if any(field in row.tried for row in measured_by_pipeline(case.search)):
         return _tried(field, case, is_in, run)
     return _computed(field, case, is_in, run)
 
@@ -138,3 +138,70 @@ def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     return Counterfactual(
         field, not is_in, now, words, value, value, least, exact=False, searches=trials.count
     )
+
+
+@dataclass
+class Trials:
+    """Searches with changed values; ``count`` says how many there were."""
+
+    is_in: Callable[[float], bool]
+    was_in: bool
+    count: int = 0
+
+    def turns_outcome(self, value: float) -> bool:
+        """Whether the passage's fate is the other one with ``value``."""
+        self.count += 1
+        return self.is_in(value) != self.was_in
+
+
+def by_trial(field: Field, now: float, trials: Trials) -> tuple[float, float | None] | None:
+    """A value that turns the fate, and one just short of it that does not (None: no such).
+
+    The values tried lie ever farther away; between the first that does it and the one before, the
+    place is halved until it is fine enough. None when no value tried does it.
+    """
+    whole = field in WHOLE
+    for last, value in _outwards(ENDS[field], now, whole):
+        if trials.turns_outcome(value):
+            return _halved(now, last, value, whole, trials)
+    return None
+
+
+def _outwards(ends: tuple[float, float], now: float, whole: bool) -> Iterator[tuple[float, float]]:
+    """Values to try, the nearer first, each with its neighbour on the way to ``now``."""
+    down, up = (_way(now, end, whole) for end in ends)
+    pairs = [pair for way in (down, up) for pair in zip([now, *way], way, strict=False)]
+    yield from sorted(pairs, key=lambda pair: abs(pair[1] - now))
+
+
+def _way(now: float, end: float, whole: bool) -> Sequence[float]:
+    """Values from near ``now`` to ``end``; whole ones grow ever faster."""
+    if now == end:
+        return []
+    if not whole:
+        return [_short(now + (end - now) * step / STEPS) for step in range(1, STEPS + 1)]
+    span, sign = abs(end - now), 1 if end > now else -1
+    steps = sorted({max(1, round(span ** (step / STEPS))) for step in range(1, STEPS + 1)})
+    return [now + sign * step for step in steps]
+
+
+def _short(value: float) -> float:
+    return round(value, _DECIMALS)
+
+
+def _halved(
+    now: float, outside: float, inside: float, whole: bool, trials: Trials
+) -> tuple[float, float | None]:
+    """``inside`` does it, ``outside`` does not; both moved together until nearly the same."""
+    least = 1.0 if whole else max(FINE * abs(inside - now), 1e-9)
+    while abs(inside - outside) > least:
+        middle = (inside + outside) / 2
+        middle = float(round(middle)) if whole else _short(middle)
+        if middle in (inside, outside):
+            break
+        if trials.turns_outcome(middle):
+            inside = middle
+            least = 1.0 if whole else max(FINE * abs(inside - now), 1e-9)
+        else:
+            outside = middle
+    return inside, None if outside == now else outside

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import NOT_FOUND, Candidates, Ranks
-from rag.types import Scores
-
-Depth = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from rag.retrieval.candidates import NOT_FOUND, Candidates
+from rag.types import Integers, Mask, Ranks, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Depths:
     found: Candidates
     relevant: Mask
     own: int
-    enters: Depth
+    enters: Integers
     first: int
     most: int
     dense: tuple[Scores, Scores]
@@ -53,7 +49,7 @@ class Depths:
             _bounds(found.lexical_scores, enters, most),
         )
 
-    def is_in(self, depths: Depth) -> Mask:
+    def is_in(self, depths: Integers) -> Mask:
         """Whether the passage is among the results of a search of each depth, shape (depths,)."""
         if not self.relevant[self.own]:
             return np.zeros(len(depths), dtype=bool)
@@ -64,7 +60,7 @@ class Depths:
         places = np.count_nonzero(ahead & here & self.relevant, axis=1)
         return np.asarray((places < self.search.top_k) & here[:, self.own])
 
-    def _scores(self, depths: Depth) -> Scores:
+    def _scores(self, depths: Integers) -> Scores:
         """Fused scores, shape (depths, n); of use for what has come up at a depth."""
         found, search = self.found, self.search
         if search.mode == "dense":
@@ -81,7 +77,7 @@ class Depths:
         return weight * dense + (1.0 - weight) * words
 
 
-def _bounds(scores: Scores, enters: Depth, most: int) -> tuple[Scores, Scores]:
+def _bounds(scores: Scores, enters: Integers, most: int) -> tuple[Scores, Scores]:
     """Least and greatest score of what has come up at each depth from 0 on."""
     low, high = np.full(most + 1, np.inf), np.full(most + 1, -np.inf)
     np.minimum.at(low, enters, scores)
@@ -89,13 +85,13 @@ def _bounds(scores: Scores, enters: Depth, most: int) -> tuple[Scores, Scores]:
     return np.minimum.accumulate(low), np.maximum.accumulate(high)
 
 
-def _stretched(scores: Scores, bounds: tuple[Scores, Scores], depths: Depth) -> Scores:
+def _stretched(scores: Scores, bounds: tuple[Scores, Scores], depths: Integers) -> Scores:
     """``min_max`` over what has come up at each depth."""
     low, high = (each[depths] for each in bounds)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(high > low, (scores - low) / (high - low), 0.0)
 
 
-def _reciprocal(ranks: Ranks, depths: Depth, constant: int) -> Scores:
+def _reciprocal(ranks: Ranks, depths: Integers, constant: int) -> Scores:
     found = (ranks != NOT_FOUND) & (ranks < depths)
     return np.where(found, 1.0 / (constant + 1.0 + ranks), 0.0)

@@ -75,6 +75,7 @@ class Explainer:
         self._corpus = corpus
         self._threshold = threshold
         self._library = library
+        self._changes: dict[int, tuple[Counterfactual, ...]] = {}
 
     def standing(self, key: int) -> Standing:
         """Where a passage stands, stage by stage, also if it never was a candidate.
@@ -93,7 +94,12 @@ class Explainer:
 
         Every one was tried by a search. Raises NotFound for an unknown key.
         """
-        self._passage(key)
+        if key not in self._changes:
+            self._passage(key)
+            self._changes[key] = self._changed(key)
+        return self._changes[key]
+
+    def _changed(self, key: int) -> tuple[Counterfactual, ...]:
         search = self.recipe.search
         is_in = any(hit.chunk.key == key for hit in self.trace.hits)
         if explanation.asks_a_model(search):

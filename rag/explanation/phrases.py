@@ -1,4 +1,4 @@
-"""Counterfactuals in words."""
+"""Counterfactuals in words, and in figures of few digits that are still true when applied."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 from rag.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field, position
-from rag.explanation.stating import number
 from rag.recipe import SearchRecipe
 
 NAMES: Mapping[Field, str] = {
@@ -16,6 +15,13 @@ NAMES: Mapping[Field, str] = {
     "candidates": "candidates",
 }
 _DECIMALS = 1000.0
+OVERSHOOT = 0.008
+"""A stated change is longer than the least one by less than this share, so that one that is 1 %
+shorter than the stated one falls short."""
+SHORTER = 0.99
+ROUNDING = 1e-9
+"""How far the crossing of two scores may lie from where it was computed."""
+_MOST_DIGITS = 15
 
 
 def change(
@@ -86,3 +92,34 @@ def _inwards(value: float, far: float) -> float:
     scaled = far * _DECIMALS
     end = (math.floor(scaled) if far > value else math.ceil(scaled)) / _DECIMALS
     return end if (end > value) == (far > value) else far
+
+
+def stated(now: float, crossing: Breakpoint) -> float:
+    """The value with the fewest decimals (two or more) that is barely beyond ``flip.near``."""
+    if crossing.near == crossing.far:
+        return crossing.near
+    room = abs(crossing.far - crossing.near)
+    slack = min(room, OVERSHOOT * abs(crossing.near - now)) or room
+    up = crossing.far > crossing.near
+    sure = min(ROUNDING, slack / 4)
+    for digits in range(2, _MOST_DIGITS):
+        scale = 10.0**digits
+        near = (crossing.near + (sure if up else -sure)) * scale
+        value = (math.floor(near) + 1 if up else math.ceil(near) - 1) / scale
+        if sure < abs(value - crossing.near) < slack:
+            return value
+    return crossing.near + (slack if up else -slack) / 2
+
+
+def shorter(now: float, value: float) -> float:
+    """A change in the same direction, 1 % shorter."""
+    return now + SHORTER * (value - now)
+
+
+def number(value: float) -> str:
+    """A figure for reading: at least two decimals, and no more than it has."""
+    text = repr(round(float(value), _MOST_DIGITS))
+    if "e" in text:
+        text = f"{value:.{_MOST_DIGITS}f}".rstrip("0")
+    whole, _, decimals = text.partition(".")
+    return f"{whole}.{decimals:0<2}"

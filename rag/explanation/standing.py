@@ -1,22 +1,62 @@
-"""Where one passage stands in a retrieval: stage by stage, and what took it out."""
+"""Where one passage stands in a retrieval: stage by stage, what took it out, what it lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rag.explanation.deep import FullRankings, place
-from rag.recipe import SearchRecipe
-from rag.types import Chunk, Hit, Keys, Stage, Trace
+import numpy as np
+
+from rag.lexical import LexicalIndex
+from rag.protocols import VectorStore
+from rag.recipe import Mode, SearchRecipe
+from rag.retrieval import StageRow, stage_row, stage_title
+from rag.retrieval.candidates import Asked, Bm25Options, Found, bm25_options
+from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
 
 StepOutcome = Literal["found", "not found", "kept", "lost"]
 
-RETRIEVERS = {"dense": "dense", "lexical": "BM25"}
 CANDIDATES = "candidates"
 """Where a passage is lost that no retriever brought along."""
+_RETRIEVERS: Mapping[Mode, tuple[StageName, ...]] = {
+    "dense": ("dense",),
+    "lexical": ("lexical",),
+    "hybrid": ("dense", "lexical"),
+}
 
-_ABOUT_THE_QUESTION = {"question", "spelling", "rewrite", "expansions", "hyde"}
+
+@dataclass(frozen=True, slots=True)
+class FullRankings:
+    """Both complete rankings, best first, ties by key; ``words`` has those with a BM25 above 0.
+
+    Exact also where the vector index is approximate.
+    """
+
+    near: Found
+    words: Found
+
+    @classmethod
+    def of(
+        cls,
+        asked: Asked,
+        dense: VectorStore,
+        lexical: LexicalIndex,
+        search: SearchRecipe,
+        allowed: Keys | None = None,
+    ) -> FullRankings:
+        """Ranks everything that ``allowed`` lets through."""
+        options: Bm25Options = bm25_options(search)
+        # As many as there are: an approximate index, too, then scans all of its vectors.
+        near = dense.search(asked.vector, max(len(dense), 1), allowed)
+        words = lexical.search(asked.words, max(len(lexical), 1), allowed=allowed, **options)
+        return cls(Found(*near), Found(*words))
+
+
+def place(ranked: Found, key: int) -> tuple[int, float] | None:
+    """Rank (from 1) and score of a passage; None where the ranking lacks it."""
+    found = np.flatnonzero(ranked.keys == key)
+    return (int(found[0]) + 1, float(ranked.scores[found[0]])) if len(found) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +83,10 @@ class Figures:
     bm25_rank: int | None
     lacking: tuple[str, ...]
 
+    def rank(self, row: StageRow) -> int | None:
+        """The true rank in the list of a retriever."""
+        return self.dense_rank if row.name == "dense" else self.bm25_rank
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -67,7 +111,7 @@ class Standing:
             is_last = any(step.stage == "context" for step in self.steps)
             rank = f", rank {self.hit.rank}" if self.hit else ""
             return f"{'in the prompt' if is_last else 'among the results'}{rank}"
-        return f"lost at {self.lost.replace('_', '-')}: {self.reason}"
+        return f"lost at {stage_title(self.lost)}: {self.reason}"
 
 
 def standing(
@@ -120,13 +164,14 @@ def _steps(
         return
     again = trace.stage("feedback") is not None
     for stage in trace.stages:
-        if stage.name in _ABOUT_THE_QUESTION:
+        row = stage_row(stage.name)
+        if row.passes == "question":
             continue
-        if stage.name in RETRIEVERS:
-            yield _found(stage.name, search, hit, known, again)
+        if row.retriever:
+            yield _found(row, search, hit, known, again)
         elif hit is None and stage.name == "fusion" and again:
             yield Passing("fusion", "not found", "not among the candidates in the end")
-        elif hit is None and stage.name in ("fusion", "feedback"):
+        elif hit is None and row.passes == "joins":
             yield Passing(CANDIDATES, "lost", missed(search, known, again))
             return
         elif stage.name == "feedback":
@@ -140,46 +185,45 @@ def _steps(
 
 def _again(hit: Hit | None) -> str:
     """How the second search found a passage."""
-    ranks = {"dense": "dense_rank", "BM25": "bm25_rank"}
-    found = [
-        f"{name} rank {hit.parts[part]:.0f}"
-        for name, part in ranks.items()
-        if hit is not None and part in hit.parts
+    ranks = [
+        f"{row.retriever} rank {hit.parts[_rank_of(row)]:.0f}"
+        for row in map(stage_row, _RETRIEVERS["hybrid"])
+        if hit is not None and _rank_of(row) in hit.parts
     ]
-    return f"{', '.join(found)} in the second search"
+    return f"{', '.join(ranks)} in the second search"
 
 
 def _found(
-    name: str, search: SearchRecipe, hit: Hit | None, known: Figures, again: bool
+    row: StageRow, search: SearchRecipe, hit: Hit | None, known: Figures, again: bool
 ) -> Passing:
     """The first search; where there is a second one, hits tell of that, and true ranks of this."""
-    true = known.dense_rank if name == "dense" else known.bm25_rank
-    part = hit.parts.get({"dense": "dense_rank", "lexical": "bm25_rank"}[name]) if hit else None
-    rank = true if again else part
+    rank = known.rank(row) if again else hit.parts.get(_rank_of(row)) if hit else None
+    score = f"cosine {known.dense:.3f}" if row.name == "dense" else f"BM25 {known.bm25:.2f}"
     if rank is not None and rank <= search.candidates:
-        return Passing(name, "found", f"rank {rank:,.0f}, {_score(name, known)}")
-    return Passing(name, "not found", f"{_missed_by(name, search, known)}, {_score(name, known)}")
+        return Passing(row.name, "found", f"rank {rank:,.0f}, {score}")
+    return Passing(row.name, "not found", f"{_missed_by(row, search, known)}, {score}")
 
 
-def _score(name: str, known: Figures) -> str:
-    return f"cosine {known.dense:.3f}" if name == "dense" else f"BM25 {known.bm25:.2f}"
+def _rank_of(row: StageRow) -> str:
+    """The part of a hit that has its rank in the list of a retriever."""
+    return f"{row.figure}_rank"
 
 
 def missed(search: SearchRecipe, known: Figures, again: bool) -> str:
     """Why no retriever brought a passage along; ``again`` where the second search decides."""
-    asked = {"dense": ["dense"], "lexical": ["lexical"], "hybrid": ["dense", "lexical"]}
     if again:
         return "the second search does not find it"
-    return "; ".join(_missed_by(name, search, known) for name in asked[search.mode])
+    asked = map(stage_row, _RETRIEVERS[search.mode])
+    return "; ".join(_missed_by(row, search, known) for row in asked)
 
 
-def _missed_by(name: str, search: SearchRecipe, known: Figures) -> str:
-    rank = known.dense_rank if name == "dense" else known.bm25_rank
+def _missed_by(row: StageRow, search: SearchRecipe, known: Figures) -> str:
+    rank = known.rank(row)
     if rank is None:
-        return "no word of the question in it" if name == "lexical" else "not among the vectors"
+        return "no word of the question in it" if row.name == "lexical" else "not among the vectors"
     if rank <= search.candidates:
-        return f"{RETRIEVERS[name]} rank {rank:,}, missed by the approximate index"
-    return f"{RETRIEVERS[name]} rank {rank:,}, cut by candidates={search.candidates}"
+        return f"{row.retriever} rank {rank:,}, missed by the approximate index"
+    return f"{row.retriever} rank {rank:,}, cut by candidates={search.candidates}"
 
 
 def _passed(trace: Trace, stage: Stage, hit: Hit | None, key: int) -> Passing:
@@ -191,7 +235,7 @@ def _passed(trace: Trace, stage: Stage, hit: Hit | None, key: int) -> Passing:
 
 def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
     """What is known of the passage after a stage that it came through."""
-    name = {"fusion": "fused"}.get(stage.name, stage.name)
+    name = stage_row(stage.name).figure
     if hit is not None and name in hit.parts:
         mine = hit.parts[name]
         ahead = sum(each.parts.get(name, mine) > mine for each in _held(trace))
@@ -205,3 +249,32 @@ def _held(trace: Trace) -> list[Hit]:
     """Every candidate, once."""
     drops = (drop.hit for stage in trace.stages for drop in stage.dropped)
     return list({hit.chunk.key: hit for hit in (*drops, *trace.hits)}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The last result's figures less the passage's: above 0 is what it would have to gain.
+
+    ``score`` is None for a passage that was never scored, as it was no candidate; ``bm25`` is None
+    where the recipe does not use it.
+    """
+
+    last: Hit
+    dense: float
+    bm25: float | None
+    score: float | None
+
+
+def gap(trace: Trace, found: Standing) -> Gap | None:
+    """None where nothing is shown, or the passage itself is."""
+    shown = {hit.chunk.key for hit in trace.hits}
+    if not trace.hits or found.chunk.key in shown:
+        return None
+    last = trace.hits[-1]
+    bm25 = last.parts.get("bm25")
+    return Gap(
+        last,
+        last.parts["dense"] - found.figures.dense,
+        None if bm25 is None else bm25 - found.figures.bm25,
+        last.score - found.hit.score if found.hit else None,
+    )

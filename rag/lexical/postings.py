@@ -11,10 +11,8 @@ import numpy.typing as npt
 
 from rag.lexical.clauses import Clause, length_damping
 from rag.lexical.segment import Rows, Segment
-from rag.types import Keys, Scores
+from rag.types import Integers, Keys, Mask, Scores
 
-Integers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Range = tuple[float, float]
 Kind = TypeVar("Kind", bound=np.generic)
 

@@ -15,11 +15,10 @@ import numpy.typing as npt
 
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.expand import Spelling
-from rag.types import Keys
+from rag.types import Keys, Mask
 
 Rows = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

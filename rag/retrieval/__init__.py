@@ -10,7 +10,8 @@ from rag.retrieval.merging import Part, merged
 from rag.retrieval.pipeline import retrieve
 from rag.retrieval.score_contributions import ScoreContribution, score_contributions
 from rag.retrieval.selection import Selection, select
-from rag.retrieval.stages import Timeline
+from rag.retrieval.stages import StageRow, stage_row, stage_rows, stage_title
+from rag.retrieval.timeline import Timeline
 
 __all__ = [
     "Asked",
@@ -24,6 +25,7 @@ __all__ = [
     "Remembered",
     "ScoreContribution",
     "Selection",
+    "StageRow",
     "Timeline",
     "embed_question",
     "gather",
@@ -31,4 +33,7 @@ __all__ = [
     "retrieve",
     "score_contributions",
     "select",
+    "stage_row",
+    "stage_rows",
+    "stage_title",
 ]

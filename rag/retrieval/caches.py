@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from rag.protocols import Embedder, VectorStore
-from rag.types import Keys, Message, Scores, Trace, Vectors
+from rag.types import Keys, Scores, Trace, Vectors
 
 LIFETIME = 3600.0
 """Seconds. What a provider answers may change without a change on this side."""
@@ -50,12 +50,10 @@ class Cache(Generic[Key, Value]):
     def __init__(
         self,
         most: int,
-        lifetime: float = LIFETIME,
         weigh: Callable[[Value], int] = lambda _value: 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._most, self._lifetime = most, lifetime
-        self._weigh, self._clock = weigh, clock
+        self._most, self._weigh, self._clock = most, weigh, clock
         self._held: OrderedDict[Key, tuple[float, int, Value]] = OrderedDict()
         self._weight = self._hits = self._misses = 0
         self._lock = threading.Lock()
@@ -74,15 +72,15 @@ class Cache(Generic[Key, Value]):
             self._held.move_to_end(key)
             return found[2]
 
-    def put(self, key: Key, value: Value) -> None:
-        """Keeps a value; one that is too heavy by itself is not kept."""
+    def put(self, key: Key, value: Value, lifetime: float = LIFETIME) -> None:
+        """Keeps a value for some seconds; one that is too heavy by itself is not kept."""
         weight = self._weigh(value)
         with self._lock:
             if key in self._held:
                 self._drop(key)
             if weight > self._most:
                 return
-            self._held[key] = self._clock() + self._lifetime, weight, value
+            self._held[key] = self._clock() + lifetime, weight, value
             self._weight += weight
             while self._weight > self._most:
                 self._drop(next(iter(self._held)))
@@ -99,8 +97,8 @@ class Cache(Generic[Key, Value]):
 class KnownVectors:
     """Vectors of questions by embedder and text."""
 
-    def __init__(self, cache: Cache[tuple[str, bytes], Vectors] | None = None) -> None:
-        self._cache: Cache[tuple[str, bytes], Vectors] = cache or Cache(MOST_VECTORS)
+    def __init__(self) -> None:
+        self._cache: Cache[tuple[str, bytes], Vectors] = Cache(MOST_VECTORS)
 
     def vectors(self, embedder: Embedder, texts: Sequence[str]) -> tuple[Vectors, int]:
         """Unit vectors, shape (len(texts), dimension), and how many were known before.
@@ -125,38 +123,25 @@ class KnownVectors:
         return self._cache.figures("Vectors of questions")
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """What decides a result: the base at a version of its documents, recipe, question.
-
-    ``filtered`` names the documents that the recipe's filters let through, ``calibration`` is the
-    digest of that which the threshold rests on, ``history`` the conversation before, where the
-    recipe looks at it.
-    """
-
-    base_id: int
-    version: int
-    recipe: str
-    question: str
-    filtered: str = ""
-    calibration: str = ""
-    history: tuple[Message, ...] = ()
-
-
 class KnownResults:
     """Traces of searches. One in which a step failed is never kept: next time it may not."""
 
-    def __init__(self, cache: Cache[Searched, Trace] | None = None) -> None:
-        self._cache: Cache[Searched, Trace] = cache or Cache(MOST_PASSAGES, weigh=_passages)
+    def __init__(self) -> None:
+        self._cache: Cache[Hashable, Trace] = Cache(MOST_PASSAGES, weigh=_passages)
 
-    def trace(self, searched: Searched, search: Callable[[], Trace]) -> Trace:
-        """The trace of a search, done now or before; then its stage "question" says so."""
-        known = self._cache.get(searched)
+    def trace(
+        self, key: Hashable, search: Callable[[], Trace], lifetime: float = LIFETIME
+    ) -> Trace:
+        """The trace of a search, done now or before; then its stage "question" says so.
+
+        ``key`` names all that decides it, see ``KnowledgeBase.state``.
+        """
+        known = self._cache.get(key)
         if known is not None:
             return known
         trace = search()
         if not trace.failures:
-            self._cache.put(searched, _marked(trace))
+            self._cache.put(key, _marked(trace), lifetime)
         return trace
 
     def figures(self) -> CacheFigures:

@@ -8,11 +8,10 @@ from rag.protocols import Embedder
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
 from rag.retrieval.corpus import Corpus
-from rag.retrieval.feedback import added_words, enriched
 from rag.retrieval.filters import described
 from rag.retrieval.query_transforms import transformed
-from rag.retrieval.reranking import reranked
-from rag.retrieval.stages import Timeline
+from rag.retrieval.stages import stage_rows
+from rag.retrieval.timeline import Timeline
 from rag.types import Message, Vectors
 
 
@@ -32,12 +31,11 @@ def gather(
     asked = transformed(question, recipe, corpus, timeline, vector, history)
     if corpus.allowed is not None:
         timeline.passed("filter", corpus.passages, len(corpus.allowed), described(recipe))
-    found = _search(asked, recipe, corpus, timeline)
-    if recipe.feedback:
-        asked, found = _again(asked, found, recipe, corpus, timeline)
-    if recipe.rerank:
-        found = reranked(asked.question, found, recipe, corpus, timeline)
-    return asked, found
+    candidates = _search(asked, recipe, corpus, timeline)
+    for row in stage_rows():
+        if row.run is not None and row.is_on(recipe):
+            asked, candidates = row.run(asked, candidates, recipe, corpus, timeline)
+    return asked, candidates
 
 
 def embed_question(question: str, embedder: Embedder) -> Vectors:
@@ -55,33 +53,9 @@ def _search(asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeli
     words = best_by_words(asked, corpus.lexical, recipe, corpus.allowed)
     if recipe.mode != "dense":
         timeline.passed("lexical", reach, len(words.keys), f"best {depth} by BM25{of}")
-    found = join(asked, near, words, corpus.dense, corpus.lexical, recipe)
-    timeline.passed("fusion", len(near.keys) + len(words.keys), len(found), _how(recipe))
-    return found
-
-
-def _again(
-    asked: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
-) -> tuple[Asked, Candidates]:
-    """A second search with what the first passages add; its candidates are the candidates."""
-    richer = enriched(asked, first, recipe, corpus)
-    if richer is asked or (richer.near is None and richer.terms is None):
-        timeline.passed("feedback", len(first), len(first), "nothing to add")
-        return asked, first
-    near = nearest(richer, corpus.dense, recipe, corpus.allowed)
-    words = best_by_words(richer, corpus.lexical, recipe, corpus.allowed)
-    found = join(richer, near, words, corpus.dense, corpus.lexical, recipe)
-    timeline.passed("feedback", len(first), len(found), _added(richer, recipe, corpus))
-    return richer, found
-
-
-def _added(asked: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
-    parts = [f"first {recipe.feedback} believed"]
-    if asked.near is not None:
-        parts.append(f"{recipe.feedback_weight:.0%} of the vector")
-    if words := added_words(asked, corpus):
-        parts.append("words " + ", ".join(words))
-    return "; ".join(parts)
+    union = join(asked, near, words, corpus.dense, corpus.lexical, recipe)
+    timeline.passed("fusion", len(near.keys) + len(words.keys), len(union), _how(recipe))
+    return union
 
 
 def _variants(asked: Asked) -> str:

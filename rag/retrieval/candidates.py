@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.lexical import LexicalIndex, Query
 from rag.protocols import VectorStore
 from rag.recipe import SearchRecipe
-from rag.types import Keys, Scores, Vectors
+from rag.types import Keys, Ranks, Scores, Vectors
 
 NOT_FOUND = np.iinfo(np.int32).max
 """The rank of a candidate in the list of a retriever that did not find it."""
-
-Ranks = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rag.retrieval.fusion import Order, min_max
-from rag.types import Keys, Scores, Vectors
+from rag.retrieval.fusion import min_max
+from rag.types import Keys, Order, Scores, Vectors
 
 ROUNDING = 1e-6
 """How far the cosine of two equal texts may be from 1 in single precision."""

@@ -13,13 +13,38 @@ from dataclasses import replace
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, Candidates
+from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
+from rag.retrieval.timeline import Timeline
 from rag.types import Keys, Scores, Vectors
 
 TERMS_SHARE = 0.5
 """Share of the added words in the BM25 query: what Anserini and Pyserini take for RM3."""
+
+
+def searched_again(
+    asked: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
+) -> tuple[Asked, Candidates]:
+    """A second search with what the first passages add; its candidates are the candidates."""
+    richer = enriched(asked, first, recipe, corpus)
+    if richer is asked or (richer.near is None and richer.terms is None):
+        timeline.passed("feedback", len(first), len(first), "nothing to add")
+        return asked, first
+    near = nearest(richer, corpus.dense, recipe, corpus.allowed)
+    words = best_by_words(richer, corpus.lexical, recipe, corpus.allowed)
+    second = join(richer, near, words, corpus.dense, corpus.lexical, recipe)
+    timeline.passed("feedback", len(first), len(second), _added(richer, recipe, corpus))
+    return richer, second
+
+
+def _added(asked: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
+    parts = [f"first {recipe.feedback} believed"]
+    if asked.near is not None:
+        parts.append(f"{recipe.feedback_weight:.0%} of the vector")
+    if words := added_words(asked, corpus):
+        parts.append("words " + ", ".join(words))
+    return "; ".join(parts)
 
 
 def enriched(asked: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus) -> Asked:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import NOT_FOUND, Candidates, Ranks
-from rag.types import Keys, Scores
-
-Order = npt.NDArray[np.intp]
+from rag.retrieval.candidates import NOT_FOUND, Candidates
+from rag.types import Keys, Order, Ranks, Scores
 
 
 def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:

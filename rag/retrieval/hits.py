@@ -1,17 +1,21 @@
-"""Positions of candidates as hits, with every figure that they have."""
+"""Positions of candidates as hits with every figure that they have, and the cuts in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
 from rag.retrieval.corpus import Lookup
-from rag.retrieval.fusion import Order
+from rag.retrieval.fusion import fused_scores, ranking
 from rag.retrieval.selection import Selection
-from rag.types import Hit
+from rag.retrieval.timeline import Timeline
+from rag.types import Dropped, Hit, Keys, Order
+
+HitAt = Callable[[int], Hit | None]
+"""The hit at a position among the candidates; None where its passage is gone."""
 
 
 class Hits:
@@ -23,13 +27,9 @@ class Hits:
         self._candidates = candidates
         self._selection = selection
         self._recipe = recipe
+        self._fused = fused_scores(candidates, recipe)
         self._passages = lookup([int(key) for key in candidates.keys])
         self._rank = {int(place): rank for rank, place in enumerate(selection.order, start=1)}
-
-    def of(self, places: Order) -> tuple[Hit, ...]:
-        """The hits at some positions, without passages that were deleted meanwhile."""
-        hits = (self.at(int(place)) for place in places)
-        return tuple(hit for hit in hits if hit is not None)
 
     def at(self, place: int) -> Hit | None:
         """One hit; None when it was deleted since the index was read: it must not answer."""
@@ -57,7 +57,7 @@ class Hits:
         if candidates.words is not None:
             yield f"{enriched}_bm25", float(candidates.words[place])
         if mode == "hybrid":
-            yield "fused", float(self._selection.fused[place])
+            yield "fused", float(self._fused[place])
         if candidates.rerank is not None and not np.isnan(candidates.rerank[place]):
             yield "rerank", float(candidates.rerank[place])
         if place in self._selection.mmr:
@@ -66,3 +66,79 @@ class Hits:
         for name, found in ranks.items():
             if found[place] != NOT_FOUND:
                 yield name, float(found[place] + 1)
+
+
+def hits_at(at: HitAt, positions: Order) -> tuple[Hit, ...]:
+    """The hits at some positions, without passages that were deleted meanwhile."""
+    hits = map(at, positions.tolist())
+    return tuple(hit for hit in hits if hit is not None)
+
+
+def pass_cuts(
+    keys: Keys,
+    selection: Selection,
+    at: HitAt,
+    recipe: SearchRecipe,
+    threshold: float | None,
+    timeline: Timeline,
+) -> tuple[Hit, ...]:
+    """Notes threshold, doubles, diversity and top-k; returns the hits that came through.
+
+    ``keys`` are those of the candidates.
+    """
+    below, same = _below(selection, at, recipe, threshold), list(_doubles(selection, at))
+    left = len(selection.order)
+    name = _relevance(recipe)
+    note = "no threshold" if threshold is None else f"{name} ≥ {threshold:.3g}"
+    timeline.passed("threshold", left, left - len(below), note, below)
+    left -= len(below)
+    if recipe.duplicates is not None:
+        note = f"cosine ≥ {recipe.duplicates:.3g} to a better one"
+        timeline.passed("duplicates", left, left - len(same), note, same)
+        left -= len(same)
+    if recipe.mmr is not None:
+        timeline.passed("mmr", left, left, _moved(keys, selection, recipe.mmr))
+    beyond = [
+        Dropped(hit, f"place {place} of those above the threshold, top-k is {recipe.top_k}")
+        for place, hit in enumerate(hits_at(at, selection.beyond), start=recipe.top_k + 1)
+    ]
+    kept = len(selection.kept)
+    timeline.passed("top_k", kept + len(beyond), kept, f"top-k {recipe.top_k}", beyond)
+    return hits_at(at, selection.kept)
+
+
+def _below(
+    selection: Selection, at: HitAt, recipe: SearchRecipe, threshold: float | None
+) -> list[Dropped]:
+    name = _relevance(recipe)
+    return [
+        Dropped(hit, f"{name} {hit.relevance:.3f} is below {threshold:.3f}")
+        for hit in hits_at(at, selection.below)
+    ]
+
+
+def _doubles(selection: Selection, at: HitAt) -> Iterator[Dropped]:
+    for double in selection.doubles:
+        hit, better = at(double.place), at(double.of)
+        if hit is not None and better is not None:
+            yield Dropped(hit, f"says what {_name(better)} says (cosine {double.cosine:.3f})")
+
+
+def _name(hit: Hit) -> str:
+    page = "" if hit.chunk.page is None else f", page {hit.chunk.page}"
+    return f"#{hit.rank}, {hit.document}{page}, passage {hit.chunk.order + 1}"
+
+
+def _moved(keys: Keys, selection: Selection, share: float) -> str:
+    """How many results would not be there by score alone."""
+    kept = selection.kept
+    every = selection.order
+    plain = every[ranking(keys[every], selection.scores[every])]
+    out = {*selection.below.tolist(), *(double.place for double in selection.doubles)}
+    first = [place for place in plain.tolist() if place not in out][: len(kept)]
+    new = len(set(kept.tolist()).difference(first))
+    return f"lambda {share:.2g}; {new} of {len(kept)} came up from lower places"
+
+
+def _relevance(recipe: SearchRecipe) -> str:
+    return "relevance" if recipe.relevance == "cosine" else "probability"

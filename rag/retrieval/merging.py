@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rag.types import Dropped, Hit, Stage, Trace
+from rag.types import Dropped, Hit, Stage, StageName, Trace
 
 RRF_K = 60
 """The constant of Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR 2009."""
@@ -103,7 +103,7 @@ def _without_copies(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], int]:
 
 def _summed_stages(parts: Sequence[Part], hits: Sequence[Hit]) -> list[Stage]:
     """Stages of the same name as one, in an order that every part agrees with."""
-    names: list[str] = []
+    names: list[StageName] = []
     for part in parts:
         place = len(names)
         for stage in reversed(part.trace.stages):
@@ -131,7 +131,7 @@ def _ranks_of_dropped(parts: Sequence[Part], hits: Sequence[Hit]) -> dict[tuple[
 
 
 def _summed(
-    name: str, parts: Sequence[Part], ranks: dict[tuple[str, int], int], seen: set[int]
+    name: StageName, parts: Sequence[Part], ranks: dict[tuple[str, int], int], seen: set[int]
 ) -> Stage:
     found = [(part, stage) for part in parts for stage in part.trace.stages if stage.name == name]
     dropped = []

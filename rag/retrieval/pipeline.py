@@ -8,9 +8,9 @@ from rag.recipe import Recipe
 from rag.retrieval.candidate_generation import gather
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
-from rag.retrieval.hits import Hits
+from rag.retrieval.hits import Hits, pass_cuts
 from rag.retrieval.selection import select
-from rag.retrieval.stages import Timeline, pass_cuts
+from rag.retrieval.timeline import Timeline
 from rag.types import Message, Trace
 
 
@@ -30,15 +30,15 @@ def retrieve(
     asked, found = gather(question, search, corpus, timeline, history=history)
     nearness = Nearness(found.keys, corpus.dense.vectors)
     selection = select(found, search, threshold, corpus.calibration, nearness)
-    hits = Hits(found, selection, search, corpus.lookup)
-    pass_cuts(found.keys, selection, hits, search, threshold, timeline)
+    at = Hits(found, selection, search, corpus.lookup).at
+    hits = pass_cuts(found.keys, selection, at, search, threshold, timeline)
     return Trace(
         question=asked.question,
         recipe=recipe.hash,
         passages=corpus.passages,
         threshold=threshold,
         stages=tuple(timeline.stages),
-        hits=hits.of(selection.kept),
+        hits=hits,
         seconds=timeline.seconds,
         relevance=search.relevance,
         words="" if asked.words == asked.question else asked.words,

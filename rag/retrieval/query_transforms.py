@@ -14,8 +14,8 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, QueryVariant
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
-from rag.retrieval.stages import Timeline
-from rag.types import Message, Vectors
+from rag.retrieval.timeline import Timeline
+from rag.types import Message, StageName, Vectors
 
 LONGEST_SHOWN = 300
 NO_MODEL = "there is no language model: answers are made of quotes"
@@ -113,7 +113,7 @@ def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
 
 
 def _asked(
-    name: str,
+    name: StageName,
     instead: str,
     ask: Callable[[ChatModel], T],
     corpus: Corpus,

@@ -8,17 +8,16 @@ import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Candidates
+from rag.retrieval.candidates import Asked, Candidates
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
 from rag.retrieval.query_transforms import NO_MODEL
-from rag.retrieval.stages import Timeline
-from rag.types import Scores
+from rag.retrieval.timeline import Timeline
 
 
 def reranked(
-    question: str, found: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
-) -> Candidates:
+    asked: Asked, found: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
+) -> tuple[Asked, Candidates]:
     """The candidates with the reranker's scores of their first ``recipe.rerank_depth``.
 
     A reranker that fails changes nothing, and its stage says why.
@@ -27,24 +26,20 @@ def reranked(
     if corpus.reranker is None:
         why = f"{NO_MODEL}; the order stays"
         timeline.passed("rerank", count, count, why, failed=True)
-        return found
+        return asked, found
     first = ranking(found.keys, fused_scores(found, recipe))[: recipe.rerank_depth]
     passages = corpus.lookup([int(key) for key in found.keys[first]])
     places = [int(place) for place in first if int(found.keys[place]) in passages]
     texts = [passages[int(found.keys[place])][0].text for place in places]
     try:
-        scores = corpus.reranker.scores(question, texts) if texts else np.empty(0)
+        scores = corpus.reranker.scores(asked.question, texts) if texts else np.empty(0)
     except Cancelled:
         raise
     except TouchstoneError as error:
         why = f"{error.message} Therefore the order stays."
         timeline.passed("rerank", count, count, why, failed=True)
-        return found
+        return asked, found
     timeline.passed("rerank", count, count, f"first {len(places)} read by {recipe.rerank}")
-    return replace(found, rerank=_aligned(count, places, scores))
-
-
-def _aligned(count: int, places: list[int], scores: Scores) -> Scores:
     aligned = np.full(count, np.nan)
     aligned[places] = scores
-    return aligned
+    return asked, replace(found, rerank=aligned)

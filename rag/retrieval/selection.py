@@ -10,8 +10,8 @@ import numpy as np
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates
 from rag.retrieval.diversity import Double, Nearness, diversified, doubles
-from rag.retrieval.fusion import Order, fused_scores, ranking, reread
-from rag.types import Scores
+from rag.retrieval.fusion import fused_scores, ranking, reread
+from rag.types import Keys, Order, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +19,13 @@ class Selection:
     """Positions of candidates by fate; each list is best first.
 
     ``order`` ranks all; ``below`` fell under the threshold, ``doubles`` say what a better one
-    says, ``beyond`` came after top-k, ``kept`` are the results. ``scores``, ``fused`` (the scores
-    before a reranker) and ``relevance``, shape (n,), are aligned with the candidates, not with
-    ``order``. ``mmr`` has the values by which diversity chose, by position.
+    says, ``beyond`` came after top-k, ``kept`` are the results. ``scores`` and ``relevance``, shape
+    (n,), are aligned with the candidates, not with ``order``. ``mmr`` has the values by which
+    diversity chose, by position.
     """
 
     order: Order
     scores: Scores
-    fused: Scores
     relevance: Scores
     below: Order
     beyond: Order
@@ -49,10 +48,21 @@ def select(
     Relevance is the cosine, or what ``calibration`` makes of the candidates. Recipes with
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
-    fused = fused_scores(candidates, recipe)
-    scores = reread(fused, candidates.rerank)
-    order = ranking(candidates.keys, scores)
+    scores = reread(fused_scores(candidates, recipe), candidates.rerank)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
+    return cut(candidates.keys, scores, relevance, recipe, threshold, nearness)
+
+
+def cut(
+    keys: Keys,
+    scores: Scores,
+    relevance: Scores,
+    recipe: SearchRecipe,
+    threshold: float | None,
+    nearness: Nearness | None = None,
+) -> Selection:
+    """``select`` for whatever has a score to be ranked by and a relevance, shape (n,)."""
+    order = ranking(keys, scores)
     kept = np.ones(len(order), np.bool_) if threshold is None else relevance[order] >= threshold
     below, same = order[~kept], tuple[Double, ...]()
     if recipe.duplicates is not None:
@@ -61,16 +71,15 @@ def select(
     values: dict[int, float] = {}
     if recipe.mmr is not None:
         places = order[kept]
-        picked, found = diversified(
+        picked, marginal = diversified(
             places, scores[places], _needed(nearness), recipe.mmr, recipe.top_k
         )
-        values = dict(zip(picked.tolist(), found.tolist(), strict=True))
+        values = dict(zip(picked.tolist(), marginal.tolist(), strict=True))
         order[kept] = np.concatenate([picked, places[~np.isin(places, picked)]])
     above = order[kept]
     return Selection(
         order=order,
         scores=scores,
-        fused=fused,
         relevance=relevance,
         below=below,
         beyond=above[recipe.top_k :],

@@ -1,107 +1,208 @@
-"""The stages of one retrieval: the time each took, what it dropped and why."""
+"""The table of stages: one row for each stage of a retrieval, in the order in which they pass.
+
+Whoever shows, explains, sweeps or runs a stage reads its row. A new stage that works on candidates
+is a function, and a row that names it.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.fusion import ranking
-from rag.retrieval.hits import Hits
-from rag.retrieval.selection import Selection
-from rag.types import Dropped, Hit, Keys, Stage
+from rag.retrieval.candidates import Asked, Candidates
+from rag.retrieval.corpus import Corpus
+from rag.retrieval.feedback import searched_again
+from rag.retrieval.reranking import reranked
+from rag.retrieval.timeline import Timeline
+from rag.types import StageName
+
+CandidateStage = Callable[
+    [Asked, Candidates, SearchRecipe, Corpus, Timeline], tuple[Asked, Candidates]
+]
+"""Takes the question as it was asked and all candidates, gives them changed, and notes itself."""
 
 
-class Timeline:
-    """Collects stages; the time since the last one is that of the next."""
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """What is known of a stage.
 
-    def __init__(self) -> None:
-        self.stages: list[Stage] = []
-        self._start = self._last = time.perf_counter()
+    ``fields`` are those of the search recipe that it reads; of a step that may be off, the first
+    one switches it on, and a stage without fields is always on. ``label`` says in a funnel what
+    came through, ``help`` what it is; "" for a stage that is not shown there. ``dropped`` heads
+    what it dropped. ``failed`` says what a failure means for the one who asked. ``retriever`` is
+    what sentences call the stage that finds passages, ``figure`` the part of a hit that it orders
+    by.
 
-    def passed(
-        self,
-        name: str,
-        taken: int,
-        given: int,
-        note: str = "",
-        dropped: Sequence[Dropped] = (),
-        *,
-        failed: bool = False,
-    ) -> None:
-        """Notes a stage that has just ended; ``failed`` where it passed on what it was given."""
-        now = time.perf_counter()
-        seconds = now - self._last
-        self.stages.append(Stage(name, taken, given, tuple(dropped), seconds, note, failed))
-        self._last = now
+    ``passes``: what goes through it: the ``question`` alone, the lists of the retrievers that it
+    ``joins``, or ``passages``. ``swept``: by ``arithmetic`` on candidates, with ``candidates``
+    fetched for each of its values, or measured by the ``pipeline`` recipe by recipe. What would
+    change the fate of a passage is computed from candidates, too, unless the stage is measured by
+    the pipeline: then it is found by trial for the fields that are ``tried``, and for none where
+    the stage ``asks_model``. ``run`` is called for stages between fusion and threshold.
+    """
 
-    @property
-    def seconds(self) -> float:
-        """Since the first stage began."""
-        return time.perf_counter() - self._start
+    name: StageName
+    fields: tuple[str, ...] = ()
+    label: str = ""
+    help: str = ""
+    dropped: str = ""
+    failed: str = ""
+    retriever: str = ""
+    figure: str = ""
+    passes: Literal["question", "joins", "passages"] = "passages"
+    swept: Literal["arithmetic", "candidates", "pipeline"] = "pipeline"
+    asks_model: bool = False
+    tried: tuple[str, ...] = ("dense_weight", "threshold", "top_k", "candidates")
+    run: CandidateStage | None = None
 
-
-def pass_cuts(
-    keys: Keys,
-    selection: Selection,
-    hits: Hits,
-    recipe: SearchRecipe,
-    threshold: float | None,
-    timeline: Timeline,
-) -> None:
-    """Notes threshold, doubles, diversity and top-k; ``keys`` are those of the candidates."""
-    below, same = _below(selection, hits, recipe, threshold), list(_doubles(selection, hits))
-    left = len(selection.order)
-    name = _relevance(recipe)
-    note = "no threshold" if threshold is None else f"{name} ≥ {threshold:.3g}"
-    timeline.passed("threshold", left, left - len(below), note, below)
-    left -= len(below)
-    if recipe.duplicates is not None:
-        note = f"cosine ≥ {recipe.duplicates:.3g} to a better one"
-        timeline.passed("duplicates", left, left - len(same), note, same)
-        left -= len(same)
-    if recipe.mmr is not None:
-        timeline.passed("mmr", left, left, _moved(keys, selection, recipe.mmr))
-    beyond = [
-        Dropped(hit, f"place {place} of those above the threshold, top-k is {recipe.top_k}")
-        for place, hit in enumerate(hits.of(selection.beyond), start=recipe.top_k + 1)
-    ]
-    kept = len(selection.kept)
-    timeline.passed("top_k", kept + len(beyond), kept, f"top-k {recipe.top_k}", beyond)
+    def is_on(self, search: SearchRecipe) -> bool:
+        """Whether a recipe has this step."""
+        return not self.fields or self.fields[0] in search.steps
 
 
-def _below(
-    selection: Selection, hits: Hits, recipe: SearchRecipe, threshold: float | None
-) -> list[Dropped]:
-    name = _relevance(recipe)
-    return [
-        Dropped(hit, f"{name} {hit.relevance:.3f} is below {threshold:.3f}")
-        for hit in hits.of(selection.below)
-    ]
+STAGES: tuple[StageRow, ...] = (
+    StageRow(
+        "rewrite",
+        ("rewrite",),
+        failed="The follow-up was not made complete",
+        passes="question",
+        asks_model=True,
+    ),
+    StageRow("spelling", ("spelling",), passes="question", swept="candidates"),
+    StageRow(
+        "expansions",
+        ("expansions",),
+        failed="No further wordings were searched",
+        passes="question",
+        asks_model=True,
+    ),
+    StageRow(
+        "hyde",
+        ("hyde",),
+        failed="No imagined answer was searched",
+        passes="question",
+        asks_model=True,
+    ),
+    StageRow("question", passes="question", swept="arithmetic"),
+    StageRow(
+        "filter",
+        ("documents", "types", "tags", "pages", "after", "before", "heading"),
+        label="pass the filter",
+        help="Only these were searched.",
+        swept="candidates",
+    ),
+    StageRow(
+        "dense",
+        label="dense",
+        help="Nearest passages by meaning. Choose to see only these.",
+        retriever="dense",
+        figure="dense",
+        swept="arithmetic",
+    ),
+    StageRow(
+        "lexical",
+        label="words",
+        help="Best passages by BM25. Choose to see only these.",
+        retriever="BM25",
+        figure="bm25",
+        swept="arithmetic",
+    ),
+    StageRow(
+        "fusion",
+        ("fusion", "dense_weight", "rrf_k"),
+        label="fused",
+        help="Both lists in one ranking.",
+        figure="fused",
+        passes="joins",
+        swept="arithmetic",
+    ),
+    StageRow(
+        "feedback",
+        ("feedback", "feedback_weight", "feedback_terms"),
+        label="with feedback",
+        help="Both lists again, of the question enriched by its first hits.",
+        passes="joins",
+        tried=("dense_weight", "candidates"),
+        run=searched_again,
+    ),
+    StageRow(
+        "rerank",
+        ("rerank", "rerank_depth", "rerank_batch"),
+        label="reranked",
+        help="The first of them, read again together with the question.",
+        failed="The results were not reranked",
+        figure="rerank",
+        asks_model=True,
+        run=reranked,
+    ),
+    StageRow(
+        "tool",
+        ("tools",),
+        label="of tools",
+        help="Results of HTTP tools. Choose to see only these.",
+        failed="An HTTP tool gave nothing",
+        retriever="tool",
+    ),
+    StageRow(
+        "threshold",
+        ("threshold", "relevance"),
+        label="above threshold",
+        help="Choose to see what the threshold dropped.",
+        dropped="Threshold",
+        swept="arithmetic",
+    ),
+    StageRow(
+        "duplicates",
+        ("duplicates",),
+        label="without copies",
+        help="Choose to see what says the same as a better passage.",
+        dropped="Copies",
+    ),
+    StageRow("mmr", ("mmr",), figure="mmr"),
+    StageRow(
+        "top_k",
+        ("top_k",),
+        label="top-k",
+        help="Choose to see what came after top-k.",
+        dropped="Top-k",
+        swept="arithmetic",
+    ),
+    StageRow(
+        "merge",
+        label="merged",
+        help="Lists of several sources as one. Choose to see what came after top-k.",
+        dropped="Merged list",
+        failed="A knowledge base gave nothing",
+        swept="arithmetic",
+    ),
+    StageRow(
+        "context",
+        ("context", "neighbours", "merge", "order"),
+        label="in the prompt",
+        help="Choose to see what did not fit into the prompt.",
+        dropped="Context budget",
+        swept="candidates",
+    ),
+)
 
 
-def _doubles(selection: Selection, hits: Hits) -> Iterator[Dropped]:
-    for double in selection.doubles:
-        hit, better = hits.at(double.place), hits.at(double.of)
-        if hit is not None and better is not None:
-            yield Dropped(hit, f"says what {_name(better)} says (cosine {double.cosine:.3f})")
+def stage_rows() -> tuple[StageRow, ...]:
+    """All stages, in their order."""
+    return STAGES
 
 
-def _name(hit: Hit) -> str:
-    page = "" if hit.chunk.page is None else f", page {hit.chunk.page}"
-    return f"#{hit.rank}, {hit.document}{page}, passage {hit.chunk.order + 1}"
+def stage_row(name: StageName) -> StageRow:
+    """The row of a stage."""
+    return next(row for row in STAGES if row.name == name)
 
 
-def _moved(keys: Keys, selection: Selection, share: float) -> str:
-    """How many results would not be there by score alone."""
-    kept = selection.kept
-    every = selection.order
-    plain = every[ranking(keys[every], selection.scores[every])]
-    out = {*selection.below.tolist(), *(double.place for double in selection.doubles)}
-    first = [place for place in plain.tolist() if place not in out][: len(kept)]
-    new = len(set(kept.tolist()).difference(first))
-    return f"lambda {share:.2g}; {new} of {len(kept)} came up from lower places"
+def stage_title(name: str) -> str:
+    """A stage as people write it: ``top-k``."""
+    return name.replace("_", "-")
 
 
-def _relevance(recipe: SearchRecipe) -> str:
-    return "relevance" if recipe.relevance == "cosine" else "probability"
+def measured_by_pipeline(search: SearchRecipe) -> list[StageRow]:
+    """The stages of a recipe that arithmetic on candidates cannot follow."""
+    return [row for row in STAGES if row.swept == "pipeline" and row.is_on(search)]

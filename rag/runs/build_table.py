@@ -9,9 +9,10 @@ from typing import Any
 from rag.errors import InvalidInput
 from rag.evaluation.sweeping import Grid
 from rag.recipe import IndexRecipe, Recipe
-from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, Tell
+from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
 from rag.services import Services
 from rag.storage import builds, passages
+from rag.types import Tell
 
 MOST_ROWS = 200
 _COUNTED = 20_000  # passages whose tokens are counted, about

@@ -6,7 +6,7 @@ import hashlib
 import platform
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -36,13 +36,12 @@ from rag.services import Services
 from rag.storage import documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
-from rag.types import Keys, Question, Scores, Vectors
+from rag.types import Keys, Question, Scores, Tell, Vectors
 
 # Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
 DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
 
-Tell = Callable[[int, int], None]
 SpanFigures = Mapping[str, Mapping[str, float]]
 _NO_SPANS: SpanFigures = MappingProxyType({})
 

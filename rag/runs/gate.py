@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput
 from rag.recipe import Recipe
 from rag.results import Run
-from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator, Tell
+from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.runs.history import LEADING, QuestionDifference, RunHistory
 from rag.services import Services
+from rag.types import Tell
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 

@@ -14,9 +14,14 @@ from rag.http_tools import HttpTool, ToolOutcome, ToolResult, call
 from rag.protocols import Embedder
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Part, Timeline, embed_question
+from rag.retrieval.hits import pass_cuts
+from rag.retrieval.selection import cut
 from rag.services import Services
 from rag.storage import tools as rows
-from rag.types import TOOL, Chunk, Dropped, Hit, Trace, chunk_key
+from rag.types import TOOL, Chunk, Hit, Trace, chunk_key
+
+FRESH = 120.0
+"""Seconds. What a service answers is not known to stay the same."""
 
 
 class Tools:
@@ -82,26 +87,37 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
     figure as that of a passage, held against the same threshold. A calibrated probability rests on
     BM25 too, which a result has not; with it, results keep the cosine and its default threshold,
     and lists are merged by ranks. The order is the service's. A tool that fails is a stage with
-    the reason as its note.
+    the reason as its note; what one answers is held for ``FRESH`` seconds.
     """
-    tools = Tools(services)
-    names = tuple(dict.fromkeys(recipe.search.tools))
+    tools = {tool.name: tool for tool in named_tools(services, recipe.search)}
     embedder = services.models.embedder(recipe.index.embedder)
     threshold = leading.threshold
     if recipe.search.relevance == "probability":
         plain = {"search.relevance": "cosine", "search.threshold": "auto"}
         changed = recipe.with_fields(plain)
         threshold = services.models.threshold(recipe.index.embedder, changed.search)
+
+    def found(name: str) -> Trace:
+        def search() -> Trace:
+            answered = _ask(Tools(services), name, question)
+            return _trace(answered, question, recipe, embedder, threshold)
+
+        tool = tools.get(name)
+        asked = tool.model_dump_json() if tool else name
+        key = asked, question, recipe.index.embedder, recipe.search.hash, threshold
+        return services.results.trace(key, search, FRESH)
+
+    names = tuple(dict.fromkeys(recipe.search.tools))
     with ThreadPoolExecutor(max_workers=max(len(names), 1)) as pool:
-        answered = list(pool.map(lambda name: _ask(tools, name, question), names))
-    return [
-        Part(
-            each.name,
-            _trace(each, question, recipe, embedder, threshold),
-            f"cosine of {embedder.id}",
-        )
-        for each in answered
-    ]
+        traces = list(pool.map(found, names))
+    scale = f"cosine of {embedder.id}"
+    return [Part(name, trace, scale) for name, trace in zip(names, traces, strict=True)]
+
+
+def named_tools(services: Services, search: SearchRecipe) -> list[HttpTool]:
+    """The tools of a recipe that there are."""
+    every = Tools(services).every() if search.tools else ()
+    return [tool for tool in every if tool.name in search.tools]
 
 
 def refuse_tools(search: SearchRecipe) -> None:
@@ -132,24 +148,18 @@ def _trace(
     embedder: Embedder,
     threshold: float | None,
 ) -> Trace:
-    timeline, search = Timeline(), recipe.search
+    timeline = Timeline()
     hits = _hits(answered, question, embedder)
     count = len(answered.results)
     timeline.passed("tool", count, len(hits), answered.note, failed=answered.failed)
-    above = [hit for hit in hits if threshold is None or hit.relevance >= threshold]
-    below = [
-        Dropped(hit, f"relevance {hit.relevance:.3f} is below {threshold:.3f}")
-        for hit in hits
-        if hit not in above
-    ]
-    note = "no threshold" if threshold is None else f"relevance ≥ {threshold:.3g}"
-    timeline.passed("threshold", len(hits), len(above), note, below)
-    beyond = [
-        Dropped(hit, f"place {place} of those above the threshold, top-k is {search.top_k}")
-        for place, hit in enumerate(above[search.top_k :], start=search.top_k + 1)
-    ]
-    kept = tuple(above[: search.top_k])
-    timeline.passed("top_k", len(above), len(kept), f"top-k {search.top_k}", beyond)
+    plain = recipe.search.model_copy(
+        update={"relevance": "cosine", "duplicates": None, "mmr": None}
+    )
+    keys = np.array([hit.chunk.key for hit in hits], np.int64)
+    scores = np.array([hit.score for hit in hits])
+    relevance = np.array([hit.relevance for hit in hits])
+    selection = cut(keys, scores, relevance, plain, threshold)
+    kept = pass_cuts(keys, selection, hits.__getitem__, plain, threshold, timeline)
     stages = tuple(timeline.stages)
     return Trace(question, recipe.hash, 0, threshold, stages, kept, timeline.seconds)
 

@@ -17,12 +17,11 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
 from rag.retrieval.candidates import cosines, nearest
 from rag.retrieval.query_transforms import transformed
-from rag.runs.evaluator import Tell
 from rag.search.corpus import corpus
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import passages
-from rag.types import Keys, Question, Scores, Vectors
+from rag.types import Keys, Question, Scores, Tell, Vectors
 
 Options = tuple[object, ...]
 

@@ -13,11 +13,8 @@ import numpy.typing as npt
 from rag.evaluation.sweeping import Arithmetic, Field, Pair, Prepared
 from rag.evaluation.sweeping.arithmetic import Cuts
 from rag.recipe import SearchRecipe
-from rag.runs.evaluator import Tell
 from rag.tuning.candidates import CandidateSource
-from rag.types import Keys
-
-Floats = npt.NDArray[np.float64]
+from rag.types import Floats, Keys, Tell
 
 _BLOCK = 24  # pairs of k1 and b whose candidates stand in one table
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.sweeping import Arithmetic, Cut
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, Nearness, Selection, select
-from rag.runs.evaluator import Tell, measured
+from rag.runs.evaluator import measured
 from rag.tuning.candidates import CandidateSource
-from rag.types import Keys, Scores
-
-Floats = npt.NDArray[np.float64]
+from rag.types import Floats, Keys, Scores, Tell
 
 
 def pipeline_figures(

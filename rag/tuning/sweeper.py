@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Grid
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.runs.evaluator import Evaluator, Tell, deepened
+from rag.runs.evaluator import Evaluator, deepened
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
 from rag.tuning.candidates import CandidateSource, alike
 from rag.tuning.figures import Seconds, Swept
 from rag.tuning.pipeline_figures import pipeline_figures
-from rag.types import Question
+from rag.types import Floats, Question, Tell
 
-Floats = npt.NDArray[np.float64]
 Changes = Mapping[str, Any]
 
 SWEEP_CUTOFFS = (1, 3, 5, 10, 20)

@@ -15,12 +15,13 @@ from rag.evaluation.splits import Split, SplitSelection, choose, split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import Recipe, SearchRecipe
-from rag.runs.evaluator import Tell, deepened
+from rag.runs.evaluator import deepened
 from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.storage import questions as question_rows
 from rag.tuning.candidates import refuse_steps
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
+from rag.types import Tell
 
 QuestionPart = Literal["all", "tuning", "held-out"]
 

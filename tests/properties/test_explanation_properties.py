@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rag.explanation import Case, Counterfactual, counterfactuals, rank_biased_overlap
 from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, by_weight
-from rag.explanation.stating import number, shorter, stated
+from rag.explanation.phrases import number, shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.protocols import InputType
-from rag.retrieval.caches import Cache, KnownResults, KnownVectors, Searched
+from rag.retrieval.caches import Cache, KnownResults, KnownVectors
 from rag.types import Stage, Trace, Vectors
 from tests.tokenizers import Words
 
@@ -50,8 +50,8 @@ def test_what_was_used_longest_ago_goes_first() -> None:
 
 def test_what_is_too_old_is_gone() -> None:
     clock = Clock()
-    cache = Cache[str, int](9, lifetime=10, clock=clock)
-    cache.put("a", 1)
+    cache = Cache[str, int](9, clock=clock)
+    cache.put("a", 1, 10)
     clock.now = 9.9
     assert cache.get("a") == 1
     clock.now = 10.0
@@ -123,7 +123,7 @@ def trace(*stages: Stage) -> Trace:
 
 
 def test_a_known_result_says_so_and_keeps_its_own_times() -> None:
-    known, searched = KnownResults(), Searched(1, 1, "r", "q")
+    known, searched = KnownResults(), ("state", "q")
     stage = Stage("question", 1, 1, note="embedding of the question", seconds=0.3)
     first = known.trace(searched, lambda: trace(stage))
     again = known.trace(searched, lambda: trace())
@@ -132,11 +132,11 @@ def test_a_known_result_says_so_and_keeps_its_own_times() -> None:
         "embedding of the question; whole result from the cache, times are those of its search"
     )
     assert (again.stages[0].seconds, again.seconds) == (0.3, 0.5)
-    assert known.trace(Searched(1, 2, "r", "q"), lambda: trace()).stages == ()
+    assert known.trace(("later state", "q"), lambda: trace()).stages == ()
 
 
 def test_a_result_with_a_failed_step_is_not_kept() -> None:
-    known, searched = KnownResults(), Searched(1, 1, "r", "q")
+    known, searched = KnownResults(), ("state", "q")
     known.trace(searched, lambda: trace(Stage("rerank", 5, 5, failed=True)))
     assert known.trace(searched, lambda: trace()).stages == ()
     assert known.figures().held == 1

@@ -18,8 +18,8 @@ from rag.explanation import (
 )
 from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, gathered
 from rag.explanation.breakpoints import Breakpoint, by_candidates, by_threshold, by_top_k, by_weight
-from rag.explanation.stating import number, shorter, stated
-from rag.explanation.trials import Trials, by_trial
+from rag.explanation.counterfactuals import Trials, by_trial
+from rag.explanation.phrases import number, shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.types import Chunk, Vectors, chunk_key

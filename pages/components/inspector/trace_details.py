@@ -14,7 +14,7 @@ from pages.components.inspector.what_if import what_if
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.shell.wording import placed
-from rag import Explanation, Hit, KnowledgeBase, Recipe, Trace
+from rag import Explanation, Hit, KnowledgeBase, Recipe, Trace, stage_title
 
 VIEW = "view"
 VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Map", "Prompt"]
@@ -77,7 +77,7 @@ def _explained(view: str, origin: HitSource, selected: Hit | None) -> None:
 def _stages(trace: Trace) -> None:
     rows = [
         {
-            "stage": stage.name.replace("_", "-"),
+            "stage": stage_title(stage.name),
             "taken": stage.taken,
             "given": stage.given,
             "dropped": len(stage.dropped),

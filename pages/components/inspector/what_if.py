@@ -20,6 +20,7 @@ from rag import (
     Standing,
     Trace,
     passage_key,
+    stage_title,
 )
 
 PASSAGE = "passage"  # the URL's parameter: any passage of the build, by id
@@ -49,19 +50,20 @@ def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | 
     if key is None:
         st.caption("Select a passage above, or find one on the right.")
         return
+    explainer = explanations.explainer(base, trace, recipe)
     try:
-        standing = explanations.standing(base, trace, recipe, key)
+        standing = explainer.standing(key)
     except NotFound:
         if selected is None:
             raise
         key = selected.chunk.key
-        standing = explanations.standing(base, trace, recipe, key)
+        standing = explainer.standing(key)
     st.markdown(headline(standing))
     if recipe.search.tools:
         st.caption("Without the tools of the recipe: by what this knowledge base finds alone.")
     _steps(standing)
     st.markdown("##### What would change that")
-    for change in explanations.changes(base, trace, recipe, key):
+    for change in explainer.changes(key):
         _change(base, change)
     st.caption(
         "Each alone, tried by a search. A change 1 % shorter was tried too, and falls short."
@@ -86,11 +88,7 @@ def headline(standing: Standing) -> str:
 def _steps(standing: Standing) -> None:
     st.dataframe(
         [
-            {
-                "stage": step.stage.replace("_", "-"),
-                "": _OUTCOMES.get(step.outcome, step.outcome),
-                "how": step.words,
-            }
+            {"stage": stage_title(step.stage), "": _OUTCOMES.get(step.outcome, step.outcome), "how": step.words}
             for step in standing.steps
         ],
         hide_index=True,
@@ -141,7 +139,7 @@ def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     if text and text.strip():
         findings = explanations.find(base, trace, recipe, text)
     elif document:
-        findings = explanations.in_document(base, trace, recipe, document)
+        findings = explanations.explainer(base, trace, recipe).in_document(document)
     else:
         st.caption("Paste a sentence or choose a document: you see where it went, and why.")
         return

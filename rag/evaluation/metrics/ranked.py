@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.evaluation.metrics.names import parse_metric
+from rag.types import Floats
 
 if TYPE_CHECKING:
     from rag.evaluation.metrics.names import Qrels
-
-Floats = npt.NDArray[np.float64]
 
 
 class RankStatistics(Protocol):

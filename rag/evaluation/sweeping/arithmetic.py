@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rag.evaluation.metrics import parse_metric
-from rag.evaluation.sweeping.context import Context, Cut
 from rag.evaluation.sweeping.counting import Counter
-from rag.evaluation.sweeping.deep import Integers
 from rag.evaluation.sweeping.layout import Layout
-from rag.evaluation.sweeping.means import Means
-from rag.evaluation.sweeping.pool import Family, Floats, Ranks, pool
-from rag.evaluation.sweeping.prepared import Prepared
-from rag.evaluation.sweeping.pruning import Leading
-from rag.evaluation.sweeping.rank_metrics import Labelled, Units
+from rag.evaluation.sweeping.pool import Family, Pool, pool
+from rag.evaluation.sweeping.pruning import Leading, Prepared
+from rag.evaluation.sweeping.rank_metrics import Labelled, Means, Units
 from rag.recipe import SearchRecipe
-from rag.types import Question
+from rag.types import Floats, Integers, Question, Ranks
 
 CONTEXT = "context_tokens"
+
+
+class Cut(NamedTuple):
+    """What is taken from a ranked list: ``threshold`` is resolved, None for no limit."""
+
+    threshold: float | None
+    top_k: int
+
 
 Cuts = Callable[[SearchRecipe], Sequence[Cut]]
 
@@ -108,9 +113,10 @@ class Arithmetic:
                 means.add(family, matter, wanted, by_weight)
             means.finish()
             if tokens is not None:
-                context = Context(prepared.layout(by), tokens, seen)
                 for family, by_weight in _grouped(shown or rankings, by).items():
-                    in_view = context.of(family, cuts(rankings[next(iter(by_weight.values()))[0]]))
+                    wanted = cuts(rankings[next(iter(by_weight.values()))[0]])
+                    visible = pool(prepared.layout(by), family, family.kept(seen))
+                    in_view = _ShownTokens(visible, tokens, wanted)
                     for weight, numbers in by_weight.items():
                         result[numbers, :, -1] = in_view.means(weight)
         return result
@@ -187,3 +193,29 @@ def _grouped(rankings: Sequence[SearchRecipe], by: str) -> dict[Family, dict[flo
             weight = search.dense_weight if search.mode == "hybrid" else 1.0
             groups.setdefault(Family.of(search), {}).setdefault(weight, []).append(number)
     return groups
+
+
+class _ShownTokens:
+    """Tokens of the passages that the recipes of a pool show; ``tokens`` has (candidates,)."""
+
+    def __init__(self, pool: Pool, tokens: npt.NDArray[np.int64], cuts: Sequence[Cut]) -> None:
+        self._pool = pool
+        self._cuts = cuts
+        self._above = pool.above([cut.threshold for cut in cuts])
+        self._by_key = np.argsort(pool.keys, axis=1)
+        self._tokens = np.zeros(pool.keys.shape, np.int64)
+        inside = np.arange(pool.keys.shape[1]) < pool.sizes[:, None]
+        self._tokens[inside] = tokens[pool.places]
+
+    def means(self, weight: float) -> Floats:
+        """Mean tokens per question under every cut, shape (cuts,)."""
+        scores = np.take_along_axis(self._pool.scores(weight), self._by_key, axis=1)
+        order = np.argsort(-scores, axis=1, kind="stable")  # equal scores by key
+        columns = np.take_along_axis(self._by_key, order, axis=1)
+        tokens = np.take_along_axis(self._tokens, columns, axis=1)
+        sums = np.empty(len(self._cuts))
+        for number, (cut, above) in enumerate(zip(self._cuts, self._above, strict=True)):
+            inside = columns < above[:, None]
+            shown = inside & (np.cumsum(inside, axis=1) <= cut.top_k)
+            sums[number] = tokens[shown].sum() / max(len(tokens), 1)
+        return sums

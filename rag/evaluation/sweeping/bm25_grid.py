@@ -11,12 +11,12 @@ import numpy as np
 
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
-from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.evaluation.sweeping.deep import Deep
 from rag.evaluation.sweeping.layout import Layout
-from rag.evaluation.sweeping.prepared import Prepared
+from rag.evaluation.sweeping.pruning import Prepared
 from rag.lexical import Postings
-from rag.retrieval.candidates import NOT_FOUND, Ranks
-from rag.types import Keys, Question, Scores
+from rag.retrieval.candidates import NOT_FOUND
+from rag.types import Integers, Keys, Question, Ranks, Scores
 
 Pair = tuple[float, float]
 """A value of k1 and one of b."""

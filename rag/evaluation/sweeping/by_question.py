@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.evaluation.comparison import Comparison, compare
 from rag.evaluation.intervals import Interval, bootstrap_intervals, mean_intervals
 from rag.evaluation.metrics import evaluate, parse_metric
-from rag.evaluation.sweeping.context import Cut
+from rag.evaluation.sweeping.arithmetic import Cut
 from rag.evaluation.sweeping.counting import Counter
-from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.evaluation.sweeping.deep import Deep
 from rag.evaluation.sweeping.layout import Layout
-from rag.evaluation.sweeping.pool import Family, Floats, Pool, pool
+from rag.evaluation.sweeping.pool import Family, Pool, pool
 from rag.evaluation.sweeping.rank_metrics import Labelled, RankMetrics, Units
 from rag.recipe import Relevance, SearchRecipe
-from rag.types import Question
+from rag.types import Floats, Integers, Mask, Question
 
-Flags = npt.NDArray[np.bool_]
 Total = Literal["relevant", "tokens"]
 
 
@@ -49,7 +47,7 @@ class QuestionFigures:
 
     labelled: tuple[str, ...]
     metrics: Mapping[str, Floats]
-    answerable: Flags
+    answerable: Mask
     above: Floats
     shown: Floats
     relevant: Floats | None = None
@@ -270,7 +268,7 @@ def _ranked(laid_out: Pool, weight: float) -> Integers:
     return np.lexsort((laid_out.keys, np.where(_inside(laid_out), -scores, np.inf)), axis=1)
 
 
-def _inside(laid_out: Pool) -> Flags:
+def _inside(laid_out: Pool) -> Mask:
     """Which places of a pool have a candidate, shape (questions, width)."""
     return np.asarray(np.arange(laid_out.keys.shape[1]) < laid_out.sizes[:, None])
 

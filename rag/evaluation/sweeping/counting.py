@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag.evaluation.sweeping.pool import Floats, Pool, Ranks, Words
-from rag.evaluation.sweeping.pruning import Mask
+from rag.evaluation.sweeping.pool import Pool, Words
+from rag.types import Floats, Mask, Ranks
 
 _BITS = 64
 

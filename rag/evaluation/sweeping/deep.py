@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from rag.evaluation.judging import Judge
 from rag.recipe import Mode
-from rag.retrieval.candidates import Calibrated, Candidates, Ranks
-from rag.types import Keys, Question, Scores
-
-Integers = npt.NDArray[np.int64]
+from rag.retrieval.candidates import Calibrated, Candidates
+from rag.types import Integers, Keys, Question, Ranks, Scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.evaluation.sweeping.deep import Deep
 from rag.recipe import Relevance
-from rag.types import Scores
+from rag.types import Integers, Scores
 
 
 @dataclass(frozen=True, slots=True)

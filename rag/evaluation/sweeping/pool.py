@@ -14,15 +14,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rag.evaluation.sweeping.deep import Deep, Integers
+from rag.evaluation.sweeping.deep import Deep
 from rag.evaluation.sweeping.layout import Layout
-from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading, Mask
+from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading
 from rag.recipe import Relevance, SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import reciprocal
+from rag.types import Floats, Integers, Mask
 
-Floats = npt.NDArray[np.float64]
-Ranks = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 
 

@@ -15,11 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rag.evaluation.sweeping.deep import Deep, Integers
-from rag.evaluation.sweeping.layout import siblings
+from rag.evaluation.sweeping.deep import Deep
+from rag.evaluation.sweeping.layout import Layout, siblings
+from rag.recipe import Relevance
 from rag.retrieval.candidates import NOT_FOUND
+from rag.types import Integers, Mask
 
-Mask = npt.NDArray[np.bool_]
 Ranks = npt.NDArray[np.int16]
 _Scores = npt.NDArray[np.float64]
 
@@ -134,3 +135,26 @@ def _rivals(
     for side, own in enumerate(places):
         table[turns, side, rows[best], 0] = own[best]
     return table
+
+
+class Prepared:
+    """What is asked for first is kept for the next sweep."""
+
+    def __init__(self, deep: Deep, by_cosine: Layout | None = None) -> None:
+        """``by_cosine`` is that layout where it is known already."""
+        self.deep = deep
+        self._layouts: dict[Relevance, Layout] = {} if by_cosine is None else {"cosine": by_cosine}
+        self._leading: dict[tuple[int, bool], Leading] = {}
+
+    def layout(self, by: Relevance) -> Layout:
+        """The candidates in the order of their relevance. Raises ValueError, see ``Layout``."""
+        if by not in self._layouts:
+            self._layouts[by] = Layout.of(self.deep, by)
+        return self._layouts[by]
+
+    def leading(self, limit: int, by_unit: bool) -> Leading:
+        """The candidates that matter, see ``pruning``."""
+        place = limit, by_unit
+        if place not in self._leading:
+            self._leading[place] = leading(self.deep, limit, by_unit)
+        return self._leading[place]

@@ -1,0 +1,37 @@
+"""The stages of one retrieval as they pass: the time each took, what it dropped and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rag.types import Dropped, Stage, StageName
+
+
+class Timeline:
+    """Collects stages; the time since the last one is that of the next."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self._start = self._last = time.perf_counter()
+
+    def passed(
+        self,
+        name: StageName,
+        taken: int,
+        given: int,
+        note: str = "",
+        dropped: Sequence[Dropped] = (),
+        *,
+        failed: bool = False,
+    ) -> None:
+        """Notes a stage that has just ended; ``failed`` where it passed on what it was given."""
+        now = time.perf_counter()
+        seconds = now - self._last
+        self.stages.append(Stage(name, taken, given, tuple(dropped), seconds, note, failed))
+        self._last = now
+
+    @property
+    def seconds(self) -> float:
+        """Since the first stage began."""
+        return time.perf_counter() - self._start
