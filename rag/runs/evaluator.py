@@ -6,21 +6,18 @@ import hashlib
 import platform
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
-from types import MappingProxyType
 
 import numpy as np
 
 from rag.errors import InvalidInput
-from rag.evaluation import retrieved_text
 from rag.evaluation.fallbacks import Fallbacks
 from rag.evaluation.judging import Judge, Judged
-from rag.evaluation.metrics import MEASURES, Ranked
-from rag.evaluation.metrics import evaluate as measure
+from rag.evaluation.measuring import measured
 from rag.evaluation.relevance import is_measurable
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.span_metrics import by_tokens
@@ -41,9 +38,6 @@ from rag.types import Keys, Question, Scores, Tell, Vectors
 # Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
 DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
-
-SpanFigures = Mapping[str, Mapping[str, float]]
-_NO_SPANS: SpanFigures = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,66 +228,6 @@ def _rank(
     selection = select(candidates, search, threshold, searched.calibration, nearness)
     above = np.concatenate([selection.kept, selection.beyond])
     return candidates.keys[above], selection.scores[above]
-
-
-def measured(
-    ranked: Sequence[Judged], cutoffs: Sequence[int], spans: SpanFigures = _NO_SPANS
-) -> tuple[list[QuestionResult], dict[str, float]]:
-    """Results by question, and means over all judged questions.
-
-    ``spans`` has figures by question id that some questions have besides; their means are over
-    those questions.
-    """
-    judged = [item for item in ranked if item.ideal]
-    names = [f"{name}@{k}" for name in MEASURES for k in cutoffs]
-    table = measure(_gains(judged, max(cutoffs)), names)
-    rows = {
-        item.question.id: {name: float(table[name][row]) for name in names}
-        for row, item in enumerate(judged)
-    }
-    means = {name: float(table[name].mean()) for name in names}
-    results = [
-        _result(item, {**rows.get(item.question.id, {}), **spans.get(item.question.id, {})})
-        for item in ranked
-    ]
-    return results, means | retrieved_text.means(spans) | _refusals(ranked)
-
-
-def _gains(judged: Sequence[Judged], depth: int) -> Ranked:
-    gains = np.zeros((len(judged), depth))
-    ideal = np.zeros((len(judged), max(len(item.ideal) for item in judged)))
-    for row, item in enumerate(judged):
-        gains[row, : len(item.grades)] = item.grades
-        ideal[row, : len(item.ideal)] = item.ideal
-    return Ranked(gains, ideal, (ideal > 0).sum(axis=1).astype(np.float64))
-
-
-def _refusals(ranked: Sequence[Judged]) -> dict[str, float]:
-    """How often nothing came back: rightly (nothing answers) and wrongly (something does)."""
-    empty = {True: list[bool](), False: list[bool]()}
-    for item in ranked:
-        empty[item.question.answerable].append(not item.ids)
-    names = {False: "correct_refusal", True: "false_refusal"}
-    return {
-        names[answerable]: sum(refused) / len(refused)
-        for answerable, refused in empty.items()
-        if refused and empty[False]
-    }
-
-
-def _result(item: Judged, metrics: dict[str, float]) -> QuestionResult:
-    question = item.question
-    return QuestionResult(
-        question_id=question.id,
-        text=question.text,
-        tags=question.tags,
-        answerable=question.answerable,
-        metrics=metrics,
-        ranking=tuple(zip(item.ids, item.scores, item.grades, strict=True)),
-        first_relevant=item.first_relevant,
-        found=sum(grade > 0 for grade in item.grades),
-        relevant=len(item.ideal),
-    )
 
 
 def _environment() -> dict[str, str]:

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.sweeping import Arithmetic, Cut
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, Nearness, Selection, select
-from rag.runs.evaluator import measured
 from rag.tuning.candidates import CandidateSource
 from rag.types import Floats, Keys, Scores, Tell
 

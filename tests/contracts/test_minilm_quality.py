@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.evaluation.metrics import evaluate_run
 from rag.providers.minilm import MiniLM
+from tests.measures import figures, ordered
 
 KNOWN_NDCG = 0.944
 """all-MiniLM-L6-v2 on the English paragraphs and questions of XQuAD, nDCG@10."""
@@ -30,7 +30,7 @@ def test_xquad(datasets: Path) -> None:
         row["_id"]: {corpus[place]["_id"]: float(line[place]) for place in np.argsort(-line)[:10]}
         for row, line in zip(asked, scores, strict=True)
     }
-    found = float(np.mean(evaluate_run(qrels, run, ["ndcg@10"])["ndcg@10"]))
+    found = float(np.mean(figures(qrels, ordered(run), ["ndcg@10"])["ndcg@10"]))
     assert found == pytest.approx(KNOWN_NDCG, abs=0.003)
 
 

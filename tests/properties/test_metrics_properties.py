@@ -6,7 +6,9 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.evaluation.metrics import evaluate_rankings, evaluate_run
+from rag.evaluation.formats import trec
+from rag.evaluation.measuring import measured
+from tests.measures import figures, ordered, searched
 
 CUTS = (1, 3, 5, 10, 100)
 MEASURES = ("precision", "recall", "f1", "hit", "mrr", "map", "ndcg")
@@ -25,12 +27,53 @@ QRELS = st.dictionaries(
 RUNS = st.dictionaries(QUESTIONS, st.dictionaries(PASSAGES, SCORES, max_size=25))
 
 
-@given(QRELS, RUNS)
+@given(QRELS, RUNS, st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_equal_to_pytrec_eval(
+    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]], by_document: bool
+) -> None:
+    ours = figures(qrels, ordered(run), NAMES, by_document=by_document)
+    _compare_with_pytrec_eval(ours, qrels, run)
+
+
+@given(QRELS, RUNS)
+@settings(max_examples=100, deadline=None)
+def test_an_exported_run_scores_elsewhere_what_it_scored_here(
     qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
 ) -> None:
-    ours = evaluate_run(qrels, run, NAMES)
+    # Whatever the order of equal scores here is: the file must make others keep it.
+    rankings = {
+        question: sorted(hits, key=lambda hit: -hits[hit]) for question, hits in run.items()
+    }
+    scored = {
+        question: [(hit, run[question][hit]) for hit in ranking]
+        for question, ranking in rankings.items()
+    }
+    exported: dict[str, dict[str, float]] = {}
+    for line in trec.write_run(scored, "t").splitlines():
+        question, _, hit, _, score, _ = line.split()
+        exported.setdefault(question, {})[hit] = float(score)
+    _compare_with_pytrec_eval(figures(qrels, rankings, NAMES), qrels, exported)
+
+
+@given(QRELS, RUNS)
+@settings(max_examples=50, deadline=None)
+def test_means_are_over_the_questions_that_have_something_to_find(
+    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
+) -> None:
+    rankings = ordered(run)
+    ours, means = (
+        figures(qrels, rankings, NAMES),
+        measured(searched(qrels, rankings).judged(100), CUTS)[1],
+    )
+    has = [any(grade > 0 for grade in grades.values()) for grades in qrels.values()]
+    for name in NAMES if any(has) else ():
+        np.testing.assert_allclose(means[name], np.array(ours[name])[has].mean(), atol=1e-12)
+
+
+def _compare_with_pytrec_eval(
+    ours: dict[str, list[float]], qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
+) -> None:
     names = {f"{name}.{','.join(map(str, CUTS))}" for name in PYTREC.values()}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
     for measure, name in PYTREC.items():
@@ -62,7 +105,7 @@ def _compare_with_ir_measures(
 ) -> None:
     names = {f"{IR[measure]}@{k}": f"{measure}@{k}" for measure in measures for k in (1, 3, 10)}
     wanted = {ir_measures.parse_measure(theirs): ours for theirs, ours in names.items()}
-    ours, rows = evaluate_run(qrels, run, list(names.values())), list(qrels)
+    ours, rows = figures(qrels, ordered(run), names.values()), list(qrels)
     for metric in ir_measures.iter_calc(list(wanted), qrels, run):
         value = ours[wanted[metric.measure]][rows.index(metric.query_id)]
         np.testing.assert_allclose(value, metric.value, atol=1e-9)
@@ -70,21 +113,10 @@ def _compare_with_ir_measures(
 
 @given(QRELS, RUNS)
 @settings(max_examples=50, deadline=None)
-def test_a_list_in_the_order_of_a_run_scores_like_the_run(
-    qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
-) -> None:
-    lists = {question: _ascending(hits)[::-1] for question, hits in run.items()}
-    ours, other = evaluate_run(qrels, run, NAMES), evaluate_rankings(qrels, lists, NAMES)
-    for name in NAMES:
-        np.testing.assert_array_equal(ours[name], other[name])
-
-
-@given(QRELS, RUNS)
-@settings(max_examples=50, deadline=None)
 def test_f1_is_the_harmonic_mean(
     qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]
 ) -> None:
-    ours = evaluate_run(qrels, run, NAMES)
+    ours = figures(qrels, ordered(run), NAMES)
     for k in CUTS:
         precision, recall = np.array(ours[f"precision@{k}"]), np.array(ours[f"recall@{k}"])
         either = precision + recall > 0

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
+from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import MEASURES
 from rag.evaluation.sweeping import CONTEXT, Arithmetic, Cut, Prepared, flattened
 from rag.evaluation.sweeping import arithmetic as arithmetic_module
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
-from rag.runs.evaluator import deepened, measured
+from rag.runs.evaluator import deepened
 from rag.types import Evidence, Question
 
 Spans = dict[str, list[tuple[int, int, int]]]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from rag import Grid, KnowledgeBase
 from rag.evaluation.calibration import Calibration
+from rag.evaluation.measuring import measured
 from rag.evaluation.reliability import Quality
 from rag.evaluation.sweeping import CONTEXT
 from rag.recipe import SearchRecipe
-from rag.runs.evaluator import measured
 from rag.search.threshold import BM25_FIELDS
 from rag.storage import calibrations
 from rag.storage.calibrations import CalibrationRow

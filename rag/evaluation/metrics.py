@@ -8,21 +8,19 @@ mean; a grade of 0 or less is not relevant.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from rag.evaluation.metrics.names import parse_metric
+from rag.errors import InvalidInput
 from rag.types import Floats
 
-if TYPE_CHECKING:
-    from rag.evaluation.metrics.names import Qrels
+_WHOLE = re.compile("[1-9][0-9]{0,5}")
 
 
 class RankStatistics(Protocol):
@@ -168,34 +166,25 @@ MEASURES: Mapping[str, Callable[[RankStatistics, int], Floats]] = MappingProxyTy
 """Every measure by name: from what came back and k, to one figure per question."""
 
 
+class Metric(NamedTuple):
+    """``ndcg@10``: a measure of ``MEASURES``, and how many of the first hits it looks at."""
+
+    measure: str
+    k: int
+
+
+def parse_metric(name: str) -> Metric:
+    """``"ndcg@10"`` as measure and k. Raises InvalidInput for anything else than NAME@K, K >= 1."""
+    measure, _, digits = name.partition("@")
+    if measure not in MEASURES or not _WHOLE.fullmatch(digits):
+        raise InvalidInput(
+            f"{name!r} is not a metric.",
+            "Write one of " + ", ".join(f"{each}@K" for each in MEASURES) + ", K from 1.",
+        )
+    return Metric(measure, int(digits))
+
+
 def evaluate(ranked: RankStatistics, names: Iterable[str]) -> dict[str, Floats]:
     """Every metric of ``names`` per question, shape (..., questions). Raises InvalidInput."""
     metrics = {name: parse_metric(name) for name in names}
     return {name: MEASURES[metric.measure](ranked, metric.k) for name, metric in metrics.items()}
-
-
-def evaluate_rankings(
-    qrels: Qrels, rankings: Mapping[str, Sequence[str]], names: Sequence[str]
-) -> dict[str, Floats]:
-    """Metrics of lists of passage ids, best first, taken as they are; otherwise like a run."""
-    depth = max((parse_metric(name).k for name in names), default=1)
-    places = []
-    for row, (question, grades) in enumerate(qrels.items()):
-        for rank, passage in enumerate(rankings.get(question, ())[:depth]):
-            places.append((row, rank, grades.get(passage, 0)))
-    return evaluate(_ranked(qrels, np.array(places, np.int64).reshape(-1, 3), depth), names)
-
-
-def _ranked(qrels: Qrels, places: npt.NDArray[np.int64], depth: int) -> Ranked:
-    """Gains and ideal from ``places``: rows (question, rank from 0, grade)."""
-    gains = np.zeros((len(qrels), depth))
-    places = places[places[:, 1] < depth]
-    gains[places[:, 0], places[:, 1]] = np.maximum(places[:, 2], 0)
-    best = [
-        sorted((grade for grade in grades.values() if grade > 0), reverse=True)
-        for grades in qrels.values()
-    ]
-    counts = np.fromiter(map(len, best), np.int64, len(best))
-    ideal = np.zeros((len(best), int(counts.max(initial=0))))
-    ideal[np.arange(ideal.shape[1]) < counts[:, None]] = list(itertools.chain.from_iterable(best))
-    return Ranked(gains, ideal, counts.astype(np.float64))

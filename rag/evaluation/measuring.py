@@ -1,0 +1,76 @@
+"""From judged rankings to the figures of a run: of every question, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from rag.evaluation import retrieved_text
+from rag.evaluation.judging import Judged
+from rag.evaluation.metrics import MEASURES, Ranked, evaluate
+from rag.results import QuestionResult
+
+SpanFigures = Mapping[str, Mapping[str, float]]
+_NO_SPANS: SpanFigures = MappingProxyType({})
+
+
+def measured(
+    ranked: Sequence[Judged], cutoffs: Sequence[int], spans: SpanFigures = _NO_SPANS
+) -> tuple[list[QuestionResult], dict[str, float]]:
+    """Results by question, and means over all judged questions.
+
+    ``spans`` has figures by question id that some questions have besides; their means are over
+    those questions.
+    """
+    judged = [item for item in ranked if item.ideal]
+    names = [f"{name}@{k}" for name in MEASURES for k in cutoffs] if judged else []
+    table = evaluate(_gains(judged, max(cutoffs)), names)
+    rows = {
+        item.question.id: {name: float(table[name][row]) for name in names}
+        for row, item in enumerate(judged)
+    }
+    means = {name: float(table[name].mean()) for name in names}
+    results = [
+        _result(item, {**rows.get(item.question.id, {}), **spans.get(item.question.id, {})})
+        for item in ranked
+    ]
+    return results, means | retrieved_text.means(spans) | _refusals(ranked)
+
+
+def _gains(judged: Sequence[Judged], depth: int) -> Ranked:
+    gains = np.zeros((len(judged), depth))
+    ideal = np.zeros((len(judged), max((len(item.ideal) for item in judged), default=0)))
+    for row, item in enumerate(judged):
+        gains[row, : len(item.grades)] = item.grades
+        ideal[row, : len(item.ideal)] = item.ideal
+    return Ranked(gains, ideal, (ideal > 0).sum(axis=1).astype(np.float64))
+
+
+def _refusals(ranked: Sequence[Judged]) -> dict[str, float]:
+    """How often nothing came back: rightly (nothing answers) and wrongly (something does)."""
+    empty = {True: list[bool](), False: list[bool]()}
+    for item in ranked:
+        empty[item.question.answerable].append(not item.ids)
+    names = {False: "correct_refusal", True: "false_refusal"}
+    return {
+        names[answerable]: sum(refused) / len(refused)
+        for answerable, refused in empty.items()
+        if refused and empty[False]
+    }
+
+
+def _result(item: Judged, metrics: dict[str, float]) -> QuestionResult:
+    question = item.question
+    return QuestionResult(
+        question_id=question.id,
+        text=question.text,
+        tags=question.tags,
+        answerable=question.answerable,
+        metrics=metrics,
+        ranking=tuple(zip(item.ids, item.scores, item.grades, strict=True)),
+        first_relevant=item.first_relevant,
+        found=sum(grade > 0 for grade in item.grades),
+        relevant=len(item.ideal),
+    )
