@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rag.recipe import Recipe
+from rag.retrieval import stage_row
 from rag.storage import Database
 from rag.storage import conversations as rows
 from rag.storage.conversations import ConversationRow, StoredCitation, Turn
@@ -17,14 +18,6 @@ __all__ = ["Conversations", "StoredCitation", "Turn"]
 _SAID = ("complete", "interrupted", "refused")
 _REMEMBERED = 3
 """Turns that a follow-up may refer to."""
-_FAILED = {
-    "rewrite": "The follow-up was not made complete",
-    "expansions": "No further wordings were searched",
-    "hyde": "No imagined answer was searched",
-    "rerank": "The results were not reranked",
-    "tool": "An HTTP tool gave nothing",
-    "merge": "A knowledge base gave nothing",
-}
 
 
 class Conversations:
@@ -91,7 +84,7 @@ def _messages(turn: Turn) -> Iterator[Message]:
 
 def failure_words(stage: Stage) -> str:
     """What a failed stage means for the one who asked, without the reason."""
-    return _FAILED.get(stage.name, f"The step {stage.name} failed")
+    return stage_row(stage.name).failed or f"The step {stage.name} failed"
 
 
 def _failure(stage: Stage) -> str:

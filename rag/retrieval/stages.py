@@ -59,8 +59,10 @@ class StageRow:
 
     def is_on(self, search: SearchRecipe) -> bool:
         """Whether a recipe has this step."""
-        return not self.fields or self.fields[0] in search.steps
+        return not self.fields or getattr(search, self.fields[0]) != _OFF[self.fields[0]]
 
+
+_OFF = {name: field.default for name, field in SearchRecipe.model_fields.items()}
 
 STAGES: tuple[StageRow, ...] = (
     StageRow(
@@ -147,7 +149,7 @@ STAGES: tuple[StageRow, ...] = (
     ),
     StageRow(
         "threshold",
-        ("threshold", "relevance"),
+        ("threshold",),
         label="above threshold",
         help="Choose to see what the threshold dropped.",
         dropped="Threshold",

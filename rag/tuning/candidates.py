@@ -17,6 +17,7 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
 from rag.retrieval.candidates import cosines, nearest
 from rag.retrieval.query_transforms import transformed
+from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus
 from rag.search.tools import refuse_tools
 from rag.services import Services
@@ -24,15 +25,6 @@ from rag.storage import passages
 from rag.types import Keys, Question, Scores, Tell, Vectors
 
 Options = tuple[object, ...]
-
-_ONLY_FOUND = (
-    *("spelling", "documents", "types", "tags", "pages", "after", "before", "heading"),
-    *("context", "neighbours", "merge", "order"),
-)
-"""Steps that change what is found or shown, not how it is ranked and cut."""
-_AFTERWARDS = ("threshold", "top_k", "duplicates", "mmr", "context", "neighbours", "merge", "order")
-"""Fields that candidates never depend on; on those of ``_MIXING`` where a step looks at ranks."""
-_MIXING = ("fusion", "dense_weight", "rrf_k")
 
 MOST_POSTINGS = 8_000_000  # what is held of a build, at two dozen bytes each
 
@@ -186,16 +178,20 @@ class CandidateSource:
 def _options(search: SearchRecipe, exact: bool) -> Options:
     """What candidates depend on; of an approximate index also how many were asked for."""
     asked = 0 if exact else search.candidates
-    steps = tuple(getattr(search, name) for name in _ONLY_FOUND)
+    rows = (row for row in stage_rows() if row.swept == "candidates")
+    steps = (getattr(search, name) for row in rows for name in row.fields)
     return search.k1, search.b, search.fuzzy, search.prefix, asked, *steps
 
 
 def _before_cuts(search: SearchRecipe) -> SearchRecipe:
     """The recipe with defaults for what its candidates do not depend on."""
-    fields = SearchRecipe.model_fields
-    looks_at_ranks = search.feedback or search.rerank
-    unused = _AFTERWARDS if looks_at_ranks else (*_AFTERWARDS, *_MIXING)
-    return search.model_copy(update={name: fields[name].default for name in unused})
+    rows = stage_rows()
+    looks_at_ranks = any(row.run is not None and row.is_on(search) for row in rows)
+    unused = list(rows[rows.index(stage_row("threshold")) :])
+    unused += [] if looks_at_ranks else [stage_row("fusion")]
+    names = {name for row in unused for name in row.fields}
+    defaults = {name: SearchRecipe.model_fields[name].default for name in names}
+    return search.model_copy(update=defaults)
 
 
 def is_arithmetic(search: SearchRecipe) -> bool:
@@ -203,14 +199,16 @@ def is_arithmetic(search: SearchRecipe) -> bool:
 
     The parameters of a step that is off do not matter.
     """
-    off = ("feedback_weight", "feedback_terms", "rerank_depth", "rerank_batch")
-    return not set(search.steps).difference((*_ONLY_FOUND, *off))
+    return not measured_by_pipeline(search)
 
 
 def refuse_steps(search: SearchRecipe) -> None:
     """Raises InvalidInput for steps that arithmetic on candidates cannot follow."""
-    if not is_arithmetic(search):
-        asked = [f"search.{name}" for name in search.steps if name not in _ONLY_FOUND]
+    rows = measured_by_pipeline(search)
+    if rows:
+        names = [name for row in rows for name in row.fields or (row.name,)]
+        off = SearchRecipe.model_fields.keys() - search.steps.keys()
+        asked = [f"search.{name}" for name in names if name not in off]
         raise InvalidInput(
             f"Recipes with {', '.join(asked)} cannot be measured while a slider moves.",
             "Evaluate or sweep them, or leave these fields at their defaults.",

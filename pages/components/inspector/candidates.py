@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rag import Hit, Trace
+from rag import Hit, StageName, Trace, stage_rows
 
 FoundBy = Literal["dense", "lexical", "both", "tool"]
-Group = Literal["prompt", "context", "merge", "top_k", "duplicates", "threshold"]
-CUTS: tuple[Group, ...] = ("context", "merge", "top_k", "duplicates", "threshold")
+Group = StageName | Literal["prompt"]
 FOUND_BY: dict[FoundBy, str] = {
     "dense": "dense only",
     "lexical": "words only",
@@ -40,14 +39,19 @@ class Candidate:
 
 def candidates(trace: Trace) -> list[Candidate]:
     """All candidates: first what is in the prompt, then what each later cut dropped."""
-    found = [Candidate(hit, "prompt") for hit in trace.in_prompt]
-    return found + [each for stage in CUTS for each in _dropped(trace, stage)]
+    shown = [Candidate(hit, "prompt") for hit in trace.in_prompt]
+    dropped = [
+        Candidate(drop.hit, stage.name, drop.reason)
+        for name in cuts()
+        if (stage := trace.stage(name))
+        for drop in stage.dropped
+    ]
+    return shown + dropped
 
 
-def _dropped(trace: Trace, stage: Group) -> list[Candidate]:
-    found = trace.stage(stage)
-    drops = found.dropped if found else ()
-    return [Candidate(drop.hit, stage, drop.reason) for drop in drops]
+def cuts() -> list[StageName]:
+    """The stages that drop passages, the last one first."""
+    return [row.name for row in reversed(stage_rows()) if row.dropped]
 
 
 def at_step(shown: Sequence[Candidate], step: str) -> list[Candidate]:
@@ -56,6 +60,6 @@ def at_step(shown: Sequence[Candidate], step: str) -> list[Candidate]:
         return [each for each in shown if each.origin == step]
     if step in ("dense", "lexical"):
         return [each for each in shown if each.origin in (step, "both")]
-    if step in CUTS:
+    if step in cuts():
         return [each for each in shown if each.group == step]
     return list(shown)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from rag import Stage, Trace
+from rag import Trace, stage_row
 
 STEP = "step"  # the URL's parameter: which number is chosen
 
@@ -22,22 +22,6 @@ class Step:
     seconds: float | None
     filters: bool
     help: str
-
-
-_WORDS = {
-    "filter": ("pass the filter", "Only these were searched."),
-    "dense": ("dense", "Nearest passages by meaning. Choose to see only these."),
-    "lexical": ("words", "Best passages by BM25. Choose to see only these."),
-    "fusion": ("fused", "Both lists in one ranking."),
-    "feedback": ("with feedback", "Both lists again, of the question enriched by its first hits."),
-    "rerank": ("reranked", "The first of them, read again together with the question."),
-    "threshold": ("above threshold", "Choose to see what the threshold dropped."),
-    "duplicates": ("without copies", "Choose to see what says the same as a better passage."),
-    "tool": ("of tools", "Results of HTTP tools. Choose to see only these."),
-    "top_k": ("top-k", "Choose to see what came after top-k."),
-    "merge": ("merged", "Lists of several sources as one. Choose to see what came after top-k."),
-    "context": ("in the prompt", "Choose to see what did not fit into the prompt."),
-}
 
 
 def steps(trace: Trace) -> list[Step]:
@@ -56,13 +40,10 @@ def steps(trace: Trace) -> list[Step]:
 
 def _later(trace: Trace) -> Iterator[Step]:
     for stage in trace.stages:
-        if stage.name in _WORDS:
-            label, words = _WORDS[stage.name]
-            yield Step(stage.name, label, stage.given, stage.seconds, _filters(stage), words)
-
-
-def _filters(stage: Stage) -> bool:
-    return bool(stage.dropped) or (stage.name in ("dense", "lexical", "tool") and stage.given > 0)
+        row = stage_row(stage.name)
+        if row.label:
+            filters = bool(stage.dropped or (row.retriever and stage.given))
+            yield Step(stage.name, row.label, stage.given, stage.seconds, filters, row.help)
 
 
 def chosen(trace: Trace) -> str:

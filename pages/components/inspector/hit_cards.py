@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.inspector.candidates import CUTS, Candidate, Group
+from pages.components.inspector.candidates import Candidate, Group, cuts
 from pages.components.inspector.what_if import open_passage
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.source.snippets import snippet
-from rag import Chunk, Hit, ScoreContribution, Trace
+from rag import Chunk, Hit, ScoreContribution, Trace, stage_row
 
 FIRST = 10  # cards of a group before "show more"
 MORE = 20
 BAR = 16  # signs in a full bar
-_CUTS: dict[Group, str] = {
-    "context": ":material/data_usage: **Context budget**",
-    "merge": ":material/merge: **Merged list**",
-    "top_k": ":material/content_cut: **Top-k**",
-    "duplicates": ":material/content_copy: **Copies**",
-    "threshold": ":material/vertical_align_center: **Threshold**",
+_ICONS: dict[Group, str] = {
+    "context": ":material/data_usage:",
+    "merge": ":material/merge:",
+    "top_k": ":material/content_cut:",
+    "duplicates": ":material/content_copy:",
+    "threshold": ":material/vertical_align_center:",
 }
 _SCORES = (
     ("dense", "cosine", "dense_rank"),
@@ -52,7 +52,7 @@ class CardContext:
 
 def hit_cards(shown: Sequence[Candidate], evidence: CardContext) -> None:
     """Cards in groups, a cut line before each group that was dropped."""
-    for group in ("prompt", *CUTS):
+    for group in ("prompt", *cuts()):
         members = [candidate for candidate in shown if candidate.group == group]
         if members:
             _cut_line(group, len(members), evidence.trace)
@@ -65,7 +65,8 @@ def _cut_line(group: Group, dropped: int, trace: Trace) -> None:
     stage = trace.stage(group)
     note = stage.note if stage else ""
     st.divider()
-    st.markdown(f"{_CUTS[group]} · {plain(note)} :gray[· {dropped:,} dropped below this line]")
+    head = f"{_ICONS.get(group, ':material/block:')} **{stage_row(group).dropped}**"
+    st.markdown(f"{head} · {plain(note)} :gray[· {dropped:,} dropped below this line]")
 
 
 def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) -> None:
