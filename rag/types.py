@@ -33,26 +33,11 @@ Span = tuple[int, int]
 Tell = Callable[[int, int], None]
 """Hears of progress: (done, total)."""
 
-StageName = Literal[
-    "rewrite",
-    "spelling",
-    "expansions",
-    "hyde",
-    "question",
-    "filter",
-    "dense",
-    "lexical",
-    "fusion",
-    "feedback",
-    "rerank",
-    "tool",
-    "threshold",
-    "duplicates",
-    "mmr",
-    "top_k",
-    "merge",
-    "context",
-]
+StageName = (
+    Literal["rewrite", "spelling", "expansions", "hyde", "question", "filter", "dense", "lexical"]
+    | Literal["fusion", "feedback", "rerank", "tool", "threshold", "duplicates", "mmr", "top_k"]
+    | Literal["merge", "context"]
+)
 """What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""
 
 LOST = "lost:"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.components.inspector.explanations import explainer
 from pages.components.inspector.moves_chart import Move, moves, takeaway
 from pages.components.inspector.recipe_comparison import fields
 from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, RankedPassage, SideBySide
@@ -53,6 +55,24 @@ def test_the_selected_passage_is_followed_and_its_changes_are_stated(base: Knowl
     assert [button.key for button in app.button if "what_if_apply" in (button.key or "")] == [
         f"what_if_apply_{change.field}" for change in stated
     ]
+
+
+def test_a_search_that_recovered_is_explained_anew(base: KnowledgeBase) -> None:
+    # A reranker that failed at first: the same question and recipe, another order.
+    recipe = base.recipe()
+    worked = base.search(LEAVE, recipe.with_fields({"search.threshold": None}))
+    ranked = [replace(hit, rank=rank) for rank, hit in enumerate(reversed(worked.hits), start=1)]
+    failed = replace(worked, hits=tuple(ranked))
+    first, last = worked.hits[0].chunk.key, len(worked.hits)
+    ranks = []
+    for trace in (failed, worked, failed):
+        standing = explainer(base, trace, recipe).standing(first)
+        assert standing.hit is not None
+        ranks.append(standing.hit.rank)
+    assert ranks == [last, 1, last]
+    assert last > 1
+    slower = replace(worked, seconds=worked.seconds + 1)
+    assert explainer(base, slower, recipe) is explainer(base, worked, recipe)
 
 
 def test_applying_a_change_brings_the_passage_in(base: KnowledgeBase) -> None:

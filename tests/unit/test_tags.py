@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rag import InvalidInput, KnowledgeBase, Workspace
+from rag import FederatedBase, InvalidInput, KnowledgeBase, Workspace
 from rag.types import Trace
 from tests.runs import SET, handbook
-from tests.workspaces import QUICK
+from tests.workspaces import QUICK, add
 
 ASKED = "How long may unused leave be carried over?"
 TAGGED = QUICK.with_fields({"search.tags": ["policy"], "search.top_k": 50})
@@ -108,3 +108,34 @@ def test_runs_that_filter_alike_are_compared_with_a_caveat(base: KnowledgeBase) 
     base.runs.pin(before)
     shown = {row.run.id: row.comparable for row in base.runs.leaderboard(SET, "ndcg@10")}
     assert shown == {before: True, after: False, without: True}
+
+
+def test_the_state_names_what_a_search_depends_on_and_nothing_of_the_answer(
+    filled: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = filled
+    state = base.state(TAGGED)
+    answered = TAGGED.with_fields({"answer.temperature": 0.5, "answer.model": "other"})
+    assert (base.state(answered), answered.hash == TAGGED.hash) == (state, False)
+    # One search serves both, and each trace carries the hash of its own recipe.
+    base.search(ASKED, TAGGED)
+    again = base.search(ASKED, answered)
+    assert (from_cache(again), again.recipe) == (True, answered.hash)
+
+    rewriting = TAGGED.with_fields({"search.rewrite": True, "answer.provider": "openai"})
+    other_model = rewriting.with_fields({"answer.model": "other"})
+    other = workspace.create("other", QUICK)
+    beside = [FederatedBase(other, QUICK), FederatedBase(other, QUICK, 0.5)]
+    states = {
+        state,
+        base.state(QUICK),
+        base.state(QUICK.with_fields({"index.chunk_size": 30})),
+        base.state(rewriting),
+        base.state(other_model),
+        *(base.state(TAGGED, [each]) for each in beside),
+    }
+    assert len(states) == 7
+    base.documents.tag("leave.md", ["policy"])
+    tagged = base.state(TAGGED)
+    add(workspace, base, {"new.md": "Leave lapses."})
+    assert len(states | {tagged, base.state(TAGGED)}) == 9
