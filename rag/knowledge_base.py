@@ -236,12 +236,8 @@ class KnowledgeBase:
         """The exact prompt that a language model would get for a retrieval."""
         return answering.prompt_text(trace.question, trace.context)
 
-    def matched_words(self, hit: Hit, trace: Trace, recipe: Recipe) -> list[tuple[int, int]]:
-        """Spans of the words in a hit's text that BM25 matched with the question."""
-        return self.word_finder(trace, recipe)(hit)
-
     def word_finder(self, trace: Trace, recipe: Recipe) -> Callable[[Hit], list[tuple[int, int]]]:
-        """``matched_words`` for many hits: the index is looked up once."""
+        """Finds the spans of a hit's text whose words BM25 matched with the question."""
         words = self._services.indexes.current(self.id, recipe.index).lexical
         search = recipe.search
 

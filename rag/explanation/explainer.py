@@ -9,22 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
-from rag import explanation
 from rag.documents.library import Library
 from rag.errors import InvalidInput, NotFound
-from rag.explanation import (
-    MOST_CANDIDATES,
-    WHOLE,
-    Attribution,
-    Case,
+from rag.explanation.attribution import Attribution, attribution
+from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, Field
+from rag.explanation.counterfactuals import (
     Counterfactual,
-    Field,
-    FullRankings,
-    Gap,
-    Located,
-    Match,
-    Standing,
+    asks_a_model,
+    counterfactuals,
+    unavailable,
 )
+from rag.explanation.locating import Located, Match, located
+from rag.explanation.standing import FullRankings, Gap, Standing, figures, gap, standing
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import (
     Asked,
@@ -84,10 +80,8 @@ class Explainer:
         """
         corpus, passage = self._corpus, self._passage(key)
         words = corpus.lexical.explain(self._asked.words, key, **bm25_options(self.recipe.search))
-        found = explanation.figures(
-            self._deep, key, words.score, self._cosine(key), words.unmatched
-        )
-        return explanation.standing(self.trace, self.recipe.search, passage, found, corpus.allowed)
+        found = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
+        return standing(self.trace, self.recipe.search, passage, found, corpus.allowed)
 
     def changes(self, key: int) -> tuple[Counterfactual, ...]:
         """The smallest changes, each of one field, that bring a passage in or throw it out.
@@ -102,8 +96,8 @@ class Explainer:
     def _changed(self, key: int) -> tuple[Counterfactual, ...]:
         search = self.recipe.search
         is_in = any(hit.chunk.key == key for hit in self.trace.hits)
-        if explanation.asks_a_model(search):
-            return explanation.unavailable(search, self._threshold, is_in)
+        if asks_a_model(search):
+            return unavailable(search, self._threshold, is_in)
         case = Case(
             key,
             search,
@@ -112,7 +106,7 @@ class Explainer:
             self._deepest,
             self._corpus.calibration,
         )
-        return explanation.counterfactuals(case, is_in, lambda *change: self.is_in(key, *change))
+        return counterfactuals(case, is_in, lambda *change: self.is_in(key, *change))
 
     def is_in(self, key: int, field: Field, value: float) -> bool:
         """Whether a search with one field changed has the passage among its results."""
@@ -131,7 +125,7 @@ class Explainer:
         ``tell`` hears (done, total), and may raise to stop. Raises NotFound, ProviderError.
         """
         chunk, _ = self._passage(key)
-        return explanation.attribution(self.trace.question, chunk.text, self._corpus.embedder, tell)
+        return attribution(self.trace.question, chunk.text, self._corpus.embedder, tell)
 
     def find(self, text: str) -> list[Finding]:
         """Where the passages stand that hold a text; without any, those nearest to it.
@@ -152,7 +146,7 @@ class Explainer:
         names = list(dict.fromkeys(chunk.document_id for chunk, _ in near))[:_DOCUMENTS]
         texts = {name: self._library.document(name).text for name in names}
         passages = {name: self._library.chunks(name, self.recipe.index) for name in names}
-        held = explanation.located(wanted, texts, passages)
+        held = located(wanted, texts, passages)
         return held or [Located(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
 
     def findings(self, passages: Sequence[Located]) -> list[Finding]:
@@ -177,7 +171,7 @@ class Explainer:
 
     def _finding(self, key: int, match: Match) -> Finding:
         standing = self.standing(key)
-        return Finding(standing, match, explanation.gap(self.trace, standing))
+        return Finding(standing, match, gap(self.trace, standing))
 
     def _near(self, text: str) -> list[tuple[Chunk, str]]:
         """Passages like a text, by words and meaning (reciprocal ranks), best first."""

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.explanation import Case, Counterfactual, counterfactuals, rank_biased_overlap
-from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, by_weight
+from rag.evaluation.rank_overlap import rank_biased_overlap
+from rag.explanation.breakpoints import MOST_CANDIDATES, WHOLE, Case, by_weight
+from rag.explanation.counterfactuals import Counterfactual, counterfactuals
 from rag.explanation.phrases import number, shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select

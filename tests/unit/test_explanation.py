@@ -7,18 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rag.explanation import (
+from rag.evaluation.rank_overlap import rank_biased_overlap
+from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, attribution, gathered
+from rag.explanation.breakpoints import (
+    Breakpoint,
     Case,
+    by_candidates,
+    by_threshold,
+    by_top_k,
+    by_weight,
+)
+from rag.explanation.counterfactuals import (
+    Trials,
     asks_a_model,
-    attribution,
+    by_trial,
     counterfactuals,
-    located,
-    rank_biased_overlap,
     unavailable,
 )
-from rag.explanation.attribution import BATCH, MOST_SENTENCES, MOST_WORDS, gathered
-from rag.explanation.breakpoints import Breakpoint, by_candidates, by_threshold, by_top_k, by_weight
-from rag.explanation.counterfactuals import Trials, by_trial
+from rag.explanation.locating import located
 from rag.explanation.phrases import number, shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select

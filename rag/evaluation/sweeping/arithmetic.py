@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.evaluation.metrics import parse_metric
-from rag.evaluation.sweeping.counting import Counter
+from rag.evaluation.sweeping.counting import Counter, Shown
 from rag.evaluation.sweeping.layout import Layout
-from rag.evaluation.sweeping.pool import Family, Pool, pool
+from rag.evaluation.sweeping.pool import Cut, Family, by_family, pool
 from rag.evaluation.sweeping.pruning import Leading, Prepared
 from rag.evaluation.sweeping.rank_metrics import Labelled, Means, Units
 from rag.recipe import SearchRecipe
 from rag.types import Floats, Integers, Question, Ranks
 
 CONTEXT = "context_tokens"
-
-
-class Cut(NamedTuple):
-    """What is taken from a ranked list: ``threshold`` is resolved, None for no limit."""
-
-    threshold: float | None
-    top_k: int
 
 
 Cuts = Callable[[SearchRecipe], Sequence[Cut]]
@@ -85,7 +76,7 @@ class Arithmetic:
         prepared: Prepared,
         rankings: Sequence[SearchRecipe],
         cuts: Cuts,
-        tokens: npt.NDArray[np.int64] | None = None,
+        tokens: Integers | None = None,
         shown: Sequence[SearchRecipe] | None = None,
     ) -> Floats:
         """Means, shape (rankings, cuts, names).
@@ -97,28 +88,28 @@ class Arithmetic:
         deepest = [cut.top_k for cut in cuts(rankings[0])]
         width = len(self.names) + (tokens is not None)
         result = np.empty((len(rankings), len(deepest), width))
-        kinds = dict.fromkeys(search.relevance for search in rankings)
-        groups = {by: _grouped(rankings, by) for by in kinds}
-        weights = [len(found) for families in groups.values() for found in families.values()]
+        families = by_family(rankings)
+        weights = [len(by_weight) for by_weight in families.values()]
         many = sum(weights) + _LAYING_OUT * len(weights) >= MANY
         limit = max(deepest) if self.as_shown else self.depth
         matter = prepared.leading(limit, by_unit=not self.as_shown) if many else None
         seen = (
             prepared.leading(max(deepest), by_unit=False) if many and tokens is not None else None
         )
-        for by, families in groups.items():
+        for by in dict.fromkeys(family.by for family in families):
             means = _Means(self, prepared.layout(by), result)
             for family, by_weight in families.items():
-                wanted = cuts(rankings[next(iter(by_weight.values()))[0]])
-                means.add(family, matter, wanted, by_weight)
+                if family.by == by:
+                    means.add(family, matter, cuts(_one_of(rankings, by_weight)), by_weight)
             means.finish()
-            if tokens is not None:
-                for family, by_weight in _grouped(shown or rankings, by).items():
-                    wanted = cuts(rankings[next(iter(by_weight.values()))[0]])
-                    visible = pool(prepared.layout(by), family, family.kept(seen))
-                    in_view = _ShownTokens(visible, tokens, wanted)
-                    for weight, numbers in by_weight.items():
-                        result[numbers, :, -1] = in_view.means(weight)
+        if tokens is None:
+            return result
+        for family, by_weight in by_family(shown or rankings).items():
+            visible = pool(prepared.layout(family.by), family, family.kept(seen))
+            in_view = Shown(visible, cuts(_one_of(rankings, by_weight)))
+            for weight, numbers in by_weight.items():
+                (sums,) = in_view.sums(weight, [tokens])
+                result[numbers, :, -1] = sums.sum(axis=1) / max(len(self.questions), 1)
         return result
 
 
@@ -141,20 +132,14 @@ class _Means:
     ) -> None:
         """Ranks with every weight; ``by_weight`` has the numbers of the rankings."""
         laid_out = pool(self._layout, family, family.kept(matter))
-        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
-        shown = list(dict.fromkeys(cut.top_k if self._of.as_shown else None for cut in cuts))
-        chosen = [
-            shown.index(cut.top_k if self._of.as_shown else None) * len(thresholds)
-            + thresholds.index(cut.threshold)
-            for cut in cuts
-        ]
-        counter = Counter(laid_out, thresholds, self._of.depth, shown)
-        refused = np.tile(self._refused(counter), (len(shown), 1))[chosen]
+        counter = Counter(laid_out, cuts, self._of.depth, as_shown=self._of.as_shown)
+        chosen, refusals = counter.rows, self._refused(counter)
+        refused = refusals[np.array(chosen) % len(refusals)]
         first = len(self._of.metrics)
         for weight, numbers in by_weight.items():
-            shape = len(shown) * len(thresholds), len(self._layout.unit_rows)
-            ranks = np.full(shape, self._of.depth, np.int32)
-            ranks[:, laid_out.targets.units] = counter.ranks(weight)
+            counted = counter.ranks(weight)
+            ranks = np.full((len(counted), len(self._layout.unit_rows)), self._of.depth, np.int32)
+            ranks[:, laid_out.targets.units] = counted
             self._result[numbers, :, first : first + refused.shape[1]] = refused
             self._waiting.append((numbers, chosen, ranks))
             if sum(len(waiting) for *_, waiting in self._waiting) >= _BATCH:
@@ -185,37 +170,5 @@ class _Means:
         return np.stack(shares, axis=-1) if shares else np.empty((len(empty), 0))
 
 
-def _grouped(rankings: Sequence[SearchRecipe], by: str) -> dict[Family, dict[float, list[int]]]:
-    """Numbers of the rankings by family and weight: what does not differ is computed once."""
-    groups: dict[Family, dict[float, list[int]]] = {}
-    for number, search in enumerate(rankings):
-        if search.relevance == by:
-            weight = search.dense_weight if search.mode == "hybrid" else 1.0
-            groups.setdefault(Family.of(search), {}).setdefault(weight, []).append(number)
-    return groups
-
-
-class _ShownTokens:
-    """Tokens of the passages that the recipes of a pool show; ``tokens`` has (candidates,)."""
-
-    def __init__(self, pool: Pool, tokens: npt.NDArray[np.int64], cuts: Sequence[Cut]) -> None:
-        self._pool = pool
-        self._cuts = cuts
-        self._above = pool.above([cut.threshold for cut in cuts])
-        self._by_key = np.argsort(pool.keys, axis=1)
-        self._tokens = np.zeros(pool.keys.shape, np.int64)
-        inside = np.arange(pool.keys.shape[1]) < pool.sizes[:, None]
-        self._tokens[inside] = tokens[pool.places]
-
-    def means(self, weight: float) -> Floats:
-        """Mean tokens per question under every cut, shape (cuts,)."""
-        scores = np.take_along_axis(self._pool.scores(weight), self._by_key, axis=1)
-        order = np.argsort(-scores, axis=1, kind="stable")  # equal scores by key
-        columns = np.take_along_axis(self._by_key, order, axis=1)
-        tokens = np.take_along_axis(self._tokens, columns, axis=1)
-        sums = np.empty(len(self._cuts))
-        for number, (cut, above) in enumerate(zip(self._cuts, self._above, strict=True)):
-            inside = columns < above[:, None]
-            shown = inside & (np.cumsum(inside, axis=1) <= cut.top_k)
-            sums[number] = tokens[shown].sum() / max(len(tokens), 1)
-        return sums
+def _one_of(rankings: Sequence[SearchRecipe], by_weight: Mapping[float, list[int]]) -> SearchRecipe:
+    return rankings[next(iter(by_weight.values()))[0]]

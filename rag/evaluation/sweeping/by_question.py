@@ -11,13 +11,12 @@ import numpy as np
 from rag.evaluation.comparison import Comparison, compare
 from rag.evaluation.intervals import Interval, bootstrap_intervals, mean_intervals
 from rag.evaluation.metrics import evaluate, parse_metric
-from rag.evaluation.sweeping.arithmetic import Cut
-from rag.evaluation.sweeping.counting import Counter
+from rag.evaluation.sweeping.counting import Counter, Shown
 from rag.evaluation.sweeping.deep import Deep
-from rag.evaluation.sweeping.layout import Layout
-from rag.evaluation.sweeping.pool import Family, Pool, pool
+from rag.evaluation.sweeping.pool import Cut, Family, Pool, by_family, pool
+from rag.evaluation.sweeping.pruning import Prepared
 from rag.evaluation.sweeping.rank_metrics import Labelled, RankMetrics, Units
-from rag.recipe import Relevance, SearchRecipe
+from rag.recipe import SearchRecipe
 from rag.types import Floats, Integers, Mask, Question
 
 Total = Literal["relevant", "tokens"]
@@ -153,7 +152,7 @@ class Closeup:
     def __init__(self, material: Material) -> None:
         self._material = material
         self._labelled = Labelled.of(material.ideals)
-        self._layouts: dict[Relevance, Layout] = {}
+        self._prepared = Prepared(material.deep)
         self._pools: dict[Family, Pool] = {}
 
     def figures(
@@ -173,18 +172,24 @@ class Closeup:
         shape = len(recipes), len(self._material.questions)
         tables = {name: np.empty((len(recipes), len(self._labelled))) for name in metrics}
         above, sums = np.empty(shape), {name: np.empty(shape) for name in totals}
-        for (family, weight), numbers in _grouped([search for search, _ in recipes]).items():
-            cuts = [recipes[number][1] for number in numbers]
+        for family, by_weight in by_family([search for search, _ in recipes]).items():
             laid_out = self._pool(family)
-            for name, values in self._metrics(laid_out, weight, cuts, metrics, as_shown).items():
-                tables[name][numbers] = values
-            above[numbers] = laid_out.above([cut.threshold for cut in cuts])
-        visible = above.copy()
-        for (family, weight), numbers in _grouped(shown or [one for one, _ in recipes]).items():
-            cuts, laid_out = [recipes[number][1] for number in numbers], self._pool(family)
-            visible[numbers] = laid_out.above([cut.threshold for cut in cuts])
-            for total, counts in self._sums(laid_out, weight, cuts, totals).items():
-                sums[total][numbers] = counts
+            for weight, numbers in by_weight.items():
+                cuts = [recipes[number][1] for number in numbers]
+                for name, values in self._metrics(
+                    laid_out, weight, cuts, metrics, as_shown
+                ).items():
+                    tables[name][numbers] = values
+                above[numbers] = laid_out.above([cut.threshold for cut in cuts])
+        visible, counted = above.copy(), [self._values(total) for total in totals]
+        for family, by_weight in by_family(shown or [one for one, _ in recipes]).items():
+            laid_out = self._pool(family)
+            for weight, numbers in by_weight.items():
+                cuts = [recipes[number][1] for number in numbers]
+                visible[numbers] = laid_out.above([cut.threshold for cut in cuts])
+                in_view = Shown(laid_out, cuts).sums(weight, counted) if totals else ()
+                for total, counts in zip(totals, in_view, strict=True):
+                    sums[total][numbers] = counts
         limits = np.array([[cut.top_k] for _, cut in recipes], np.float64)
         has = self._labelled.number >= 0
         names = [item.id for item in self._material.questions]
@@ -200,13 +205,15 @@ class Closeup:
 
     def _pool(self, family: Family) -> Pool:
         if family not in self._pools:
-            self._pools[family] = pool(self._layout(family.by), family)
+            self._pools[family] = pool(self._prepared.layout(family.by), family)
         return self._pools[family]
 
-    def _layout(self, by: Relevance) -> Layout:
-        if by not in self._layouts:
-            self._layouts[by] = Layout.of(self._material.deep, by)
-        return self._layouts[by]
+    def _values(self, total: Total) -> Floats | Integers | Mask:
+        """What each candidate adds to a total, shape (candidates,)."""
+        material = self._material
+        if total == "relevant":
+            return material.deep.grade > 0
+        return np.zeros(len(material.deep.row)) if material.tokens is None else material.tokens
 
     def _metrics(
         self,
@@ -218,81 +225,12 @@ class Closeup:
     ) -> Mapping[str, Floats]:
         """Figures by name, shape (cuts, labelled)."""
         depth = max(parse_metric(name).k for name in metrics)
-        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
-        limits = list(dict.fromkeys(cut.top_k if as_shown else None for cut in cuts))
-        ranks = Counter(laid_out, thresholds, depth, limits).ranks(weight)
-        wanted = [
-            limits.index(cut.top_k if as_shown else None) * len(thresholds)
-            + thresholds.index(cut.threshold)
-            for cut in cuts
-        ]
+        counter = Counter(laid_out, cuts, depth, as_shown=as_shown)
+        ranks = counter.ranks(weight)[counter.rows]
         layout, found = laid_out.layout, laid_out.targets.units
         units = Units(
             self._labelled.number[layout.unit_rows[found]],
             layout.unit_slots[found],
             layout.unit_grades[found],
         )
-        return evaluate(RankMetrics(ranks[wanted], depth, units, self._labelled.best), metrics)
-
-    def _sums(
-        self, laid_out: Pool, weight: float, cuts: Sequence[Cut], totals: Sequence[Total]
-    ) -> Mapping[Total, Floats]:
-        """Totals over the passages shown, shape (cuts, questions)."""
-        if not totals:
-            return {}
-        deepest = max(cut.top_k for cut in cuts)
-        order = _ranked(laid_out, weight)
-        tables = [self._table(laid_out, total) for total in totals]
-        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
-        running = {
-            threshold: _running(order, above, tables, deepest)
-            for threshold, above in zip(thresholds, laid_out.above(thresholds), strict=True)
-        }
-        return {
-            total: np.stack([running[cut.threshold][number][:, cut.top_k] for cut in cuts])
-            for number, total in enumerate(totals)
-        }
-
-    def _table(self, laid_out: Pool, total: Total) -> Floats:
-        """What the candidates add to a total, where a pool has them: (questions, width)."""
-        held = self._material.deep.grade > 0 if total == "relevant" else self._material.tokens
-        table = np.zeros(laid_out.keys.shape)
-        if held is not None:
-            table[_inside(laid_out)] = held[laid_out.places]
-        return table
-
-
-def _ranked(laid_out: Pool, weight: float) -> Integers:
-    """Columns of a pool from the best to the last, equal scores by key: (questions, width)."""
-    scores = laid_out.scores(weight)
-    return np.lexsort((laid_out.keys, np.where(_inside(laid_out), -scores, np.inf)), axis=1)
-
-
-def _inside(laid_out: Pool) -> Mask:
-    """Which places of a pool have a candidate, shape (questions, width)."""
-    return np.asarray(np.arange(laid_out.keys.shape[1]) < laid_out.sizes[:, None])
-
-
-def _grouped(searches: Sequence[SearchRecipe]) -> dict[tuple[Family, float], list[int]]:
-    """Numbers of the recipes that rank alike."""
-    groups: dict[tuple[Family, float], list[int]] = {}
-    for number, search in enumerate(searches):
-        weight = search.dense_weight if search.mode == "hybrid" else 1.0
-        groups.setdefault((Family.of(search), weight), []).append(number)
-    return groups
-
-
-def _running(
-    order: Integers, above: Integers, values: Sequence[Floats], deepest: int
-) -> list[Floats]:
-    """Running sums of values over the first passages shown: (questions, deepest + 1) each."""
-    inside = order < above[:, None]
-    place = np.cumsum(inside, axis=1)
-    rows, ranks = np.nonzero(inside & (place <= deepest))
-    columns, slots = order[rows, ranks], place[rows, ranks]
-    found = []
-    for table in values:
-        shown = np.zeros((len(order), deepest + 1))
-        shown[rows, slots] = table[rows, columns]
-        found.append(np.cumsum(shown, axis=1))
-    return found
+        return evaluate(RankMetrics(ranks, depth, units, self._labelled.best), metrics)

@@ -1,4 +1,7 @@
-"""Ranks of the relevant under many thresholds at once, by counting what comes before them."""
+"""Ranks of the relevant under many thresholds at once, by counting what comes before them.
+
+And sums over what is shown.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag.evaluation.sweeping.pool import Pool, Words
-from rag.types import Floats, Mask, Ranks
+from rag.evaluation.sweeping.pool import Cut, Pool, Words
+from rag.types import Floats, Integers, Mask, Ranks
 
 _BITS = 64
 
@@ -50,17 +53,18 @@ class Counter:
     A rank of ``depth`` stands for every place from there on, and for what was not retrieved.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        thresholds: Sequence[float | None],
-        depth: int,
-        shown: Sequence[int | None] = (None,),
-    ) -> None:
+    def __init__(self, pool: Pool, cuts: Sequence[Cut], depth: int, *, as_shown: bool) -> None:
+        """``as_shown`` cuts rankings at top-k; ``rows`` says which ranks are those of each cut."""
         targets = pool.targets
         self._pool = pool
         self._depth = depth
-        self._shown = shown
+        limits = [cut.top_k if as_shown else None for cut in cuts]
+        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
+        self._shown = list(dict.fromkeys(limits))
+        self.rows = [
+            self._shown.index(limit) * len(thresholds) + thresholds.index(cut.threshold)
+            for limit, cut in zip(limits, cuts, strict=True)
+        ]
         self.above = pool.above(thresholds)
         above = self.above[:, targets.rows]
         self._hidden = targets.columns >= above
@@ -96,6 +100,56 @@ class Counter:
         for word, mask in zip(packed.T, self._masks, strict=True):
             counts += np.bitwise_count(mask & word)
         return counts
+
+
+class Shown:
+    """The passages that recipes of one pool show, under fixed cuts, weight after weight."""
+
+    def __init__(self, pool: Pool, cuts: Sequence[Cut]) -> None:
+        self._pool = pool
+        self._cuts = cuts
+        self._by_key = np.argsort(pool.keys, axis=1)
+        self._inside = np.arange(pool.keys.shape[1]) < pool.sizes[:, None]
+        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
+        self._above = dict(zip(thresholds, pool.above(thresholds), strict=True))
+
+    def sums(self, weight: float, values: Sequence[Floats | Integers | Mask]) -> list[Floats]:
+        """Sums of each of ``values`` (candidates,) over what is shown, shape (cuts, questions)."""
+        scores = np.take_along_axis(self._pool.scores(weight), self._by_key, axis=1)
+        order = np.argsort(-scores, axis=1, kind="stable")  # equal scores by key
+        columns = np.take_along_axis(self._by_key, order, axis=1)
+        tables = []
+        for each in values:
+            tables.append(np.zeros(columns.shape))
+            tables[-1][self._inside] = each[self._pool.places]
+        deepest = max(cut.top_k for cut in self._cuts)
+        running = {
+            threshold: _running(columns, above, tables, deepest)
+            for threshold, above in self._above.items()
+        }
+        return [
+            np.stack([running[cut.threshold][number][:, cut.top_k] for cut in self._cuts])
+            for number in range(len(tables))
+        ]
+
+
+def _running(
+    order: Integers, above: Integers, values: Sequence[Floats], deepest: int
+) -> list[Floats]:
+    """Running sums of values over the first passages shown: (questions, deepest + 1) each.
+
+    ``order`` has columns of a pool from the best to the last, shape (questions, width).
+    """
+    inside = order < above[:, None]
+    place = np.cumsum(inside, axis=1)
+    rows, ranks = np.nonzero(inside & (place <= deepest))
+    columns, slots = order[rows, ranks], place[rows, ranks]
+    sums = []
+    for table in values:
+        shown = np.zeros((len(order), deepest + 1))
+        shown[rows, slots] = table[rows, columns]
+        sums.append(np.cumsum(shown, axis=1))
+    return sums
 
 
 def _prefixes(width: int) -> Words:

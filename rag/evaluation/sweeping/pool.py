@@ -25,6 +25,13 @@ from rag.types import Floats, Integers, Mask
 Words = npt.NDArray[np.uint64]
 
 
+class Cut(NamedTuple):
+    """What is taken from a ranked list: ``threshold`` is resolved, None for no limit."""
+
+    threshold: float | None
+    top_k: int
+
+
 class Family(NamedTuple):
     """What decides a pool: recipes of one family differ in the weight and in what is cut.
 
@@ -53,6 +60,15 @@ class Family(NamedTuple):
         if self.mixed:
             return leading.mixed
         return None if self.kind == "rrf" else leading.single
+
+
+def by_family(searches: Sequence[SearchRecipe]) -> dict[Family, dict[float, list[int]]]:
+    """Numbers of recipes by family and weight: what does not differ is computed once."""
+    groups: dict[Family, dict[float, list[int]]] = {}
+    for number, search in enumerate(searches):
+        weight = search.dense_weight if search.mode == "hybrid" else 1.0
+        groups.setdefault(Family.of(search), {}).setdefault(weight, []).append(number)
+    return groups
 
 
 @dataclass(frozen=True, slots=True)
