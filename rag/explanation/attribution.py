@@ -118,11 +118,11 @@ class _Counter:
         self._embedder, self._tell, self._total, self._done = embedder, tell, total, 0
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        found = []
+        rows = []
         for start in range(0, len(texts), BATCH):
             self._tell(self._done, self._total)
             batch = texts[start : start + BATCH]
-            found.append(self._embedder.embed(batch, input_type))
+            rows.append(self._embedder.embed(batch, input_type))
             self._done += len(batch)
-        joined: Vectors = np.concatenate(found)
+        joined: Vectors = np.concatenate(rows)
         return joined

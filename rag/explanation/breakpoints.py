@@ -107,10 +107,10 @@ def by_top_k(case: Case) -> Breakpoint | None:
     if own is None or not relevant[own]:
         return None
     scores = fused_scores(case.candidates, case.search)
-    place = int(np.count_nonzero(before(case.candidates, scores, own) & relevant)) + 1
-    if case.search.top_k >= place:
-        return Breakpoint(place - 1, 1) if place > 1 else None
-    return Breakpoint(place, MOST_TOP_K) if place <= MOST_TOP_K else None
+    rank = int(np.count_nonzero(before(case.candidates, scores, own) & relevant)) + 1
+    if case.search.top_k >= rank:
+        return Breakpoint(rank - 1, 1) if rank > 1 else None
+    return Breakpoint(rank, MOST_TOP_K) if rank <= MOST_TOP_K else None
 
 
 def by_threshold(case: Case) -> Breakpoint | None:
@@ -118,11 +118,12 @@ def by_threshold(case: Case) -> Breakpoint | None:
 
     Below the lower bound too many better ranked candidates pass as well.
     """
-    found, own = case.candidates, position(case.candidates, case.key)
+    candidates, own = case.candidates, position(case.candidates, case.key)
     if own is None:
         return None
-    relevance = case.relevance(found)
-    rivals = np.sort(relevance[before(found, fused_scores(found, case.search), own)])[::-1]
+    relevance = case.relevance(candidates)
+    scores = fused_scores(candidates, case.search)
+    rivals = np.sort(relevance[before(candidates, scores, own)])[::-1]
     top_k, mine = case.search.top_k, float(relevance[own])
     lower = float(rivals[top_k - 1]) if len(rivals) >= top_k else -np.inf
     if lower >= mine:
@@ -143,10 +144,10 @@ def _threshold_crossing(case: Case, lower: float, mine: float) -> Breakpoint | N
 
 def by_weight(case: Case) -> Breakpoint | None:
     """Moves ``dense_weight``: scores are lines in it, so ranks change only where lines cross."""
-    found, own = case.candidates, position(case.candidates, case.key)
-    if case.search.mode != "hybrid" or own is None or not case.relevant(found)[own]:
+    candidates, own = case.candidates, position(case.candidates, case.key)
+    if case.search.mode != "hybrid" or own is None or not case.relevant(candidates)[own]:
         return None
-    dense, words = line_ends(found, case.search)
+    dense, words = line_ends(candidates, case.search)
     cuts = _crossings(dense, words, own)
     middles = (cuts[1:] + cuts[:-1]) / 2
     probes = np.concatenate([[0.0], middles, [1.0]])

@@ -128,11 +128,11 @@ def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     now = _now(field, case.search, case.threshold)
     start = breakpoints.LEAST_THRESHOLD if now is None else now
     trials = Trials(lambda value: run(field, value), is_in)
-    found = by_trial(field, start, trials)
-    if found is None:
+    turned = by_trial(field, start, trials)
+    if turned is None:
         words = f"No change of {phrases.NAMES[field]} was found in {trials.count} searches."
         return Counterfactual(field, not is_in, now, words, exact=False, searches=trials.count)
-    value, least = found
+    value, least = turned
     value = int(value) if field in WHOLE else value
     words = phrases.tried(field, case.search, is_in, now, value, trials.count)
     return Counterfactual(

@@ -62,18 +62,18 @@ class Depths:
 
     def _scores(self, depths: Integers) -> Scores:
         """Fused scores, shape (depths, n); of use for what has come up at a depth."""
-        found, search = self.found, self.search
+        candidates, search = self.found, self.search
         if search.mode == "dense":
-            return np.broadcast_to(found.dense_scores, (len(depths), len(found)))
+            return np.broadcast_to(candidates.dense_scores, (len(depths), len(candidates)))
         if search.mode == "lexical":
-            return np.broadcast_to(found.lexical_scores, (len(depths), len(found)))
+            return np.broadcast_to(candidates.lexical_scores, (len(depths), len(candidates)))
         weight = search.dense_weight
         if search.fusion == "rrf":
-            lists = (found.dense_rank, found.lexical_rank)
+            lists = (candidates.dense_rank, candidates.lexical_rank)
             dense, words = (_reciprocal(ranks, depths, search.rrf_k) for ranks in lists)
         else:
-            dense = _stretched(found.dense_scores, self.dense, depths)
-            words = _stretched(found.lexical_scores, self.words, depths)
+            dense = _stretched(candidates.dense_scores, self.dense, depths)
+            words = _stretched(candidates.lexical_scores, self.words, depths)
         return weight * dense + (1.0 - weight) * words
 
 

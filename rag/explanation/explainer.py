@@ -80,8 +80,8 @@ class Explainer:
         """
         corpus, passage = self._corpus, self._passage(key)
         words = corpus.lexical.explain(self._asked.words, key, **bm25_options(self.recipe.search))
-        found = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
-        return standing(self.trace, self.recipe.search, passage, found, corpus.allowed)
+        known = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
+        return standing(self.trace, self.recipe.search, passage, known, corpus.allowed)
 
     def changes(self, key: int) -> tuple[Counterfactual, ...]:
         """The smallest changes, each of one field, that bring a passage in or throw it out.
@@ -114,8 +114,8 @@ class Explainer:
             {f"search.{field}": int(value) if field in WHOLE else value}
         )
         threshold = value if field == "threshold" else self._threshold
-        found = retrieve(self.trace.question, changed, self._corpus, threshold)
-        return any(hit.chunk.key == key for hit in found.hits)
+        trace = retrieve(self.trace.question, changed, self._corpus, threshold)
+        return any(hit.chunk.key == key for hit in trace.hits)
 
     def attribution(
         self, key: int, tell: Callable[[int, int], None] = lambda _done, _total: None
@@ -151,7 +151,7 @@ class Explainer:
 
     def findings(self, passages: Sequence[Located]) -> list[Finding]:
         """Where passages stand. Raises NotFound for one that is not there."""
-        return [self._finding(each.key, each.match) for each in passages]
+        return [self._finding(passage.key, passage.match) for passage in passages]
 
     def in_document(self, document_id: str) -> list[Finding]:
         """Where the passages of a document stand; the first few, the best placed first."""
@@ -187,13 +187,13 @@ class Explainer:
         return [held[key] for key in keys if key in held]
 
     def _passage(self, key: int) -> tuple[Chunk, str]:
-        found = self._corpus.lookup([key]).get(key)
-        if found is None:
+        passage = self._corpus.lookup([key]).get(key)
+        if passage is None:
             raise NotFound(
                 f"No passage has the id {key:016x}.",
                 "Ids belong to a cut of the documents; search lists those of the present one.",
             )
-        return found
+        return passage
 
     def _cosine(self, key: int) -> float:
         vector = self._corpus.dense.vectors(np.array([key], np.int64))[0]

@@ -35,15 +35,15 @@ def located(
     of them comes first. Empty where no document has them.
     """
     for match, similar in (("exact", False), ("similar", True)):
-        found = [
-            each
+        holding = [
+            passage
             for name, whole in documents.items()
-            for each in _holding(text, whole, passages.get(name, ()), similar=similar)
+            for passage in _holding(text, whole, passages.get(name, ()), similar=similar)
         ]
-        if found:
-            found.sort(key=lambda each: (-each[0], each[1]))
+        if holding:
+            holding.sort(key=lambda passage: (-passage[0], passage[1]))
             kind: Match = "similar" if match == "similar" else "exact"
-            return [Located(key, kind) for _, key in found[:MOST]]
+            return [Located(key, kind) for _, key in holding[:MOST]]
     return []
 
 

@@ -55,8 +55,8 @@ class FullRankings:
 
 def place(ranked: Found, key: int) -> tuple[int, float] | None:
     """Rank (from 1) and score of a passage; None where the ranking lacks it."""
-    found = np.flatnonzero(ranked.keys == key)
-    return (int(found[0]) + 1, float(ranked.scores[found[0]])) if len(found) else None
+    at = np.flatnonzero(ranked.keys == key)
+    return (int(at[0]) + 1, float(ranked.scores[at[0]])) if len(at) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,16 +61,16 @@ class Cache(Generic[Key, Value]):
     def get(self, key: Key) -> Value | None:
         """The value, or None when it is not there, or too old."""
         with self._lock:
-            found = self._held.get(key)
-            if found is not None and found[0] <= self._clock():
+            held = self._held.get(key)
+            if held is not None and held[0] <= self._clock():
                 self._drop(key)
-                found = None
-            if found is None:
+                held = None
+            if held is None:
                 self._misses += 1
                 return None
             self._hits += 1
             self._held.move_to_end(key)
-            return found[2]
+            return held[2]
 
     def put(self, key: Key, value: Value, lifetime: float = LIFETIME) -> None:
         """Keeps a value for some seconds; one that is too heavy by itself is not kept."""

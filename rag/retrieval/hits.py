@@ -31,19 +31,19 @@ class Hits:
         self._passages = lookup([int(key) for key in candidates.keys])
         self._rank = {int(place): rank for rank, place in enumerate(selection.order, start=1)}
 
-    def at(self, place: int) -> Hit | None:
+    def at(self, position: int) -> Hit | None:
         """One hit; None when it was deleted since the index was read: it must not answer."""
-        found = self._passages.get(int(self._candidates.keys[place]))
-        if found is None:
+        passage = self._passages.get(int(self._candidates.keys[position]))
+        if passage is None:
             return None
-        chunk, document = found
+        chunk, document = passage
         return Hit(
             chunk=chunk,
             document=document,
-            rank=self._rank[place],
-            score=float(self._selection.scores[place]),
-            relevance=float(self._selection.relevance[place]),
-            parts=dict(self._parts(place)),
+            rank=self._rank[position],
+            score=float(self._selection.scores[position]),
+            relevance=float(self._selection.relevance[position]),
+            parts=dict(self._parts(position)),
         )
 
     def _parts(self, place: int) -> Iterator[tuple[str, float]]:
@@ -99,8 +99,8 @@ def pass_cuts(
     if recipe.mmr is not None:
         timeline.passed("mmr", left, left, _moved(keys, selection, recipe.mmr))
     beyond = [
-        Dropped(hit, f"place {place} of those above the threshold, top-k is {recipe.top_k}")
-        for place, hit in enumerate(hits_at(at, selection.beyond), start=recipe.top_k + 1)
+        Dropped(hit, f"place {rank} of those above the threshold, top-k is {recipe.top_k}")
+        for rank, hit in enumerate(hits_at(at, selection.beyond), start=recipe.top_k + 1)
     ]
     kept = len(selection.kept)
     timeline.passed("top_k", kept + len(beyond), kept, f"top-k {recipe.top_k}", beyond)

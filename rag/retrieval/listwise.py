@@ -68,10 +68,10 @@ def parse_permutation(text: str, count: int) -> list[int]:
     """
     numbers = _BRACKETED.findall(text) or _NUMBER.findall(text)
     named = dict.fromkeys(int(number) - 1 for number in numbers)
-    places = [place for place in named if 0 <= place < count]
-    if not places:
+    positions = [position for position in named if 0 <= position < count]
+    if not positions:
         raise ProviderMisbehaved(
             "The language model named no passage in its order.",
             "Try a larger model, or another reranker.",
         )
-    return places + [place for place in range(count) if place not in named]
+    return positions + [position for position in range(count) if position not in named]

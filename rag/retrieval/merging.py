@@ -78,17 +78,17 @@ def _interleaved(parts: Sequence[Part]) -> tuple[str, list[Hit]]:
     """How, and every hit with the score that decided, best first; ties by rank, then key."""
     scales = list(dict.fromkeys(part.scale for part in parts))
     alike = len(scales) == 1
-    found = []
+    ranked = []
     for part in parts:
         worth = fitted([max(hit.relevance, 0.0) for hit in part.trace.hits])
-        for place, hit in enumerate(part.trace.hits, start=1):
-            score = part.weight * (worth[place - 1] if alike else 1.0 / (RRF_K + place))
+        for rank, hit in enumerate(part.trace.hits, start=1):
+            score = part.weight * (worth[rank - 1] if alike else 1.0 / (RRF_K + rank))
             own = {**hit.parts, "own": hit.score, "merged": score}
-            found.append((-score, place, hit.chunk.key, part.name, hit, own))
-    found.sort(key=lambda each: each[:4])
+            ranked.append((-score, rank, hit.chunk.key, part.name, hit, own))
+    ranked.sort(key=lambda each: each[:4])
     weighed = ", ".join(f"{p.name} × {p.weight:g}" for p in parts if p.weight != 1.0)
     how = f"by {scales[0]}" if alike else f"{' and '.join(scales)} do not compare: by ranks"
-    hits = [replace(h, base=name, score=-s, parts=own) for s, _, _, name, h, own in found]
+    hits = [replace(h, base=name, score=-s, parts=own) for s, _, _, name, h, own in ranked]
     return how + (f", {weighed}" if weighed else ""), hits
 
 
@@ -97,7 +97,7 @@ def _without_copies(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], int]:
     first: dict[int, Hit] = {}
     for hit in hits:
         first.setdefault(hit.chunk.key, hit)
-    unique = (replace(hit, rank=place) for place, hit in enumerate(first.values(), start=1))
+    unique = (replace(hit, rank=rank) for rank, hit in enumerate(first.values(), start=1))
     return tuple(unique), len(hits) - len(first)
 
 
@@ -105,12 +105,12 @@ def _summed_stages(parts: Sequence[Part], hits: Sequence[Hit]) -> list[Stage]:
     """Stages of the same name as one, in an order that every part agrees with."""
     names: list[StageName] = []
     for part in parts:
-        place = len(names)
+        at = len(names)
         for stage in reversed(part.trace.stages):
             if stage.name in names:
-                place = names.index(stage.name)
+                at = names.index(stage.name)
             else:
-                names.insert(place, stage.name)
+                names.insert(at, stage.name)
     ranks = _ranks_of_dropped(parts, hits)
     seen = {hit.chunk.key for hit in hits}
     # Later stages first: a passage that several sources have is told of where it came furthest.
@@ -133,23 +133,23 @@ def _ranks_of_dropped(parts: Sequence[Part], hits: Sequence[Hit]) -> dict[tuple[
 def _summed(
     name: StageName, parts: Sequence[Part], ranks: dict[tuple[str, int], int], seen: set[int]
 ) -> Stage:
-    found = [(part, stage) for part in parts for stage in part.trace.stages if stage.name == name]
+    told = [(part, stage) for part in parts for stage in part.trace.stages if stage.name == name]
     dropped = []
-    for part, stage in found:
+    for part, stage in told:
         for drop in stage.dropped:
             key = drop.hit.chunk.key
             if key not in seen:
                 seen.add(key)
                 hit = replace(drop.hit, base=part.name, rank=ranks[part.name, key])
                 dropped.append(Dropped(hit, drop.reason))
-    stages = [stage for _, stage in found]
+    stages = [stage for _, stage in told]
     return Stage(
         name,
         sum(stage.taken for stage in stages),
         sum(stage.given for stage in stages),
         tuple(dropped),
         sum(stage.seconds for stage in stages),
-        _notes(found),
+        _notes(told),
         any(stage.failed for stage in stages),
     )
 

@@ -27,11 +27,11 @@ def retrieve(
     is then that of the complete question.
     """
     timeline, search = Timeline(), recipe.search
-    asked, found = gather(question, search, corpus, timeline, history=history)
-    nearness = Nearness(found.keys, corpus.dense.vectors)
-    selection = select(found, search, threshold, corpus.calibration, nearness)
-    at = Hits(found, selection, search, corpus.lookup).at
-    hits = pass_cuts(found.keys, selection, at, search, threshold, timeline)
+    asked, candidates = gather(question, search, corpus, timeline, history=history)
+    nearness = Nearness(candidates.keys, corpus.dense.vectors)
+    selection = select(candidates, search, threshold, corpus.calibration, nearness)
+    at = Hits(candidates, selection, search, corpus.lookup).at
+    hits = pass_cuts(candidates.keys, selection, at, search, threshold, timeline)
     return Trace(
         question=asked.question,
         recipe=recipe.hash,

@@ -59,14 +59,14 @@ def expand(question: str, count: int, chat: ChatModel) -> list[str]:
         Message("user", fenced("question", question)),
     ]
     text = reply(chat, messages, MOST_TOKENS)
-    found: dict[str, str] = {}
+    wordings: dict[str, str] = {}
     for line in _lines(text):
         if len(line) <= LONGEST_QUESTION and not line.endswith(":"):
-            found.setdefault(_bare(line), line)
-    found.pop(_bare(question), None)
-    if not found:
+            wordings.setdefault(_bare(line), line)
+    wordings.pop(_bare(question), None)
+    if not wordings:
         raise _nonsense("no other wording")
-    return list(found.values())[:count]
+    return list(wordings.values())[:count]
 
 
 def hypothetical_passage(question: str, chat: ChatModel) -> str:
@@ -98,10 +98,10 @@ def _as_list(text: str) -> list[str]:
     """The strings of a JSON list, where the reply is one (also within a code fence)."""
     start, end = text.find("["), text.rfind("]")
     try:
-        found = json.loads(text[start : end + 1], strict=False) if 0 <= start < end else []
+        listed = json.loads(text[start : end + 1], strict=False) if 0 <= start < end else []
     except ValueError:
         return []
-    return [str(each) for each in found if isinstance(each, str)]
+    return [str(entry) for entry in listed if isinstance(entry, str)]
 
 
 def _bare(text: str) -> str:

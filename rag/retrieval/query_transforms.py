@@ -66,50 +66,50 @@ def _completed(
     if not history:
         timeline.passed("rewrite", 1, 1, "nothing was said before")
         return question
-    found = _asked(
+    complete = _asked(
         "rewrite",
         "the question is searched as it is",
         lambda chat: contextualise(question, history, chat),
         corpus,
         timeline,
     )
-    if found is None:
+    if complete is None:
         return question
-    note = "complete as it is" if found == question else f"complete: {found}"
+    note = "complete as it is" if complete == question else f"complete: {complete}"
     timeline.passed("rewrite", 1, 1, note)
-    return found
+    return complete
 
 
 def _reworded(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> list[str]:
-    found = _asked(
+    wordings = _asked(
         "expansions",
         "only the question itself is searched",
         lambda chat: expand(question, recipe.expansions, chat),
         corpus,
         timeline,
     )
-    if found is None:
+    if wordings is None:
         return []
-    timeline.passed("expansions", 1, 1 + len(found), " · ".join(found))
-    return found
+    timeline.passed("expansions", 1, 1 + len(wordings), " · ".join(wordings))
+    return wordings
 
 
 def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> str:
     if recipe.mode == "lexical":
         timeline.passed("hyde", 1, 1, "words alone are searched: nothing to embed")
         return ""
-    found = _asked(
+    passage = _asked(
         "hyde",
         "only the question itself is embedded",
         lambda chat: hypothetical_passage(question, chat),
         corpus,
         timeline,
     )
-    if found is None:
+    if passage is None:
         return ""
-    shown = found if len(found) <= LONGEST_SHOWN else found[:LONGEST_SHOWN] + "…"
+    shown = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
     timeline.passed("hyde", 1, 2, shown)
-    return found
+    return passage
 
 
 def _asked(
@@ -158,14 +158,14 @@ def _how(texts: int, known: int) -> str:
 
 def corrected(question: str, corpus: Corpus, timeline: Timeline) -> str:
     """The question as BM25 should read it. Words, not index terms: a stem is no word to show."""
-    found = corpus.lexical.corrections(question)
-    passages = corpus.lookup([each.key for each in found])
+    corrections = corpus.lexical.corrections(question)
+    passages = corpus.lookup([correction.key for correction in corrections])
     words, result, end = list[str](), "", 0
-    for each in found:
-        chunk = passages.get(each.key)
-        word = _written(each, chunk[0].text, corpus) if chunk else each.term
-        words.append(f"{question[each.start : each.end]} → {word}")
-        result, end = result + question[end : each.start] + word, each.end
+    for correction in corrections:
+        chunk = passages.get(correction.key)
+        word = _written(correction, chunk[0].text, corpus) if chunk else correction.term
+        words.append(f"{question[correction.start : correction.end]} → {word}")
+        result, end = result + question[end : correction.start] + word, correction.end
     note = ", ".join(words) or "every word is known, or nothing known is near"
     timeline.passed("spelling", 1, 1, note)
     return result + question[end:]
@@ -174,5 +174,5 @@ def corrected(question: str, corpus: Corpus, timeline: Timeline) -> str:
 def _written(correction: Correction, text: str, corpus: Corpus) -> str:
     """How a passage that holds the term writes it."""
     spans = corpus.lexical.analyzer.spans(text)
-    found = (text[start:end] for term, start, end in spans if term == correction.term)
-    return next(found, correction.term).lower()
+    written = (text[start:end] for term, start, end in spans if term == correction.term)
+    return next(written, correction.term).lower()

@@ -16,21 +16,21 @@ from rag.retrieval.timeline import Timeline
 
 
 def reranked(
-    asked: Asked, found: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
+    asked: Asked, candidates: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
 ) -> tuple[Asked, Candidates]:
     """The candidates with the reranker's scores of their first ``recipe.rerank_depth``.
 
     A reranker that fails changes nothing, and its stage says why.
     """
-    count = len(found)
+    count = len(candidates)
     if corpus.reranker is None:
         why = f"{NO_MODEL}; the order stays"
         timeline.passed("rerank", count, count, why, failed=True)
-        return asked, found
-    first = ranking(found.keys, fused_scores(found, recipe))[: recipe.rerank_depth]
-    passages = corpus.lookup([int(key) for key in found.keys[first]])
-    places = [int(place) for place in first if int(found.keys[place]) in passages]
-    texts = [passages[int(found.keys[place])][0].text for place in places]
+        return asked, candidates
+    first = ranking(candidates.keys, fused_scores(candidates, recipe))[: recipe.rerank_depth]
+    passages = corpus.lookup([int(key) for key in candidates.keys[first]])
+    positions = [int(position) for position in first if int(candidates.keys[position]) in passages]
+    texts = [passages[int(candidates.keys[position])][0].text for position in positions]
     try:
         scores = corpus.reranker.scores(asked.question, texts) if texts else np.empty(0)
     except Cancelled:
@@ -38,8 +38,8 @@ def reranked(
     except TouchstoneError as error:
         why = f"{error.message} Therefore the order stays."
         timeline.passed("rerank", count, count, why, failed=True)
-        return asked, found
-    timeline.passed("rerank", count, count, f"first {len(places)} read by {recipe.rerank}")
+        return asked, candidates
+    timeline.passed("rerank", count, count, f"first {len(positions)} read by {recipe.rerank}")
     aligned = np.full(count, np.nan)
-    aligned[places] = scores
-    return asked, replace(found, rerank=aligned)
+    aligned[positions] = scores
+    return asked, replace(candidates, rerank=aligned)

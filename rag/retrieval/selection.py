@@ -91,8 +91,8 @@ def cut(
 
 def _doubles(places: Order, limit: float, nearness: Nearness) -> tuple[Double, ...]:
     """Doubles among the candidates at ``places`` (best first), by positions of candidates."""
-    found = doubles(nearness.vectors(places), limit)
-    return tuple(Double(int(places[a]), int(places[b]), cosine) for a, b, cosine in found)
+    pairs = doubles(nearness.vectors(places), limit)
+    return tuple(Double(int(places[a]), int(places[b]), cosine) for a, b, cosine in pairs)
 
 
 def _needed(nearness: Nearness | None) -> Nearness:

@@ -99,11 +99,11 @@ def allowed(services: Services, base_id: int, search: SearchRecipe, index: Index
         if not filters.looks_at_passages(search):
             parts = [held for name, held in index.keys.items() if name in chosen]
             return np.concatenate([np.empty(0, np.int64), *parts])
-        found = [
+        keys = [
             key
             for key, document_id, page, heading in passages.marks(connection, base_id, index.cut_id)
             if document_id in chosen
             and document_id in index.keys
             and filters.fits_passage(page, heading, search)
         ]
-    return np.array(found, np.int64)
+    return np.array(keys, np.int64)

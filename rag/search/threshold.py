@@ -72,21 +72,23 @@ def threshold_rule(
     """
     if search.relevance == "cosine":
         return ThresholdRule(services.models.threshold(index.embedder, search))
-    found = fitted(services, base_id, index)
-    if found is None:
+    calibration = fitted(services, base_id, index)
+    if calibration is None:
         raise InvalidInput(
             "Probabilities of relevance need a calibration, and this index has none.",
             f"Please {_FIT}, or set search.relevance to cosine.",
         )
-    other = {name: value for name, value in found.bm25.items() if getattr(search, name) != value}
+    other = {
+        name: value for name, value in calibration.bm25.items() if getattr(search, name) != value
+    }
     if other:
         was = ", ".join(f"search.{name}={value}" for name, value in other.items())
         raise InvalidInput(
             f"The calibration was fitted with {was}, and this recipe computes BM25 differently.",
             f"Use these values, or {_FIT} again.",
         )
-    threshold = found.threshold if search.threshold == "auto" else search.threshold
-    return ThresholdRule(threshold, found.model, found.digest)
+    threshold = calibration.threshold if search.threshold == "auto" else search.threshold
+    return ThresholdRule(threshold, calibration.model, calibration.digest)
 
 
 def fitted(services: Services, base_id: int, index: IndexRecipe) -> FittedCalibration | None:

@@ -110,10 +110,10 @@ class Field:
         ranks = _ranks(self._places, scores, self.depth)
         scored = replace(self.every, bm25=scores, lexical_rank=ranks)
         places = np.flatnonzero(scored.within("hybrid", self.depth))
-        found = scored.at(places)
+        candidates = scored.at(places)
         if self.calibration is not None:
-            found = replace(found, probability=self.calibration.probabilities(found))
-        return found, places
+            candidates = replace(candidates, probability=self.calibration.probabilities(candidates))
+        return candidates, places
 
     def prepared(self, pair: Pair) -> Prepared:
         """The same, ready to be swept over."""
@@ -164,9 +164,9 @@ def _ranks(places: _Table, scores: Scores, depth: int) -> Ranks:
     number = np.empty(order.shape, np.int32)
     shown = np.broadcast_to(np.arange(order.shape[1], dtype=np.int32), order.shape)
     np.put_along_axis(number, order, shown, axis=1)
-    found = number[near.rows, near.columns]
+    columns = number[near.rows, near.columns]
     ranks = np.full(len(scores), NOT_FOUND, np.int32)
-    ranks[first] = np.where(found < depth, found, NOT_FOUND)
+    ranks[first] = np.where(columns < depth, columns, NOT_FOUND)
     return ranks
 
 

@@ -67,9 +67,9 @@ class QuestionFigures:
             if self.relevant is None:
                 return None
             shown = self.shown.sum(axis=1)
-            found: Floats = np.full(len(shown), np.nan)
-            np.divide(self.relevant.sum(axis=1), shown, out=found, where=shown > 0)
-            return found
+            shares: Floats = np.full(len(shown), np.nan)
+            np.divide(self.relevant.sum(axis=1), shown, out=shares, where=shown > 0)
+            return shares
         values = self.by_question(name)
         return None if values is None else np.asarray(values.mean(axis=1))
 
@@ -114,12 +114,12 @@ def _intervals(
     rows: Mapping[str, Floats], measure: Callable[[Floats], Floats]
 ) -> dict[str, Interval]:
     """Intervals of means; rows of as many questions share their draws, which take the time."""
-    found = {}
+    intervals = {}
     for size in {len(values) for values in rows.values()}:
         names = [name for name, values in rows.items() if len(values) == size]
         for name, ends in zip(names, measure(np.stack([rows[n] for n in names])), strict=True):
-            found[name] = Interval(float(ends[0]), float(ends[1]))
-    return found
+            intervals[name] = Interval(float(ends[0]), float(ends[1]))
+    return intervals
 
 
 @dataclass(frozen=True)
@@ -227,10 +227,10 @@ class Closeup:
         depth = max(parse_metric(name).k for name in metrics)
         counter = Counter(laid_out, cuts, depth, as_shown=as_shown)
         ranks = counter.ranks(weight)[counter.rows]
-        layout, found = laid_out.layout, laid_out.targets.units
+        layout, at = laid_out.layout, laid_out.targets.units
         units = Units(
-            self._labelled.number[layout.unit_rows[found]],
-            layout.unit_slots[found],
-            layout.unit_grades[found],
+            self._labelled.number[layout.unit_rows[at]],
+            layout.unit_slots[at],
+            layout.unit_grades[at],
         )
         return evaluate(RankMetrics(ranks, depth, units, self._labelled.best), metrics)

@@ -141,9 +141,9 @@ def _running(
     ``order`` has columns of a pool from the best to the last, shape (questions, width).
     """
     inside = order < above[:, None]
-    place = np.cumsum(inside, axis=1)
-    rows, ranks = np.nonzero(inside & (place <= deepest))
-    columns, slots = order[rows, ranks], place[rows, ranks]
+    rank = np.cumsum(inside, axis=1)
+    rows, ranks = np.nonzero(inside & (rank <= deepest))
+    columns, slots = order[rows, ranks], rank[rows, ranks]
     sums = []
     for table in values:
         shown = np.zeros((len(order), deepest + 1))

@@ -99,7 +99,7 @@ def _values(name: str, given: Any, base: Recipe) -> list[Any]:
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
-    return [value for place, value in enumerate(values) if value not in values[:place]]
+    return [value for at, value in enumerate(values) if value not in values[:at]]
 
 
 def _checked(

@@ -38,9 +38,9 @@ class Layout:
         """Raises ValueError for probabilities where there is no calibration."""
         relevance = _relevance(deep, by)
         order = np.lexsort((-relevance, deep.row))
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        units = np.lexsort((place, deep.unit, deep.row))
+        by_relevance = np.empty(len(order), np.int64)
+        by_relevance[order] = np.arange(len(order))
+        units = np.lexsort((by_relevance, deep.unit, deep.row))
         pairs = [np.stack(pair) for pair in siblings(deep.row, deep.unit, units)]
         earlier, later = np.concatenate([*pairs, np.empty((2, 0), np.int64)], axis=1)
         by_row = np.argsort(deep.row[earlier], kind="stable")

@@ -168,8 +168,8 @@ def _parts(deep: Deep, family: Family, chosen: Mask, places: Integers) -> list[F
         return [deep.bm25[places]]
     if family.kind == "rrf":
         ranks = (deep.dense_rank[places], deep.lexical_rank[places])
-        cut = (np.where(each < family.candidates, each, NOT_FOUND) for each in ranks)
-        return [reciprocal(each, family.rrf_k) for each in cut]
+        cut = (np.where(part < family.candidates, part, NOT_FOUND) for part in ranks)
+        return [reciprocal(part, family.rrf_k) for part in cut]
     return [_min_max(deep, scores, chosen, places) for scores in (deep.cosine, deep.bm25)]
 
 

@@ -108,8 +108,8 @@ def _places(at: tuple[Integers, Integers], shape: tuple[int, int], scores: _Scor
 
 def _agree(ranks: npt.NDArray[np.int32], places: Ranks) -> bool:
     """Whether a retriever found what is best, in that order."""
-    found = ranks != NOT_FOUND
-    return np.array_equal(ranks[found], places[found])
+    has = ranks != NOT_FOUND
+    return np.array_equal(ranks[has], places[has])
 
 
 def _rivals(
