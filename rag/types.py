@@ -215,6 +215,15 @@ class Trace:
         return next((stage for stage in self.stages if stage.name == name), None)
 
     @property
+    def candidates(self) -> tuple[Hit, ...]:
+        """Every passage that had a score, once: the results, then what each stage dropped."""
+        held = {hit.chunk.key: hit for hit in self.hits}
+        for stage in self.stages:
+            for drop in stage.dropped:
+                held.setdefault(drop.hit.chunk.key, drop.hit)
+        return tuple(held.values())
+
+    @property
     def digest(self) -> str:
         """Names what was found, and what became of it, however long that took."""
         told = [

@@ -87,14 +87,8 @@ def compared(
 
 def _ranking(trace: Trace) -> list[Hit]:
     """All candidates, best first: what is shown, then the rest by rank."""
-    shown = {hit.chunk.key for hit in trace.hits}
-    rest = {
-        drop.hit.chunk.key: drop.hit
-        for stage in trace.stages
-        for drop in stage.dropped
-        if drop.hit.chunk.key not in shown
-    }
-    return [*trace.hits, *sorted(rest.values(), key=lambda hit: (hit.rank, hit.chunk.key))]
+    rest = trace.candidates[len(trace.hits) :]
+    return [*trace.hits, *sorted(rest, key=lambda hit: (hit.rank, hit.chunk.key))]
 
 
 def _places(hits: Sequence[Hit]) -> list[RankedSpan]:

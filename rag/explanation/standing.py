@@ -139,7 +139,7 @@ def standing(
 
 def hit_of(trace: Trace, key: int) -> Hit | None:
     """The passage as the trace has it, kept or dropped; None where it never was a candidate."""
-    return next((hit for hit in _held(trace) if hit.chunk.key == key), None)
+    return next((hit for hit in trace.candidates if hit.chunk.key == key), None)
 
 
 def figures(
@@ -238,17 +238,11 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
     name = stage_row(stage.name).figure
     if hit is not None and name in hit.parts:
         mine = hit.parts[name]
-        ahead = sum(each.parts.get(name, mine) > mine for each in _held(trace))
+        ahead = sum(each.parts.get(name, mine) > mine for each in trace.candidates)
         return f"place {ahead + 1:,} of {stage.given:,}, {name} {mine:.3f}"
     if hit is not None and stage.name == "threshold" and trace.threshold is not None:
         return f"relevance {hit.relevance:.3f}, asked for is {trace.threshold:.3f}"
     return f"one of {stage.given:,}"
-
-
-def _held(trace: Trace) -> list[Hit]:
-    """Every candidate, once."""
-    drops = (drop.hit for stage in trace.stages for drop in stage.dropped)
-    return list({hit.chunk.key: hit for hit in (*drops, *trace.hits)}.values())
 
 
 @dataclass(frozen=True, slots=True)

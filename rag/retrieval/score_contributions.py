@@ -24,8 +24,7 @@ class ScoreContribution:
 
 def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, ScoreContribution]:
     """The parts of every candidate's score, by passage key."""
-    hits = [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
-    held = {hit.chunk.key: hit for hit in hits}
+    held = {hit.chunk.key: hit for hit in trace.candidates}
     if recipe.mode == "dense":
         return {key: ScoreContribution(_asked(hit, "dense"), 0.0) for key, hit in held.items()}
     if recipe.mode == "lexical":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from rag.recipe import SearchRecipe
@@ -37,7 +38,7 @@ class StageRow:
 
     ``passes``: what goes through it: the ``question`` alone, the lists of the retrievers that it
     ``joins``, or ``passages``. ``swept``: by ``arithmetic`` on candidates, with ``candidates``
-    fetched for each of its values, or measured by the ``pipeline`` recipe by recipe. What would
+    fetched for each of its values, or measured by the ``pipeline``, recipe by recipe. What would
     change the fate of a passage is computed from candidates, too, unless the stage is measured by
     the pipeline: then it is found by trial for the fields that are ``tried``, and for none where
     the stage ``asks_model``. ``run`` is called for stages between fusion and threshold.
@@ -64,29 +65,13 @@ class StageRow:
 
 _OFF = {name: field.default for name, field in SearchRecipe.model_fields.items()}
 
+_of_question = partial(StageRow, passes="question", asks_model=True)
+
 STAGES: tuple[StageRow, ...] = (
-    StageRow(
-        "rewrite",
-        ("rewrite",),
-        failed="The follow-up was not made complete",
-        passes="question",
-        asks_model=True,
-    ),
+    _of_question("rewrite", ("rewrite",), failed="The follow-up was not made complete"),
     StageRow("spelling", ("spelling",), passes="question", swept="candidates"),
-    StageRow(
-        "expansions",
-        ("expansions",),
-        failed="No further wordings were searched",
-        passes="question",
-        asks_model=True,
-    ),
-    StageRow(
-        "hyde",
-        ("hyde",),
-        failed="No imagined answer was searched",
-        passes="question",
-        asks_model=True,
-    ),
+    _of_question("expansions", ("expansions",), failed="No further wordings were searched"),
+    _of_question("hyde", ("hyde",), failed="No imagined answer was searched"),
     StageRow("question", passes="question", swept="arithmetic"),
     StageRow(
         "filter",

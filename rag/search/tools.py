@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -70,16 +69,6 @@ class Tools:
         return call(tool, question.strip(), settings.tool_variables, allow_private=private)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answered:
-    """What a tool said, or why it said nothing."""
-
-    name: str
-    results: Sequence[ToolResult] = ()
-    note: str = ""
-    failed: bool = False
-
-
 def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace) -> list[Part]:
     """The results of the tools that ``recipe`` names, as lists to merge with ``leading``.
 
@@ -99,8 +88,7 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
 
     def found(name: str) -> Trace:
         def search() -> Trace:
-            answered = _ask(Tools(services), name, question)
-            return _trace(answered, question, recipe, embedder, threshold)
+            return _searched(Tools(services), name, question, recipe, embedder, threshold)
 
         tool = tools.get(name)
         asked = tool.model_dump_json() if tool else name
@@ -130,28 +118,24 @@ def refuse_tools(search: SearchRecipe) -> None:
         )
 
 
-def _ask(tools: Tools, name: str, question: str) -> _Answered:
-    try:
-        outcome = tools.ask(tools.named(name), question)
-    except TouchstoneError as error:
-        return _Answered(name, note=error.message, failed=True)
-    note = f"{outcome.seconds:.1f} s"
-    return _Answered(
-        name, outcome.results, note + (f", {outcome.empty} empty" * bool(outcome.empty))
-    )
-
-
-def _trace(
-    answered: _Answered,
+def _searched(
+    tools: Tools,
+    name: str,
     question: str,
     recipe: Recipe,
     embedder: Embedder,
     threshold: float | None,
 ) -> Trace:
-    timeline = Timeline()
-    hits = _hits(answered, question, embedder)
-    count = len(answered.results)
-    timeline.passed("tool", count, len(hits), answered.note, failed=answered.failed)
+    timeline, results, failed = Timeline(), tuple[ToolResult, ...](), False
+    try:
+        outcome = tools.ask(tools.named(name), question)
+    except TouchstoneError as error:
+        note, failed = error.message, True
+    else:
+        empty = f", {outcome.empty} empty" if outcome.empty else ""
+        note, results = f"{outcome.seconds:.1f} s{empty}", tuple(outcome.results)
+    hits = _hits(name, results, question, embedder)
+    timeline.passed("tool", len(results), len(hits), note, failed=failed)
     plain = recipe.search.model_copy(
         update={"relevance": "cosine", "duplicates": None, "mmr": None}
     )
@@ -164,15 +148,15 @@ def _trace(
     return Trace(question, recipe.hash, 0, threshold, stages, kept, timeline.seconds)
 
 
-def _hits(answered: _Answered, question: str, embedder: Embedder) -> list[Hit]:
-    if not answered.results:
+def _hits(name: str, results: Sequence[ToolResult], question: str, embedder: Embedder) -> list[Hit]:
+    if not results:
         return []
     query = embed_question(question, embedder).astype(np.float64)
-    texts = [result.text for result in answered.results]
+    texts = [result.text for result in results]
     cosines = embedder.embed(texts, "document").astype(np.float64) @ query
     return [
-        _hit(answered.name, result, rank, float(cosine))
-        for rank, (result, cosine) in enumerate(zip(answered.results, cosines, strict=True), 1)
+        _hit(name, result, rank, float(cosine))
+        for rank, (result, cosine) in enumerate(zip(results, cosines, strict=True), 1)
     ]
 
 

@@ -23,11 +23,7 @@ class HitSource:
 
     def hit(self, key: int) -> Hit | None:
         """A passage as this base found it, with its own score and rank."""
-        return next((hit for hit in _candidates(self.trace) if hit.chunk.key == key), None)
-
-
-def _candidates(trace: Trace) -> list[Hit]:
-    return [*trace.hits, *(drop.hit for stage in trace.stages for drop in stage.dropped)]
+        return next((hit for hit in self.trace.candidates if hit.chunk.key == key), None)
 
 
 class HitSources:
@@ -41,7 +37,7 @@ class HitSources:
         if also or recipe.search.tools:
             alone = recipe.with_fields({"search.tools": ()})
             self.own = HitSource(base, alone, retrieval.search(base, trace.question, alone))
-        answered = {hit.base for hit in _candidates(trace)}
+        answered = {hit.base for hit in trace.candidates}
         for other in workspace().beside(base.name, also):
             if other.base.name in answered:
                 its_trace = retrieval.search(other.base, trace.question, other.recipe)
