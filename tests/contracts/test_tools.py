@@ -106,6 +106,28 @@ def test_a_base_without_documents_answers_from_the_tool_alone(
     assert [citation.hit.base for citation in answer.citations][:1] == ["docs"]
 
 
+def test_an_answer_is_held_until_the_question_or_the_tool_is_another(
+    workspace: Workspace, server: Script
+) -> None:
+    define(workspace, server.url)
+    base = workspace.base("notes")
+    first = base.search(QUESTION, ASKING)
+    longer = ASKING.with_fields({"answer.context_tokens": 9})
+    again = base.search(QUESTION, longer)
+    assert (len(server.paths), again.hits) == (1, first.hits)
+    assert (first.recipe, again.recipe) == (ASKING.hash, longer.hash)
+    base.search("And then?", ASKING)
+    assert len(server.paths) == 2
+    state = base.state(ASKING)
+    define(workspace, server.url, headers={"X-Team": "TOUCHSTONE_TOOL_KEY"})
+    base.search(QUESTION, ASKING)
+    assert (len(server.paths), base.state(ASKING) == state) == (3, False)
+    server.replies[:] = [Reply(503)]
+    for _ in range(2):  # what failed is asked for anew
+        assert base.search("What now?", ASKING).failures
+    assert len(server.paths) == 5
+
+
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
