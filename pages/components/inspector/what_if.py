@@ -88,7 +88,11 @@ def headline(standing: Standing) -> str:
 def _steps(standing: Standing) -> None:
     st.dataframe(
         [
-            {"stage": stage_title(step.stage), "": _OUTCOMES.get(step.outcome, step.outcome), "how": step.words}
+            {
+                "stage": stage_title(step.stage),
+                "": _OUTCOMES.get(step.outcome, step.outcome),
+                "how": step.words,
+            }
             for step in standing.steps
         ],
         hide_index=True,
