@@ -70,30 +70,82 @@ class Reranker(Protocol):
         ...
 
 
-class VectorStore(Protocol):
-    """Vectors by passage key. A value: ``added`` and ``removed`` leave the receiver as it was.
+class VectorView(Protocol):
+    """What searches see of a build's vectors at one moment: all that retrieval asks for."""
 
-    Searches of a snapshot that is in use therefore never see a half-applied change.
-    """
+    @property
+    def exact(self) -> bool:
+        """Whether a search finds the very nearest, so that a deep one answers every shallower."""
 
     def __len__(self) -> int:
         """Number of vectors that can be found."""
 
-    def added(self, keys: Keys, vectors: Vectors) -> VectorStore:
-        """A store that also holds ``vectors``; a key that is present already is replaced."""
-
-    def removed(self, keys: Keys) -> VectorStore:
-        """A store without ``keys``; unknown ones are ignored. A removed vector is never found."""
-
     def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
         """The k nearest to one ``query`` (shape (dimension,)) by cosine, best first.
 
-        Ties break by key. ``allowed`` restricts the search; the result is then still exact
-        where the index is.
+        Ties break by key. ``allowed`` restricts the search; the result is then exact. Nobody asks
+        for all: who needs every cosine fetches vectors in blocks.
         """
 
     def vectors(self, keys: Keys) -> Vectors:
         """Stored vectors of ``keys``, in their order. Raises KeyError for an unknown key."""
 
+
+class VectorIndex(VectorView, Protocol):
+    """A view that is a value: ``added`` and ``removed`` leave the receiver as it was.
+
+    Searches of a snapshot that is in use therefore never see a half-applied change.
+    """
+
+    def added(self, keys: Keys, vectors: Vectors) -> VectorIndex:
+        """An index that also holds ``vectors``; a key that is present already is replaced."""
+
+    def removed(self, keys: Keys) -> VectorIndex:
+        """An index without ``keys``; unknown ones are ignored. A removed vector is never found."""
+
     def save(self, folder: str) -> None:
-        """Writes the store into an existing, empty folder."""
+        """Writes into an existing, empty folder what the next start needs."""
+
+
+class VectorServer(Protocol):
+    """Vectors by build and key that a service keeps, for as many processes as ask it.
+
+    A build comes into being with its first vector; one that nobody knows is empty. Every call is
+    whole: others see all that it changed, or nothing. Safe to share between threads. Addresses
+    and keys are handed to the constructor. All methods raise StorageError where it cannot be
+    reached.
+    """
+
+    @property
+    def exact(self) -> bool:
+        """Whether a search finds the very nearest."""
+
+    def keys(self, build: str) -> Keys:
+        """All keys of a build, in any order."""
+        ...
+
+    def upsert(self, build: str, keys: Keys, vectors: Vectors) -> None:
+        """Keeps ``vectors``, shape (n, dimension), to the last bit; keys are distinct.
+
+        A key that is there already is replaced. Raises InvalidInput for another dimension than
+        that of the build.
+        """
+
+    def delete(self, build: str, keys: Keys) -> None:
+        """Drops ``keys``; unknown ones are ignored."""
+
+    def drop(self, prefix: str) -> None:
+        """Drops every build whose name begins with ``prefix``."""
+
+    def search(
+        self, build: str, query: Vectors, k: int, allowed: Keys | None = None
+    ) -> tuple[Keys, Scores]:
+        """The k nearest by cosine, best first, ties by key; ``allowed`` as in ``VectorView``.
+
+        Raises InvalidInput for a query of another dimension than that of the build.
+        """
+        ...
+
+    def vectors(self, build: str, keys: Keys) -> Vectors:
+        """Vectors of one ``keys`` or more, in their order. Raises KeyError for an unknown key."""
+        ...

@@ -22,6 +22,7 @@ from rag.jobs import Handler, Jobs
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.maps.draw_job import draw_map
 from rag.maps.maps import Maps
+from rag.protocols import VectorServer
 from rag.questions.generate_job import generate
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
@@ -51,9 +52,10 @@ class BaseInfo:
 class Workspace:
     """All knowledge bases of one home, and the jobs that work on them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, vector_server: VectorServer | None = None) -> None:
+        """``vector_server`` keeps the vectors of all indexes; without one they are in FAISS."""
         self.settings = settings
-        self._services = Services.start(settings)
+        self._services = Services.start(settings, vector_server)
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)
         self.jobs = Jobs(self._services.database, self._handlers())

@@ -18,7 +18,7 @@ def corpus(texts: Sequence[str], **more: Any) -> Corpus:
     """Passages with the keys 1, 2, 3 ... in the order of ``texts``."""
     embedder = providers.embedder("fake", Settings.from_env({}))
     numbered = dict(enumerate(texts, start=1))
-    store = stores.store("flat", embedder.dimension)
+    store = stores.empty("flat", embedder.dimension)
     keys = np.array(list(numbered), np.int64)
     chunks = {
         key: (Chunk(key, "d" * 64, 0, len(text), text, key - 1), "notes.txt")
@@ -33,5 +33,6 @@ def corpus(texts: Sequence[str], **more: Any) -> Corpus:
         dense=store.added(keys, embedder.embed(list(texts), "document")),
         lexical=LexicalIndex.empty("english").added(list(numbered.items())),
         lookup=lookup,
+        keys=keys,
         **more,
     )

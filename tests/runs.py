@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag import KnowledgeBase, Workspace
+from rag.protocols import VectorServer
 from tests.workspaces import QUICK, add, workspace_at
 
 SET = "handbook questions"
@@ -35,9 +36,11 @@ WORDS = QUICK.with_fields({"search.mode": "lexical"})
 VECTORS = QUICK.with_fields({"search.mode": "dense"})
 
 
-def handbook(home: Path, name: str = "handbook") -> tuple[Workspace, KnowledgeBase]:
+def handbook(
+    home: Path, name: str = "handbook", vector_server: VectorServer | None = None
+) -> tuple[Workspace, KnowledgeBase]:
     """A base with documents and a question set, not evaluated yet."""
-    workspace = workspace_at(home)
+    workspace = workspace_at(home, vector_server)
     base = workspace.create(name, WORDS)
     add(workspace, base, DOCUMENTS)
     base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)

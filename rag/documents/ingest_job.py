@@ -69,7 +69,7 @@ def refresh(services: Services, base_id: int) -> None:
     for recipe in recipes:
         try:
             services.indexes.save(base_id, recipe)
-        except (InvalidRecipe, ProviderError) as error:
+        except (InvalidRecipe, ProviderError, StorageError) as error:
             # A build that cannot be searched now keeps no document out; a search says why.
             log.warning("The index of build %s was not refreshed: %s", recipe.hash, error)
 

@@ -207,10 +207,7 @@ class Explainer:
 
     @cached_property
     def _deep(self) -> FullRankings:
-        corpus = self._corpus
-        return FullRankings.of(
-            self._asked, corpus.dense, corpus.lexical, self.recipe.search, corpus.allowed
-        )
+        return FullRankings.of(self._asked, self._corpus, self.recipe.search)
 
     @cached_property
     def _candidates(self) -> Candidates:

@@ -8,12 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from rag.lexical import LexicalIndex
-from rag.protocols import VectorStore
 from rag.recipe import Mode, SearchRecipe
-from rag.retrieval import StageRow, stage_row, stage_title
-from rag.retrieval.candidates import Asked, Bm25Options, Found, bm25_options
-from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
+from rag.retrieval import Asked, Corpus, StageRow, stage_row, stage_title
+from rag.retrieval.candidates import Found, bm25_options, fetched_cosines
+from rag.types import Chunk, Hit, Keys, Scores, Stage, StageName, Trace
 
 StepOutcome = Literal["found", "not found", "kept", "lost"]
 
@@ -37,20 +35,19 @@ class FullRankings:
     words: Found
 
     @classmethod
-    def of(
-        cls,
-        asked: Asked,
-        dense: VectorStore,
-        lexical: LexicalIndex,
-        search: SearchRecipe,
-        allowed: Keys | None = None,
-    ) -> FullRankings:
-        """Ranks everything that ``allowed`` lets through."""
-        options: Bm25Options = bm25_options(search)
-        # As many as there are: an approximate index, too, then scans all of its vectors.
-        near = dense.search(asked.vector, max(len(dense), 1), allowed)
-        words = lexical.search(asked.words, max(len(lexical), 1), allowed=allowed, **options)
-        return cls(Found(*near), Found(*words))
+    def of(cls, asked: Asked, corpus: Corpus, search: SearchRecipe) -> FullRankings:
+        """Ranks every passage that the corpus allows."""
+        keys = corpus.keys
+        if corpus.allowed is not None:
+            keys = np.intersect1d(keys, corpus.allowed)
+        words = corpus.lexical.scores(asked.words, keys, **bm25_options(search))
+        near = fetched_cosines(asked.vector, keys, corpus.dense)
+        return cls(_ranked(keys, near), _ranked(keys[words > 0], words[words > 0]))
+
+
+def _ranked(keys: Keys, scores: Scores) -> Found:
+    order = np.lexsort((keys, -scores))
+    return Found(keys[order], scores[order])
 
 
 def place(ranked: Found, key: int) -> tuple[int, float] | None:

@@ -1,11 +1,13 @@
 """Search indexes, derived from the database: loaded, brought up to date, swapped in whole.
 
 An index is a value. Whoever searches holds one and is never disturbed; a change of the documents
-makes a new one from the old one and the difference, and the next search takes that.
+makes a new one from the old one and the difference, and the next search takes that. Vectors may
+be on a server instead: it is sent the difference, and an index then is what a moment has of it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import shutil
@@ -13,16 +15,19 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from rag import stores
+from rag.errors import StorageError
 from rag.lexical import LexicalIndex
-from rag.protocols import Embedder, VectorStore
+from rag.protocols import Embedder, VectorIndex, VectorServer
 from rag.recipe import IndexRecipe
 from rag.storage import Database, bases, builds, documents, passages, vectors
 from rag.storage.passages import PassageBatch
+from rag.stores import ServedIndex
 from rag.types import Chunk, Keys, Vectors
 
 log = logging.getLogger(__name__)
@@ -30,7 +35,7 @@ log = logging.getLogger(__name__)
 _NO_CUT = 0  # no row has this number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Index:
     """A build at one moment: ``keys`` lists the passages of every document that it holds.
 
@@ -39,20 +44,31 @@ class Index:
 
     version: int
     cut_id: int
-    dense: VectorStore
+    dense: VectorIndex
     lexical: LexicalIndex
     keys: Mapping[str, Keys]
+
+    @cached_property
+    def passages(self) -> Keys:
+        """The keys of all passages, in order."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *self.keys.values()]))
 
 
 class Indexes:
     """The current index of every build in use. Safe to share between threads."""
 
     def __init__(
-        self, database: Database, folder: Path, embedder: Callable[[str], Embedder]
+        self,
+        database: Database,
+        folder: Path,
+        embedder: Callable[[str], Embedder],
+        server: VectorServer | None = None,
     ) -> None:
+        """Vectors are kept in FAISS, in this process, unless there is a ``server`` for them."""
         self._database = database
         self._folder = folder
         self._embedder = embedder
+        self._server = server
         self._current: dict[tuple[int, str], Index] = {}
         self._locks: dict[tuple[int, str], threading.Lock] = {}
         self._guard = threading.Lock()
@@ -61,7 +77,7 @@ class Indexes:
         """The index of a build, with every document that the database says it holds.
 
         Looking registers nothing: the index of a recipe that was never built is empty. Raises
-        InvalidRecipe or ProviderError.
+        InvalidRecipe, ProviderError, or StorageError for a server.
         """
         place = (base_id, recipe.hash)
         with self._database.read() as connection:
@@ -73,6 +89,8 @@ class Indexes:
             index = self._current.get(place) or self._load(place, recipe)
             index = self._refreshed(index, base_id, recipe)
             self._current[place] = index
+            if isinstance(index.dense, ServedIndex):
+                index.dense.moment.tidy()
         return index
 
     def save(self, base_id: int, recipe: IndexRecipe) -> None:
@@ -102,6 +120,11 @@ class Indexes:
             if build_hash in (None, place[1]):
                 self._current.pop(place, None)
         shutil.rmtree(self._folder / str(base_id) / (build_hash or ""), ignore_errors=True)
+        if self._server is not None:
+            try:
+                self._server.drop(_name(base_id, *([build_hash] if build_hash else [])))
+            except StorageError:
+                log.warning("Vectors of base %d stay on their server.", base_id, exc_info=True)
 
     def _lock(self, place: tuple[int, str]) -> threading.Lock:
         with self._guard:
@@ -113,17 +136,36 @@ class Indexes:
     def _load(self, place: tuple[int, str], recipe: IndexRecipe) -> Index:
         folder = self._snapshot_folder(place)
         try:
-            return _read(folder, recipe, self._embedder(recipe.embedder).id)
+            return self._read(place, recipe, folder)
         except (OSError, ValueError, KeyError, RuntimeError):
             # No snapshot, or one that a killed process left torn: everything is in SQL.
-            dimension = self._embedder(recipe.embedder).dimension
-            return Index(
-                -1,
-                _NO_CUT,
-                stores.store(recipe.vector_index, dimension),
-                LexicalIndex.empty(recipe.analyzer),
-                {},
-            )
+            dense = self._dense(place, recipe)
+            return Index(-1, _NO_CUT, dense, LexicalIndex.empty(recipe.analyzer), {})
+
+    def _read(self, place: tuple[int, str], recipe: IndexRecipe, folder: Path) -> Index:
+        about = json.loads((folder / "index.json").read_text())
+        # The same name on another server is another model.
+        if about["embedder"] != self._embedder(recipe.embedder).id:
+            raise ValueError(f"The vectors are those of {about['embedder']}.")
+        flat = np.load(folder / "keys.npy")
+        ends = np.cumsum(about["sizes"], dtype=np.int64)
+        keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))
+        dense = self._dense(place, recipe, str(folder / "dense"))
+        lexical = LexicalIndex.load(folder / "lexical")
+        # A snapshot has no version: documents are compared one by one on the first use.
+        return Index(-1, _NO_CUT, dense, lexical, keys)
+
+    def _dense(
+        self, place: tuple[int, str], recipe: IndexRecipe, folder: str | None = None
+    ) -> VectorIndex:
+        """The vectors of a snapshot in ``folder``, or an empty index where there is none."""
+        kind, embedder = recipe.vector_index, self._embedder(recipe.embedder)
+        if self._server is None:
+            return stores.load(kind, folder) if folder else stores.empty(kind, embedder.dimension)
+        # Of another model the same passages have other vectors: it is another build to the server.
+        model = hashlib.sha256(embedder.id.encode()).hexdigest()[:16]
+        served = self._server, _name(*place, model), embedder.dimension
+        return ServedIndex.load(*served, folder) if folder else ServedIndex.empty(*served)
 
     def _refreshed(self, index: Index, base_id: int, recipe: IndexRecipe) -> Index:
         """The index brought to the present by what changed, without reading the rest again."""
@@ -166,7 +208,12 @@ class Indexes:
         return np.frombuffer(joined, dtype=np.float32).reshape(len(rows), embedder.dimension)
 
 
-def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorStore, LexicalIndex]:
+def _name(base_id: int, *parts: str) -> str:
+    """What a build is called on a server, or what the names of several begin with."""
+    return "/".join([str(base_id), *parts, ""])
+
+
+def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorIndex, LexicalIndex]:
     if not document_ids:
         return index.dense, index.lexical
     keys = np.concatenate([index.keys[document_id] for document_id in document_ids])
@@ -189,19 +236,6 @@ def _write(index: Index, folder: Path, embedder: str) -> None:
     np.save(folder / "keys.npy", flat)
     about = {"embedder": embedder, "documents": list(index.keys), "sizes": sizes}
     (folder / "index.json").write_text(json.dumps(about))
-
-
-def _read(folder: Path, recipe: IndexRecipe, embedder: str) -> Index:
-    about = json.loads((folder / "index.json").read_text())
-    if about["embedder"] != embedder:  # the same name on another server is another model
-        raise ValueError(f"The vectors are those of {about['embedder']}.")
-    flat = np.load(folder / "keys.npy")
-    ends = np.cumsum(about["sizes"], dtype=np.int64)
-    keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))
-    dense = stores.load(recipe.vector_index, str(folder / "dense"))
-    lexical = LexicalIndex.load(folder / "lexical")
-    # A snapshot has no version: documents are compared one by one on the first use.
-    return Index(-1, _NO_CUT, dense, lexical, keys)
 
 
 def lookup(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rag.jobs.runner import Reporter
-from rag.maps.maps import MapFiles, present
+from rag.maps.maps import MapFiles
 from rag.maps.projections import project
 from rag.recipe import IndexRecipe
 from rag.services import Services
@@ -15,7 +15,7 @@ def draw_map(services: Services, files: MapFiles, job: JobRow, reporter: Reporte
     recipe = IndexRecipe.model_validate(job.payload["recipe"])
     reporter.tell(0, 0, "reading vectors")
     index = services.indexes.current(job.base_id, recipe)
-    keys = present(index)
+    keys = index.passages
     drawn = project(job.payload["method"], keys, index.dense.vectors, reporter.tell)
     files.save(job.base_id, recipe.hash, drawn)
     return f"{len(keys):,} passages drawn"

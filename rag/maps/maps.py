@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.indexing.indexes import Index
-from rag.maps.projections import Method, Points, Projection, among
+from rag.maps.projections import NEIGHBOURS, Method, Points, Projection, among
 from rag.recipe import IndexRecipe
+from rag.retrieval.candidates import blocks, fetched_cosines
 from rag.services import Services
 from rag.storage import documents
 from rag.types import Keys
@@ -140,12 +141,10 @@ class Maps:
         """Where a question stands on a map, and how near every passage is to it."""
         index = self._services.indexes.current(base_id, recipe)
         vector = self._services.models.embedder(recipe.embedder).embed([question], "query")
-        found, scores = index.dense.search(vector[0], len(index.dense))
-        order = np.argsort(found, kind="stable")
-        at = np.minimum(np.searchsorted(found[order], shown.keys), max(len(found) - 1, 0))
-        # An approximate index may leave some out: they count as far away.
-        known = found[order][at] == shown.keys
-        cosines = np.where(known, scores[order][at], 0.0).astype(np.float32)
+        cosines = np.zeros(len(shown.keys), np.float32)
+        # What went since the map was made counts as far away.
+        known = np.isin(shown.keys, index.passages)
+        cosines[known] = fetched_cosines(vector[0], shown.keys[known], index.dense)
         drawn = self.files.load(base_id, recipe.hash, shown.method)
         if drawn is not None and len(drawn.axes):
             return Placed(drawn.place(vector)[0], cosines)
@@ -171,23 +170,20 @@ class Maps:
         )
 
 
-def present(index: Index) -> Keys:
-    """The passages of an index, in the order of their keys."""
-    return np.unique(np.concatenate([*index.keys.values(), np.empty(0, np.int64)]))
-
-
 def _extended(drawn: Projection, index: Index) -> tuple[Projection, float]:
     """A map without what is gone and with what came, and the share of both."""
-    now = present(index)
+    now = index.passages
     stays = np.isin(drawn.keys, now)
     new = now[~np.isin(now, drawn.keys)]
     changed = (int((~stays).sum()) + len(new)) / max(len(drawn.keys), 1)
     kept = replace(drawn, keys=drawn.keys[stays], points=drawn.points[stays])
     if not len(new):
         return kept, changed
-    vectors = index.dense.vectors(new)
-    points = drawn.place(vectors) if len(drawn.axes) else _beside(kept, index, vectors)
-    keys, places = np.concatenate([kept.keys, new]), np.concatenate([kept.points, points])
+    points = [kept.points]
+    for block in blocks(len(new)):
+        vectors = index.dense.vectors(new[block])
+        points.append(drawn.place(vectors) if len(drawn.axes) else _beside(kept, index, vectors))
+    keys, places = np.concatenate([kept.keys, new]), np.concatenate(points)
     return replace(kept, keys=keys, points=places), changed
 
 
@@ -195,6 +191,15 @@ def _beside(kept: Projection, index: Index, vectors: npt.NDArray[np.float32]) ->
     """Places of newcomers among their nearest neighbours that are on the map already."""
     if not len(kept.keys):
         return np.zeros((len(vectors), 2), np.float32)
-    known = index.dense.vectors(kept.keys)
-    parts = [among(kept.points, known @ vector) for vector in vectors]
-    return np.concatenate(parts)
+    cosines = np.empty((len(vectors), 0), np.float32)
+    rows = np.empty((len(vectors), 0), np.int64)
+    for block in blocks(len(kept.keys)):
+        more = vectors @ index.dense.vectors(kept.keys[block]).T
+        numbers = np.arange(block.start, block.start + more.shape[1])
+        cosines = np.concatenate([cosines, more], axis=1)
+        rows = np.concatenate([rows, np.broadcast_to(numbers, more.shape)], axis=1)
+        best = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
+        cosines = np.take_along_axis(cosines, best, axis=1)
+        rows = np.take_along_axis(rows, best, axis=1)
+    nearest = zip(rows, cosines, strict=True)
+    return np.concatenate([among(kept.points[row], cosine) for row, cosine in nearest])

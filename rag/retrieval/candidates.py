@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
 import numpy as np
 
 from rag.lexical import LexicalIndex, Query
-from rag.protocols import VectorStore
+from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
 from rag.types import Keys, Ranks, Scores, Vectors
 
 NOT_FOUND = np.iinfo(np.int32).max
 """The rank of a candidate in the list of a retriever that did not find it."""
+
+BLOCK = 4096
+"""Vectors that are fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class Found:
 
 
 def nearest(
-    asked: Asked, dense: VectorStore, recipe: SearchRecipe, allowed: Keys | None = None
+    asked: Asked, dense: VectorView, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
     """The first ``recipe.candidates`` by cosine; of several wordings, by the nearest of them."""
     if recipe.mode == "lexical":
@@ -154,7 +157,7 @@ def join(
     asked: Asked,
     near: Found,
     words: Found,
-    dense: VectorStore,
+    dense: VectorView,
     lexical: LexicalIndex,
     recipe: SearchRecipe,
 ) -> Candidates:
@@ -214,6 +217,17 @@ def cosines(query: Vectors, rows: Vectors) -> Scores:
     # Row-wise in double precision: the same passage has the same figure in every index.
     products = rows.astype(np.float64) * query.astype(np.float64)
     return np.asarray(products.sum(axis=1))
+
+
+def fetched_cosines(query: Vectors, keys: Keys, dense: VectorView) -> Scores:
+    """Of one query with passages by key, shape (n,): their vectors are fetched in blocks."""
+    found = (cosines(query, dense.vectors(keys[block])) for block in blocks(len(keys)))
+    return np.concatenate([np.empty(0), *found])
+
+
+def blocks(count: int) -> Iterator[slice]:
+    """Slices of so many things, which bound the memory that their vectors take."""
+    return (slice(start, start + BLOCK) for start in range(0, count, BLOCK))
 
 
 def _nearest_cosines(queries: Sequence[Vectors], rows: Vectors) -> Scores:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rag.lexical import LexicalIndex
-from rag.protocols import ChatModel, Embedder, Reranker, VectorStore
+from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
 from rag.types import Chunk, Keys, Vectors
 
@@ -27,15 +27,17 @@ class QueryVectors(Protocol):
 class Corpus:
     """What is searched: one build of a knowledge base at one moment.
 
-    ``calibration`` is there where the recipe's threshold is a probability, ``chat`` and
-    ``reranker`` where the recipe has steps that need them. ``allowed`` restricts every search to
-    these passages. ``queries`` knows the vectors of texts that were asked before.
+    ``keys`` are those of all its passages, in order. ``calibration`` is there where the recipe's
+    threshold is a probability, ``chat`` and ``reranker`` where the recipe has steps that need them.
+    ``allowed`` restricts every search to these passages. ``queries`` knows the vectors of texts
+    that were asked before.
     """
 
     embedder: Embedder
-    dense: VectorStore
+    dense: VectorView
     lexical: LexicalIndex
     lookup: Lookup
+    keys: Keys
     calibration: Calibrated | None = None
     chat: ChatModel | None = None
     reranker: Reranker | None = None
@@ -45,4 +47,4 @@ class Corpus:
     @property
     def passages(self) -> int:
         """Number of passages that can be found."""
-        return len(self.lexical)
+        return len(self.keys)

@@ -35,6 +35,7 @@ def corpus(
         dense=index.dense,
         lexical=index.lexical,
         lookup=lookup(services.database, base_id, index.cut_id),
+        keys=index.passages,
         calibration=calibration,
         chat=chat,
         reranker=_reranker(services, recipe.search, chat),

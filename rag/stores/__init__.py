@@ -1,30 +1,33 @@
-"""Vector stores behind one protocol, ``rag.protocols.VectorStore``."""
+"""Vector indexes in FAISS, and those of which the vectors are on a server."""
 
 from __future__ import annotations
 
 from rag.errors import InvalidRecipe
-from rag.protocols import VectorStore
+from rag.protocols import VectorIndex
+from rag.stores.served import ServedIndex
+
+__all__ = ["KINDS", "ServedIndex", "empty", "load"]
 
 KINDS = ("flat", "hnsw", "ivf")
 
 
-def store(kind: str, dimension: int) -> VectorStore:
-    """An empty store for vectors of ``dimension``. Raises InvalidRecipe for an unknown kind."""
+def empty(kind: str, dimension: int) -> VectorIndex:
+    """An empty index for vectors of ``dimension``. Raises InvalidRecipe for an unknown kind."""
     _check(kind)
-    from rag.stores.faiss import FaissStore
+    from rag.stores.faiss import FaissIndex
 
-    return FaissStore(kind, dimension)
+    return FaissIndex(kind, dimension)
 
 
-def load(kind: str, folder: str) -> VectorStore:
-    """What ``VectorStore.save`` wrote. Raises OSError or ValueError: missing, damaged, other kind.
+def load(kind: str, folder: str) -> VectorIndex:
+    """What ``VectorIndex.save`` wrote. Raises OSError or ValueError: missing, damaged, other kind.
 
     Raises InvalidRecipe for an unknown kind.
     """
     _check(kind)
-    from rag.stores.faiss import FaissStore
+    from rag.stores.faiss import FaissIndex
 
-    return FaissStore.load(kind, folder)
+    return FaissIndex.load(kind, folder)
 
 
 def _check(kind: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.errors import InvalidInput
-from rag.stores.vector_index import Mask, Rows, VectorIndex, chunks
+from rag.stores.faiss_rows import FaissRows, Mask, Rows, chunks
+from rag.stores.given import check_dimension, checked
 from rag.types import Keys, Scores, Vectors
 
 SMALLEST_SEGMENT = 4096
@@ -25,7 +25,7 @@ FORMAT = 1
 class _VectorSegment:
     """Vectors as rows: ``keys`` and ``live`` (False: removed) have shape (rows,)."""
 
-    index: VectorIndex
+    index: FaissRows
     keys: Keys
     live: Mask
 
@@ -64,7 +64,7 @@ class _VectorSegment:
         choice, wanted = int(np.count_nonzero(mask)), k + MARGIN
         if choice <= wanted:
             return np.flatnonzero(mask)
-        if self.index.kind != "flat" and not exact:
+        if not (self.index.exact or exact):
             rows = self.index.approximate(query, wanted, mask)
             if len(rows) >= k:
                 return rows
@@ -78,8 +78,8 @@ class _VectorSegment:
 
 
 @dataclass(frozen=True, eq=False)
-class FaissStore:
-    """Unit vectors by key, in immutable segments that successive stores share.
+class FaissIndex:
+    """Unit vectors by key, in immutable segments that successive indexes share.
 
     ``kind`` flat is exact; hnsw and ivf are approximate from ten thousand vectors on. Scores
     are exact cosines in every kind.
@@ -93,27 +93,26 @@ class FaissStore:
         """Number of vectors that can be found."""
         return sum(segment.size for segment in self.segments)
 
-    def added(self, keys: Keys, vectors: Vectors) -> FaissStore:
-        """A store that also holds ``vectors``; of a key given twice the later one counts.
+    @property
+    def exact(self) -> bool:
+        """Whether searches find the very nearest: flat always, other kinds while they are small."""
+        return all(segment.index.exact for segment in self.segments)
+
+    def added(self, keys: Keys, vectors: Vectors) -> FaissIndex:
+        """An index that also holds ``vectors``; of a key given twice the later one counts.
 
         Raises InvalidInput for vectors of another dimension or number.
         """
-        names = np.asarray(keys, dtype=np.int64)
-        if len(names) != len(vectors):
-            raise InvalidInput(f"{len(names)} passages came with {len(vectors)} vectors.")
-        if not len(names):
+        names, rows, kept = checked(keys, vectors, self.dimension)
+        if not len(kept):
             return self
-        rows = np.asarray(vectors, dtype=np.float32).reshape(len(names), -1)
-        self._check(rows.shape[1])
-        _, last = np.unique(names[::-1], return_index=True)
-        kept = np.sort(len(names) - 1 - last)
         parts = (rows[part] for part in chunks(kept))
-        index = VectorIndex.of(self.kind, len(kept), self.dimension, parts)
+        index = FaissRows.of(self.kind, len(kept), self.dimension, parts)
         new = _VectorSegment(index, names[kept], np.ones(len(kept), dtype=np.bool_))
         return self._with([*_without(self.segments, new.keys), new])
 
-    def removed(self, keys: Keys) -> FaissStore:
-        """A store without ``keys``; unknown ones are ignored."""
+    def removed(self, keys: Keys) -> FaissIndex:
+        """An index without ``keys``; unknown ones are ignored."""
         return self._with(_without(self.segments, np.asarray(keys, dtype=np.int64)))
 
     def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
@@ -125,7 +124,7 @@ class FaissStore:
         Raises InvalidInput for a query of another dimension.
         """
         vector = np.ascontiguousarray(query, dtype=np.float32).reshape(-1)
-        self._check(len(vector))
+        check_dimension(len(vector), self.dimension)
         choice = None if allowed is None else np.asarray(allowed, dtype=np.int64)
         if k < 1 or not self.segments:
             return np.empty(0, dtype=np.int64), np.empty(0)
@@ -148,7 +147,7 @@ class FaissStore:
         return result
 
     def save(self, folder: str) -> None:
-        """Writes the store into an existing, empty folder. Raises OSError."""
+        """Writes the index into an existing, empty folder. Raises OSError."""
         place = Path(folder)
         for at, segment in enumerate(self.segments):
             segment.index.write(place / f"segment-{at}.faiss")
@@ -163,7 +162,7 @@ class FaissStore:
         (place / "vectors.json").write_text(json.dumps(about), encoding="utf-8")
 
     @classmethod
-    def load(cls, kind: str, folder: str) -> FaissStore:
+    def load(cls, kind: str, folder: str) -> FaissIndex:
         """Reads what ``save`` wrote. Raises OSError or ValueError: missing, damaged, other kind."""
         place = Path(folder)
         about = json.loads((place / "vectors.json").read_text(encoding="utf-8"))
@@ -174,20 +173,12 @@ class FaissStore:
             raise ValueError("segments are of different dimensions")
         return cls(kind, about["dimension"], segments)
 
-    def _with(self, segments: Sequence[_VectorSegment]) -> FaissStore:
-        return FaissStore(self.kind, self.dimension, _tidy(self.kind, self.dimension, segments))
-
-    def _check(self, dimension: int) -> None:
-        if dimension != self.dimension:
-            raise InvalidInput(
-                f"A vector has {dimension} dimensions, the index has {self.dimension}: "
-                "the embedding model is another one than the index was built with.",
-                "Rebuild the index with the present embedding model, or go back to the former one.",
-            )
+    def _with(self, segments: Sequence[_VectorSegment]) -> FaissIndex:
+        return FaissIndex(self.kind, self.dimension, _tidy(self.kind, self.dimension, segments))
 
 
 def _loaded(kind: str, place: Path, at: int) -> _VectorSegment:
-    index = VectorIndex.read(kind, place / f"segment-{at}.faiss")
+    index = FaissRows.read(kind, place / f"segment-{at}.faiss")
     try:
         keys = np.load(place / f"keys-{at}.npy", allow_pickle=False)
         live = np.load(place / f"live-{at}.npy", allow_pickle=False)
@@ -231,7 +222,7 @@ def _merged(kind: str, dimension: int, group: Sequence[_VectorSegment]) -> _Vect
         for segment in group
         for rows in chunks(np.flatnonzero(segment.live))
     )
-    index = VectorIndex.of(kind, _total(group), dimension, parts)
+    index = FaissRows.of(kind, _total(group), dimension, parts)
     keys = np.concatenate([segment.keys[segment.live] for segment in group])
     return _VectorSegment(index, keys, np.ones(len(keys), dtype=np.bool_))
 

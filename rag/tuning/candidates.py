@@ -15,7 +15,7 @@ from rag.evaluation.sweeping import Bm25Grid, Deep, Field, Pair, Prepared, flatt
 from rag.indexing.indexes import Index
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
-from rag.retrieval.candidates import cosines, nearest
+from rag.retrieval.candidates import blocks, cosines, nearest
 from rag.retrieval.query_transforms import transformed
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus
@@ -30,7 +30,6 @@ MOST_POSTINGS = 8_000_000  # what is held of a build, at two dozen bytes each
 
 _KEPT = 8  # tables of candidates of a build, for different k1, b ...
 _REACHES = 2  # by spelling, filters ...
-_AT_ONCE = 4096  # vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class CandidateSource:
     ) -> None:
         self.index = index
         self.queries = queries
-        self.exact = recipe.vector_index == "flat"
+        self.exact = index.dense.exact
         self.ideals = [judge.ideal(question) for question in questions]
         self._services = services
         self._base_id = base_id
@@ -65,7 +64,7 @@ class CandidateSource:
         self._questions = questions
         self.judge = judge
         self.calibration = calibration
-        self._dense = Remembered(index.dense, self.exact)
+        self._dense = Remembered(index.dense)
         self._deep: dict[Options, tuple[int, Prepared]] = {}
         self._reaches: dict[Options, tuple[int, Bm25Grid | None]] = {}
         self._found: dict[SearchRecipe, Gathered] = {}
@@ -149,7 +148,7 @@ class CandidateSource:
         )
 
     def _cosines(self, rows: Keys, keys: Keys) -> Scores:
-        parts = [slice(start, start + _AT_ONCE) for start in range(0, len(keys), _AT_ONCE)]
+        parts = blocks(len(keys))
         found = (cosines(self.queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
         return np.concatenate([np.empty(0), *found])
 

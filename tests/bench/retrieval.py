@@ -34,7 +34,7 @@ def measure(_folder: Path) -> dict[str, float]:
         chunk = _chunk(place, _words(dice, WORDS_PER_PASSAGE))
         chunks[chunk.key] = (chunk, "document")
     keys = np.array(list(chunks), np.int64)
-    dense = stores.store("flat", DIMENSION).added(keys, vectors)
+    dense = stores.empty("flat", DIMENSION).added(keys, vectors)
     lexical = LexicalIndex.empty("english").added(
         (key, chunk.text) for key, (chunk, _) in chunks.items()
     )
@@ -43,6 +43,7 @@ def measure(_folder: Path) -> dict[str, float]:
         dense,
         lexical,
         lambda wanted: {key: chunks[key] for key in wanted},
+        np.sort(keys),
     )
     bare = faiss.IndexFlatIP(DIMENSION)
     bare.add(vectors)

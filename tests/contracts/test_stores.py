@@ -1,28 +1,49 @@
-"""What every vector store promises, on every kind, against brute force in numpy."""
+"""What every index of vectors promises, in FAISS and on a server, against brute force in numpy."""
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rag import stores
 from rag.errors import InvalidInput, InvalidRecipe
-from rag.protocols import VectorStore
-from rag.stores import faiss as faiss_store
-from rag.stores import vector_index
+from rag.protocols import VectorIndex
+from rag.stores import ServedIndex, faiss_rows
 from rag.types import Keys, Scores, Vectors
+from tests.vector_server import HttpVectors, vector_server
 
-EVERY_KIND = pytest.mark.parametrize("kind", stores.KINDS)
+EVERY_KIND = pytest.mark.parametrize("kind", [*stores.KINDS, "server"])
+IN_FAISS = pytest.mark.parametrize("kind", stores.KINDS)
 DIMENSION = 24
+
+New = Callable[[int], VectorIndex]
+"""Makes an empty index for vectors of a dimension."""
 
 
 @pytest.fixture(autouse=True)
 def _soon_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
     """A size at which tests are quick."""
-    monkeypatch.setattr(vector_index, "SMALLEST_APPROXIMATE", 4096)
+    monkeypatch.setattr(faiss_rows, "SMALLEST_APPROXIMATE", 4096)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HttpVectors]:
+    with vector_server() as client:
+        yield client
+
+
+_builds = (f"build-{number}/" for number in count())
+
+
+@pytest.fixture
+def new(kind: str, server: HttpVectors) -> New:
+    if kind == "server":
+        return lambda dimension: ServedIndex.empty(server, next(_builds), dimension)
+    return partial(stores.empty, kind)
 
 
 def clustered(count: int, seed: int = 0, dimension: int = DIMENSION) -> tuple[Keys, Vectors]:
@@ -42,15 +63,15 @@ def brute(keys: Keys, vectors: Vectors, query: Vectors, k: int) -> tuple[Keys, S
     return keys[order], scores[order]
 
 
-def filled(kind: str, keys: Keys, vectors: Vectors, batch: int = 1000) -> VectorStore:
-    store = stores.store(kind, vectors.shape[1])
+def filled(new: New, keys: Keys, vectors: Vectors, batch: int = 1000) -> VectorIndex:
+    store = new(vectors.shape[1])
     for start in range(0, len(keys), batch):
         part = slice(start, start + batch)
         store = store.added(keys[part], vectors[part])
     return store
 
 
-def recall(store: VectorStore, keys: Keys, vectors: Vectors, queries: Vectors, k: int) -> float:
+def recall(store: VectorIndex, keys: Keys, vectors: Vectors, queries: Vectors, k: int) -> float:
     """Share of the true k nearest that are found; scores must be the true cosines."""
     found = 0
     cosine = dict(zip(keys.tolist(), range(len(keys)), strict=True))
@@ -65,9 +86,9 @@ def recall(store: VectorStore, keys: Keys, vectors: Vectors, queries: Vectors, k
 
 
 @EVERY_KIND
-def test_small_stores_are_exact(kind: str) -> None:
+def test_small_stores_are_exact(new: New) -> None:
     keys, vectors = clustered(600)
-    store = filled(kind, keys, vectors, batch=70)
+    store = filled(new, keys, vectors, batch=70)
     assert len(store) == 600
     for query in clustered(5, seed=1)[1]:
         for k in (1, 10, 599, 1000):
@@ -76,31 +97,37 @@ def test_small_stores_are_exact(kind: str) -> None:
             assert found[1].tolist() == expected[1].tolist()
 
 
-def test_flat_is_exact_at_any_size() -> None:
+@pytest.mark.parametrize("kind", ["flat", "server"])
+def test_an_exact_kind_is_so_at_any_size(new: New) -> None:
     keys, vectors = clustered(9000)
-    assert recall(filled("flat", keys, vectors), keys, vectors, vectors[:20], 100) == 1
+    store = filled(new, keys, vectors)
+    assert store.exact
+    assert recall(store, keys, vectors, vectors[:20], 100) == 1
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivf"])
-def test_approximate_kinds_find_nearly_all(kind: str) -> None:
+def test_approximate_kinds_find_nearly_all(new: New) -> None:
     keys, vectors = clustered(9000)
     queries = clustered(9040)[1][-40:]
-    assert recall(filled(kind, keys, vectors), keys, vectors, queries, 100) >= 0.95
+    store = filled(new, keys, vectors)
+    assert not store.exact
+    assert filled(new, keys[:4000], vectors[:4000]).exact
+    assert recall(store, keys, vectors, queries, 100) >= 0.95
 
 
 @EVERY_KIND
-def test_ties_break_by_key_however_many(kind: str) -> None:
+def test_ties_break_by_key_however_many(new: New) -> None:
     same = np.tile(np.eye(DIMENSION, dtype=np.float32)[0], (3000, 1))
     keys = np.random.default_rng(3).permutation(3000).astype(np.int64)
-    found, scores = filled(kind, keys, same).search(same[0], 7)
+    found, scores = filled(new, keys, same).search(same[0], 7)
     assert found.tolist() == list(range(7))
     assert scores.tolist() == [1.0] * 7
 
 
 @EVERY_KIND
-def test_a_removed_vector_is_never_found(kind: str) -> None:
+def test_a_removed_vector_is_never_found(new: New) -> None:
     keys, vectors = clustered(6000)
-    store = filled(kind, keys, vectors)
+    store = filled(new, keys, vectors)
     query = vectors[17]
     nearest = store.search(query, 300)[0]
     smaller = store.removed(np.append(nearest[:200], -5))
@@ -114,20 +141,66 @@ def test_a_removed_vector_is_never_found(kind: str) -> None:
     assert store.search(query, 300)[0].tolist() == nearest.tolist()
 
 
+THREE = np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0.8, -0.6]], np.float32)
+
+
 @EVERY_KIND
-def test_a_store_that_lost_most_is_compacted(kind: str) -> None:
+def test_scores_are_cosines_by_hand(new: New) -> None:
+    store = filled(new, np.array([30, 10, 20]), THREE)
+    found, scores = store.search(np.array([0.8, 0.6, 0], np.float32), 5)
+    assert found.tolist() == [10, 30, 20]
+    assert scores == pytest.approx([0.96, 0.8, 0.48], abs=1e-7)
+    assert store.search(np.array([0, 0, 1], np.float32), 2)[0].tolist() == [10, 30]
+    assert store.search(np.array([1, 0, 0], np.float32), 0)[0].tolist() == []
+
+
+@EVERY_KIND
+def test_vectors_are_kept_bit_for_bit(new: New) -> None:
+    odd = np.array([[1e-40, -0.0, 1], [np.nextafter(np.float32(0.6), 1), 0.8, 0]], np.float32)
+    kept = filled(new, np.array([2**62, -7]), odd).vectors(np.array([-7, 2**62]))
+    assert kept.tobytes() == odd[::-1].tobytes()
+    assert kept.dtype == np.float32
+
+
+@EVERY_KIND
+def test_readers_are_not_disturbed_by_changes(new: New) -> None:
+    keys, vectors = clustered(600)
+    before = filled(new, keys[:400], vectors[:400])
+    query, expected = vectors[0], brute(keys[:400], vectors[:400], vectors[0], 30)[0].tolist()
+
+    def read(_: int) -> bool:
+        found, _scores = before.search(query, 30)
+        rows = [np.flatnonzero(keys == key)[0] for key in found]
+        return found.tolist() == expected and np.array_equal(before.vectors(found), vectors[rows])
+
+    with ThreadPoolExecutor(4) as pool:
+        reads = pool.map(read, range(60))
+        after = before
+        for start in range(0, 200, 20):
+            part = slice(400 + start, 420 + start)
+            after = after.removed(keys[start : start + 20]).added(keys[part], vectors[part])
+            if isinstance(after, ServedIndex):
+                after.moment.tidy()
+        assert all(reads)
+    assert len(after) == 400
+    now = brute(keys[200:], vectors[200:], query, 30)[0].tolist()
+    assert after.search(query, 30)[0].tolist() == now
+
+
+@IN_FAISS
+def test_a_store_that_lost_most_is_compacted(new: New) -> None:
     keys, vectors = clustered(6000)
-    store = filled(kind, keys, vectors).removed(keys[100:])
+    store = filled(new, keys, vectors).removed(keys[100:])
     found, expected = store.search(vectors[0], 50), brute(keys[:100], vectors[:100], vectors[0], 50)
     assert found[0].tolist() == expected[0].tolist()
     assert sum(len(segment.keys) for segment in store.segments) == 100
     assert store.removed(keys).search(vectors[0], 5)[0].tolist() == []
 
 
-@EVERY_KIND
-def test_a_key_that_is_added_again_is_replaced(kind: str) -> None:
+@IN_FAISS
+def test_a_key_that_is_added_again_is_replaced(new: New) -> None:
     keys, vectors = clustered(500)
-    store = filled(kind, keys, vectors)
+    store = filled(new, keys, vectors)
     twice = store.added(np.array([keys[3], keys[3]]), -vectors[3:5])
     assert len(twice) == 500
     assert twice.vectors(keys[3:4]).tolist() == (-vectors[4:5]).tolist()
@@ -136,9 +209,9 @@ def test_a_key_that_is_added_again_is_replaced(kind: str) -> None:
 
 @EVERY_KIND
 @pytest.mark.parametrize("count", [1, 40, 3000, 5500])
-def test_allowed_restricts_the_search(kind: str, count: int) -> None:
+def test_allowed_restricts_the_search(new: New, count: int) -> None:
     keys, vectors = clustered(6000)
-    store = filled(kind, keys, vectors)
+    store = filled(new, keys, vectors)
     query = clustered(1, seed=9)[1][0]
     some = np.random.default_rng(4).permutation(6000)[:count]
     found, scores = store.search(query, 30, np.append(keys[some], 10**9))
@@ -149,9 +222,9 @@ def test_allowed_restricts_the_search(kind: str, count: int) -> None:
 
 
 @EVERY_KIND
-def test_vectors_come_back_in_the_order_asked(kind: str) -> None:
+def test_vectors_come_back_in_the_order_asked(new: New) -> None:
     keys, vectors = clustered(5000)
-    store = filled(kind, keys, vectors)
+    store = filled(new, keys, vectors)
     store.search(vectors[0], 1)
     asked = np.random.default_rng(2).permutation(5000)[:200]
     assert np.array_equal(store.vectors(keys[asked]), vectors[asked])
@@ -159,10 +232,10 @@ def test_vectors_come_back_in_the_order_asked(kind: str) -> None:
         store.vectors(np.array([keys[0], 123456789]))
 
 
-@EVERY_KIND
-def test_saved_and_loaded(kind: str, tmp_path: Path) -> None:
+@IN_FAISS
+def test_saved_and_loaded(kind: str, new: New, tmp_path: Path) -> None:
     keys, vectors = clustered(5200)
-    store = filled(kind, keys, vectors).removed(keys[:10])
+    store = filled(new, keys, vectors).removed(keys[:10])
     store.save(str(tmp_path))
     assert store.segments[0].index.kind == kind
     loaded = stores.load(kind, str(tmp_path))
@@ -175,10 +248,16 @@ def test_saved_and_loaded(kind: str, tmp_path: Path) -> None:
     assert grown.search(vectors[0], 1)[0].tolist() == [keys[0]]
 
 
+@IN_FAISS
+def test_an_empty_store_is_saved_and_loaded(kind: str, new: New, tmp_path: Path) -> None:
+    new(3).save(str(tmp_path))
+    assert len(stores.load(kind, str(tmp_path))) == 0
+
+
 @pytest.mark.parametrize("damage", ["missing", "cut", "emptied", "other kind", "mixed"])
 def test_a_damaged_folder_is_refused(damage: str, tmp_path: Path) -> None:
     keys, vectors = clustered(50)
-    filled("flat", keys, vectors).save(str(tmp_path))
+    filled(partial(stores.empty, "flat"), keys, vectors).save(str(tmp_path))
     data, names = tmp_path / "segment-0.faiss", tmp_path / "keys-0.npy"
     if damage == "missing":
         data.unlink()
@@ -193,21 +272,21 @@ def test_a_damaged_folder_is_refused(damage: str, tmp_path: Path) -> None:
 
 
 @EVERY_KIND
-def test_an_empty_store(kind: str, tmp_path: Path) -> None:
-    store = stores.store(kind, 3)
+def test_an_empty_store(new: New) -> None:
+    store = new(3)
     query = np.array([1, 0, 0], dtype=np.float32)
     none = np.empty(0, dtype=np.int64)
     assert len(store.added(none, np.empty((0, 3), dtype=np.float32))) == 0
     assert store.search(query, 5)[0].tolist() == []
     assert store.vectors(none).shape == (0, 3)
-    store.removed(np.array([1])).save(str(tmp_path))
-    assert len(stores.load(kind, str(tmp_path))) == 0
+    assert len(store.removed(np.array([1]))) == 0
+    assert store.exact
 
 
 @EVERY_KIND
-def test_another_dimension_is_refused(kind: str) -> None:
+def test_another_dimension_is_refused(new: New) -> None:
     keys, vectors = clustered(5)
-    store = filled(kind, keys, vectors)
+    store = filled(new, keys, vectors)
     with pytest.raises(InvalidInput, match="25 dimensions, the index has 24"):
         store.search(np.ones(25, dtype=np.float32), 1)
     with pytest.raises(InvalidInput, match="23 dimensions"):
@@ -218,64 +297,22 @@ def test_another_dimension_is_refused(kind: str) -> None:
 
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InvalidRecipe, match="annoy"):
-        stores.store("annoy", 3)
+        stores.empty("annoy", 3)
 
 
 @EVERY_KIND
-def test_threads_search_one_store(kind: str) -> None:
+def test_threads_search_one_store(new: New) -> None:
     keys, vectors = clustered(5000)
-    store = filled(kind, keys, vectors)
+    store = filled(new, keys, vectors)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda query: store.search(query, 20)[0].tolist(), vectors[:64]))
     assert found == [store.search(query, 20)[0].tolist() for query in vectors[:64]]
 
 
-@EVERY_KIND
-def test_segments_stay_few(kind: str) -> None:
+@IN_FAISS
+def test_segments_stay_few(new: New) -> None:
     keys, vectors = clustered(40_000, dimension=4)
-    store = filled(kind, keys, vectors, batch=500)
+    store = filled(new, keys, vectors, batch=500)
     sizes = [segment.size for segment in store.segments]
     assert sum(sizes) == 40_000
     assert len(sizes) <= 5
-
-
-directions = st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any)
-names = st.integers(0, 12)
-steps = st.lists(
-    st.one_of(
-        st.tuples(st.just("add"), st.lists(st.tuples(names, directions), max_size=6)),
-        st.tuples(st.just("remove"), st.lists(names, max_size=6)),
-    ),
-    max_size=12,
-)
-
-
-def unit(direction: list[int]) -> Vectors:
-    vector = np.array(direction, dtype=np.float64)
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
-
-
-@given(steps, directions, st.integers(1, 15), st.none() | st.sets(names))
-def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allowed) -> None:
-    store, held = stores.store("flat", 3), dict[int, Vectors]()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(faiss_store, "SMALLEST_SEGMENT", 1)
-        patch.setattr(faiss_store, "MARGIN", 0)
-        patch.setattr(vector_index, "CHUNK", 2)
-        for verb, items in plan:
-            if verb == "add":
-                rows = [unit(item[1]) for item in items]
-                keys = np.array([item[0] for item in items], dtype=np.int64)
-                store = store.added(keys, np.array(rows, dtype=np.float32).reshape(-1, 3))
-                held.update(zip(keys.tolist(), rows, strict=True))
-            else:
-                store = store.removed(np.array(items, dtype=np.int64))
-                held = {key: row for key, row in held.items() if key not in items}
-        choice = None if allowed is None else np.array(sorted(allowed), dtype=np.int64)
-        found = store.search(unit(direction), k, choice)
-    kept = [key for key in held if allowed is None or key in allowed]
-    rows = np.array([held[key] for key in kept], dtype=np.float32).reshape(-1, 3)
-    expected = brute(np.array(kept, dtype=np.int64), rows, unit(direction), k)
-    assert len(store) == len(held)
-    assert found[0].tolist() == expected[0].tolist()
-    assert found[1].tolist() == expected[1].tolist()

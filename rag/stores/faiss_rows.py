@@ -30,7 +30,7 @@ IVF_PROBED_SHARE = 0.35
 faiss: Any = faiss_module
 
 
-class VectorIndex:
+class FaissRows:
     """The one place that holds a segment's vectors: a flat index, or what was built from it.
 
     HNSW and IVF are built at the first search or save, so that merges copy plain vectors, and
@@ -43,7 +43,7 @@ class VectorIndex:
         self._lock = threading.Lock()
 
     @classmethod
-    def of(cls, kind: str, size: int, dimension: int, parts: Iterable[Vectors]) -> VectorIndex:
+    def of(cls, kind: str, size: int, dimension: int, parts: Iterable[Vectors]) -> FaissRows:
         """An index of ``size`` vectors that come in ``parts``; besides them nothing is copied."""
         index = faiss.IndexFlatIP(dimension)
         # index.add would grow its memory as it goes, and hold up to twice of what is needed.
@@ -56,7 +56,7 @@ class VectorIndex:
         return cls(kind, index)
 
     @classmethod
-    def read(cls, kind: str, path: Path) -> VectorIndex:
+    def read(cls, kind: str, path: Path) -> FaissRows:
         """Reads what ``write`` wrote. Raises ValueError when it is missing or damaged."""
         try:
             return cls(kind, faiss.read_index(str(path)))
@@ -73,6 +73,11 @@ class VectorIndex:
     def __len__(self) -> int:
         """Number of rows."""
         return int(self._index.ntotal)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every search scans all rows."""
+        return self.kind == "flat"
 
     @property
     def dimension(self) -> int:
@@ -112,7 +117,7 @@ class VectorIndex:
 
     def _ready(self) -> Any:
         with self._lock:
-            if self.kind != "flat" and isinstance(self._index, faiss.IndexFlat):
+            if not self.exact and isinstance(self._index, faiss.IndexFlat):
                 build = {"hnsw": _hnsw, "ivf": _ivf}[self.kind]
                 self._index = build(_view(self._index))
             return self._index

@@ -1,0 +1,92 @@
+"""What one moment of a knowledge base holds of a build whose rows are on a server.
+
+A server keeps one state and readers hold several: whoever began before a change goes on with what
+was there. New rows are not seen by older moments, and old rows stay until nobody reads them.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+from weakref import WeakSet
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.errors import StorageError
+from rag.types import Keys
+
+log = logging.getLogger(__name__)
+
+_NONE = np.empty(0, np.int64)
+
+
+class RowServer(Protocol):
+    """The part of a server that this needs."""
+
+    def keys(self, build: str) -> Keys: ...
+
+    def delete(self, build: str, keys: Keys) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """The ``keys`` of a build at one moment, in order, each once.
+
+    ``_living`` has the moments of this build that somebody holds, and ``_gone`` the keys that the
+    server still has though a later moment does not; both are shared. Changes are made by one
+    thread at a time.
+    """
+
+    server: RowServer
+    build: str
+    keys: Keys
+    _living: WeakSet[Moment] = field(default_factory=WeakSet, repr=False)
+    _gone: list[Keys] = field(default_factory=list, repr=False)
+
+    def __post_init__(self) -> None:
+        self._living.add(self)
+
+    @classmethod
+    def of(cls, server: RowServer, build: str, keys: Keys = _NONE) -> Moment:
+        """A first moment; what the server has besides ``keys`` is gone.
+
+        Raises ValueError where the server has lost some, StorageError.
+        """
+        held, wanted = server.keys(build), np.unique(keys)
+        if len(np.setdiff1d(wanted, held)):
+            raise ValueError(f"The server has lost passages of build {build}.")
+        return cls(server, build, wanted, _gone=[np.setdiff1d(held, wanted)])
+
+    def holds(self, keys: Keys) -> npt.NDArray[np.bool_]:
+        """Which of ``keys`` are there, shape (n,)."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.bool_)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.asarray(self.keys[at] == keys)
+
+    def plus(self, keys: Keys) -> Moment:
+        """A later moment, after ``keys`` were put on the server."""
+        return replace(self, keys=np.union1d(self.keys, keys))
+
+    def minus(self, keys: Keys) -> Moment:
+        """A later moment without ``keys``, which stay on the server until it is tidied."""
+        self._gone.append(keys[self.holds(keys)])
+        return replace(self, keys=np.setdiff1d(self.keys, keys))
+
+    def tidy(self) -> None:
+        """Deletes from the server what is gone and nobody reads; the rest waits for the next time.
+
+        Searches go on where that fails: what is gone is passed over.
+        """
+        gone = np.setdiff1d(np.concatenate([_NONE, *self._gone]), self.keys)
+        read = np.concatenate([_NONE, *(moment.keys for moment in self._living)])
+        unread = np.setdiff1d(gone, read) if len(gone) else gone
+        try:
+            if len(unread):
+                self.server.delete(self.build, unread)
+        except StorageError:
+            log.warning("Removed passages of build %s stay.", self.build, exc_info=True)
+            unread = _NONE
+        self._gone[:] = [np.setdiff1d(gone, unread)]

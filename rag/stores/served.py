@@ -1,0 +1,115 @@
+"""A build whose vectors are on a server, used like an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from rag.errors import StorageError
+from rag.protocols import VectorServer
+from rag.stores.given import check_dimension, checked
+from rag.stores.moments import Moment
+from rag.types import Keys, Scores, Vectors
+
+_BLOCK = 4096  # vectors in one request
+
+
+@dataclass(frozen=True, eq=False)
+class ServedIndex:
+    """The vectors of a build on ``server`` as one moment holds them.
+
+    A key must always have the same vector in a build, as it has where a build is named after the
+    passages and the model: then additions change nothing that an older moment sees.
+    """
+
+    server: VectorServer
+    dimension: int
+    moment: Moment
+
+    @classmethod
+    def empty(cls, server: VectorServer, build: str, dimension: int) -> ServedIndex:
+        """A build anew; what the server has of it is replaced, and then deleted. StorageError."""
+        return cls(server, dimension, Moment.of(server, build))
+
+    @classmethod
+    def load(cls, server: VectorServer, build: str, dimension: int, folder: str) -> ServedIndex:
+        """What ``save`` noted. Raises OSError, or ValueError where the server has lost some."""
+        keys = np.load(Path(folder) / "served.npy", allow_pickle=False)
+        return cls(server, dimension, Moment.of(server, build, keys))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the server finds the very nearest."""
+        return self.server.exact
+
+    def __len__(self) -> int:
+        """Number of vectors that can be found."""
+        return len(self.moment.keys)
+
+    def added(self, keys: Keys, vectors: Vectors) -> ServedIndex:
+        """A later moment that also holds ``vectors``, which are on the server from now on.
+
+        Raises InvalidInput for vectors of another dimension or number, StorageError.
+        """
+        names, rows, kept = checked(keys, vectors, self.dimension)
+        for part in _blocks(kept):
+            self.server.upsert(self.moment.build, names[part], rows[part])
+        return replace(self, moment=self.moment.plus(names))
+
+    def removed(self, keys: Keys) -> ServedIndex:
+        """A later moment without ``keys``; ``moment.tidy`` deletes them when nobody reads them."""
+        return replace(self, moment=self.moment.minus(np.asarray(keys, dtype=np.int64)))
+
+    def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
+        """The k nearest of this moment: whatever else the server has is passed over.
+
+        Raises InvalidInput for a query of another dimension, StorageError.
+        """
+        vector = np.ascontiguousarray(query, dtype=np.float32).reshape(-1)
+        check_dimension(len(vector), self.dimension)
+        if k < 1 or not len(self):
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        if allowed is not None:
+            names = np.asarray(allowed, dtype=np.int64)
+            allowed = names[self.moment.holds(names)]
+        depth = k
+        while True:
+            keys, scores = self.server.search(self.moment.build, vector, depth, allowed)
+            held = self.moment.holds(keys)
+            if len(keys) < depth or np.count_nonzero(held) >= k:
+                return keys[held][:k], scores[held][:k]
+            depth = k + 2 * int(np.count_nonzero(~held))
+
+    def vectors(self, keys: Keys) -> Vectors:
+        """Vectors of ``keys``, in their order, fetched in blocks.
+
+        Raises KeyError for an unknown key, StorageError.
+        """
+        names = np.asarray(keys, dtype=np.int64)
+        held = self.moment.holds(names)
+        if not held.all():
+            raise KeyError(int(names[~held][0]))
+        result = np.empty((len(names), self.dimension), dtype=np.float32)
+        for part in _blocks(np.arange(len(names))):
+            result[part] = self._fetched(names[part])
+        return result
+
+    def _fetched(self, keys: Keys) -> Vectors:
+        try:
+            return self.server.vectors(self.moment.build, keys)
+        except KeyError as error:  # another process has removed it, or the server lost it
+            raise StorageError(
+                f"The vector server lacks passage {error}.",
+                "Ask again. If that does not help, restart: what is missing is then put back.",
+            ) from error
+
+    def save(self, folder: str) -> None:
+        """Notes what is on the server in an existing, empty folder. Raises OSError."""
+        np.save(Path(folder) / "served.npy", self.moment.keys, allow_pickle=False)
+
+
+def _blocks(rows: Keys) -> Iterator[Keys]:
+    return (rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK))

@@ -1,0 +1,244 @@
+"""Vectors on a server: what it promises, and a knowledge base that lives on one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag import KnowledgeBase, Recipe, Workspace
+from rag.errors import InvalidInput, StorageError
+from rag.stores import ServedIndex
+from tests.runs import SET, VECTORS, handbook
+from tests.vector_server import HttpVectors, vector_server
+from tests.workspaces import add, workspace_at
+
+THREE = np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0.8, -0.6]], np.float32)
+BUILDS = (f"build-{number}/" for number in count())
+QUESTION = "May unused leave be carried over when the bearing is dry?"
+HYBRID = VECTORS.with_fields({"search.mode": "hybrid", "search.candidates": 3, "search.top_k": 2})
+RECIPES = (
+    VECTORS,
+    HYBRID,
+    HYBRID.with_fields({"search.mmr": 0.5, "search.feedback": 2}),
+    HYBRID.with_fields({"search.documents": ["*.txt"]}),
+)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HttpVectors]:
+    with vector_server() as client:
+        yield client
+
+
+def test_a_server_searches_by_hand(server: HttpVectors) -> None:
+    build = next(BUILDS)
+    server.upsert(build, np.array([30, 10, 20]), THREE)
+    query = np.array([0.8, 0.6, 0], np.float32)
+    found, scores = server.search(build, query, 2)
+    assert found.tolist() == [10, 30]
+    assert scores == pytest.approx([0.96, 0.8], abs=1e-7)
+    found, scores = server.search(build, query, 5, np.array([20, 30, 99]))
+    assert found.tolist() == [30, 20]
+    assert scores == pytest.approx([0.8, 0.48], abs=1e-7)
+    server.upsert(build, np.array([20, 40]), THREE[[0, 0]])
+    assert server.search(build, query, 3)[0].tolist() == [10, 20, 30]
+    assert server.vectors(build, np.array([20])).tobytes() == THREE[0].tobytes()
+    server.delete(build, np.array([10, 99]))
+    assert server.search(build, query, 1)[0].tolist() == [20]
+    assert sorted(server.keys(build).tolist()) == [20, 30, 40]
+    with pytest.raises(KeyError, match="10"):
+        server.vectors(build, np.array([20, 10]))
+    with pytest.raises(InvalidInput, match="2 dimensions"):
+        server.upsert(build, np.array([1]), THREE[:1, :2])
+    with pytest.raises(InvalidInput, match="2 dimensions"):
+        server.search(build, query[:2], 1)
+
+
+def test_a_server_keeps_builds_apart(server: HttpVectors) -> None:
+    one, two, other = (f"{base}/{next(BUILDS)}" for base in (7, 7, 77))
+    server.upsert(one, np.array([1, 2]), THREE[:2])
+    server.upsert(two, np.array([1]), THREE[2:, :2])
+    server.upsert(other, np.array([1]), THREE[2:])
+    assert server.search(one, THREE[0], 5)[0].tolist() == [1, 2]
+    assert server.vectors(two, np.array([1])).tolist() == THREE[2:, :2].tolist()
+    server.delete(one, np.array([1]))
+    assert [server.keys(build).tolist() for build in (one, two, other)] == [[2], [1], [1]]
+    server.drop("7/")
+    assert [server.keys(build).tolist() for build in (one, two, other)] == [[], [], [1]]
+    assert server.search(one, THREE[0], 5)[0].tolist() == []
+
+
+def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server: HttpVectors) -> None:
+    build = next(BUILDS)
+    before = ServedIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    after = before.removed(np.array([1]))
+    after.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [1, 2, 3]
+    assert after.search(THREE[0], 1)[0].tolist() == [2]
+    assert before.search(THREE[0], 1)[0].tolist() == [1]
+    del before
+    after.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [2, 3]
+    again = after.removed(np.array([2])).added(np.array([2]), THREE[1:2])
+    again.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [2, 3]
+
+
+def test_a_build_is_taken_up_where_it_was_left(server: HttpVectors, tmp_path: Path) -> None:
+    build = next(BUILDS)
+    held = ServedIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    held.removed(np.array([3])).save(str(tmp_path))
+    again = ServedIndex.load(server, build, 3, str(tmp_path))
+    assert len(again) == 2
+    assert again.search(THREE[2], 3)[0].tolist() == [2, 1]
+    again.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [1, 2]
+    server.delete(build, np.array([2]))
+    with pytest.raises(ValueError, match="lost"):
+        ServedIndex.load(server, build, 3, str(tmp_path))
+    with pytest.raises(StorageError, match="lacks passage 2") as lost:
+        again.vectors(np.array([1, 2]))
+    assert "restart" in lost.value.hint
+
+
+def test_a_server_that_is_away_is_told() -> None:
+    with vector_server() as server:
+        held = ServedIndex.empty(server, "b", 3).added(np.array([1, 2, 3]), THREE)
+    fewer = held.removed(np.array([1]))
+    del held
+    fewer.moment.tidy()  # what is gone stays; searches would go on
+    for ask in (lambda: fewer.search(THREE[0], 1), lambda: fewer.added(np.array([4]), THREE[:1])):
+        with pytest.raises(StorageError, match="does not answer"):
+            ask()
+
+
+NOTES = {
+    f"note-{number}.txt": f"The {name} is greased and carried over in {month}."
+    for number, (name, month) in enumerate(
+        [("rotor", "May"), ("valve", "June"), ("bearing", "July"), ("hotel", "May")]
+    )
+}
+
+
+def opened(home: Path, server: HttpVectors | None = None) -> Workspace:
+    workspace, base = handbook(home, vector_server=server)
+    assert set(add(workspace, base, NOTES)) == {"added"}
+    return workspace
+
+
+@pytest.fixture
+def served(home: Path, server: HttpVectors) -> Iterator[Workspace]:
+    server.drop("")
+    workspace = opened(home / "served", server)
+    yield workspace
+    workspace.close()
+
+
+def figures(workspace: Workspace) -> dict[str, Any]:
+    """Every figure that rests on vectors, of a handbook."""
+    base = workspace.base("handbook")
+    return {
+        "hits": [_hits(base, recipe) for recipe in RECIPES],
+        "standings": [_standings(base, recipe) for recipe in RECIPES],
+        "map": _map(workspace, base),
+        "runs": [_run(base, recipe) for recipe in RECIPES],
+    }
+
+
+def _hits(base: KnowledgeBase, recipe: Recipe) -> list[Any]:
+    hits = base.search(QUESTION, recipe).hits
+    return [(hit.chunk.key, hit.rank, hit.score, hit.relevance, dict(hit.parts)) for hit in hits]
+
+
+def _standings(base: KnowledgeBase, recipe: Recipe) -> list[Any]:
+    explainer = base.explain(QUESTION, recipe)
+    return [
+        (found.figures, found.summary, found.steps, explainer.changes(chunk.key))
+        for info in base.documents.documents(recipe.index)
+        for chunk in base.documents.chunks(info.id, recipe.index)
+        for found in [explainer.standing(chunk.key)]
+    ]
+
+
+def _map(workspace: Workspace, base: KnowledgeBase) -> list[Any]:
+    assert workspace.jobs.run(base.maps.draw(VECTORS.index)).status == "done"
+    shown = base.maps.current(VECTORS.index)
+    assert shown is not None
+    placed = base.maps.place(VECTORS.index, shown, QUESTION)
+    tables = shown.keys, shown.points, placed.point, placed.cosines
+    return [table.tolist() for table in tables]
+
+
+def _run(base: KnowledgeBase, recipe: Recipe) -> Any:
+    found = base.evaluator.evaluate(SET, recipe, (1, 3))
+    return found.run.metrics, found.results
+
+
+def test_a_base_on_a_server_has_the_figures_of_faiss(
+    home: Path, served: Workspace, server: HttpVectors
+) -> None:
+    plain = opened(home / "plain")
+    assert figures(served) == figures(plain)
+    for workspace in (served, plain):
+        base = workspace.base("handbook")
+        held = {info.name: info.id for info in base.documents.documents(VECTORS.index)}
+        base.documents.delete_documents([held["pump.txt"]])
+        assert add(workspace, base, {"rotor.txt": "It is dry when unused."}) == ["added"]
+    assert figures(served) == figures(plain)
+    assert {"upsert", "delete", "search", "vectors"} <= set(server.asked)
+    plain.close()
+
+
+def test_nothing_asks_the_server_for_all(served: Workspace, server: HttpVectors) -> None:
+    server.deepest, base = 0, served.base("handbook")
+    assert len(server.keys(_build(server))) > 2 * HYBRID.search.candidates
+    keys = server.keys(_build(server)).tolist()
+    ranks = [base.explain(QUESTION, HYBRID).standing(key).figures.dense_rank for key in keys]
+    assert sorted(ranks) == list(range(1, len(keys) + 1))
+    _map(served, base)
+    _run(base, HYBRID)
+    assert server.deepest == HYBRID.search.candidates
+
+
+def test_a_restart_sends_nothing_again(served: Workspace, server: HttpVectors, home: Path) -> None:
+    before = _hits(served.base("handbook"), HYBRID)
+    server.asked.clear()
+    again = workspace_at(home / "served", server)
+    assert _hits(again.base("handbook"), HYBRID) == before
+    assert server.asked == ["keys", "search", "vectors"]
+    again.close()
+
+
+def test_a_server_that_lost_vectors_gets_them_back(
+    served: Workspace, server: HttpVectors, home: Path
+) -> None:
+    base = served.base("handbook")
+    before, keys = _hits(base, VECTORS), server.keys(_build(server))
+    server.delete(_build(server), keys[:3])
+    with pytest.raises(StorageError, match="lacks passage"):
+        base.explain(QUESTION, VECTORS).standing(int(keys[0]))
+    again = workspace_at(home / "served", server)
+    assert _hits(again.base("handbook"), VECTORS) == before
+    assert sorted(server.keys(_build(server))) == sorted(keys)
+    again.close()
+
+
+def test_builds_leave_the_server_with_their_base(served: Workspace, server: HttpVectors) -> None:
+    base = served.base("handbook")
+    other = VECTORS.with_fields({"index.chunk_size": 12})
+    served.jobs.run(base.documents.build(other.index))
+    assert len(server.builds()) == 2
+    base.documents.delete_build(other.index.hash)
+    assert _build(server).startswith(f"{base.id}/{VECTORS.index.hash}/")
+    served.delete("handbook")
+    assert server.builds() == []
+
+
+def _build(server: HttpVectors) -> str:
+    [build] = server.builds()
+    return build
