@@ -10,8 +10,9 @@ from pathlib import Path
 from rag import providers
 from rag.errors import InvalidInput
 from rag.indexing.indexes import Indexes
+from rag.indexing.servers import IN_PROCESS, Servers
 from rag.lexical import analyzer
-from rag.protocols import ChatModel, Embedder, Reranker, VectorServer
+from rag.protocols import ChatModel, Embedder, Reranker
 from rag.providers import STEP_PATIENCE
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.caches import KnownResults, KnownVectors
@@ -105,16 +106,16 @@ class Services:
     on_forgotten: list[Forget] = field(default_factory=list)
 
     @classmethod
-    def start(cls, settings: Settings, vector_server: VectorServer | None = None) -> Services:
+    def start(cls, settings: Settings, servers: Servers = IN_PROCESS) -> Services:
         """Opens the database (and brings its schema up to date) and the folders of a home.
 
-        ``vector_server`` keeps the vectors of all indexes; without one they are in FAISS. Raises
-        InvalidInput for a home that cannot be made, StorageError.
+        ``servers`` keep the indexes. Raises InvalidInput for a home that cannot be made,
+        StorageError.
         """
         _make(settings.home)
         database = Database(settings.database_url)
         models = Models(settings)
-        indexes = Indexes(database, settings.home / "indexes", models.embedder, vector_server)
+        indexes = Indexes(database, settings.home / "indexes", models.embedder, servers)
         return cls(
             settings=settings,
             database=database,

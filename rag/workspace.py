@@ -18,11 +18,11 @@ from rag.documents.ingest_job import ingest
 from rag.documents.library import Upload
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.indexing.indexes import import_vectors
+from rag.indexing.servers import IN_PROCESS, Servers
 from rag.jobs import Handler, Jobs
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.maps.draw_job import draw_map
 from rag.maps.maps import Maps
-from rag.protocols import VectorServer
 from rag.questions.generate_job import generate
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
@@ -52,10 +52,10 @@ class BaseInfo:
 class Workspace:
     """All knowledge bases of one home, and the jobs that work on them."""
 
-    def __init__(self, settings: Settings, vector_server: VectorServer | None = None) -> None:
-        """``vector_server`` keeps the vectors of all indexes; without one they are in FAISS."""
+    def __init__(self, settings: Settings, servers: Servers = IN_PROCESS) -> None:
+        """``servers`` keep the indexes; without any they are in this process and its home."""
         self.settings = settings
-        self._services = Services.start(settings, vector_server)
+        self._services = Services.start(settings, servers)
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)
         self.jobs = Jobs(self._services.database, self._handlers())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag import KnowledgeBase, Workspace
-from rag.protocols import VectorServer
+from rag.indexing.servers import IN_PROCESS, Servers
 from tests.workspaces import QUICK, add, workspace_at
 
 SET = "handbook questions"
@@ -37,10 +37,10 @@ VECTORS = QUICK.with_fields({"search.mode": "dense"})
 
 
 def handbook(
-    home: Path, name: str = "handbook", vector_server: VectorServer | None = None
+    home: Path, name: str = "handbook", servers: Servers = IN_PROCESS
 ) -> tuple[Workspace, KnowledgeBase]:
     """A base with documents and a question set, not evaluated yet."""
-    workspace = workspace_at(home, vector_server)
+    workspace = workspace_at(home, servers)
     base = workspace.create(name, WORDS)
     add(workspace, base, DOCUMENTS)
     base.exchange.import_file(SET, "questions.jsonl", QUESTIONS)

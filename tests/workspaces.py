@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
-from rag.protocols import VectorServer
+from rag.indexing.servers import IN_PROCESS, Servers
 
 if TYPE_CHECKING:
     from tests.postgres import Server
@@ -48,19 +48,19 @@ class Databases:
 DATABASES = Databases()
 
 
-def workspace_at(home: Path, vector_server: VectorServer | None = None) -> Workspace:
+def workspace_at(home: Path, servers: Servers = IN_PROCESS) -> Workspace:
     """A workspace whose worker is not started: jobs run when a test runs them.
 
     Its database is a file, or one of the PostgreSQL server where a test of storage asks for that.
     """
     if DATABASES.server is not None:
         home.mkdir(parents=True, exist_ok=True)
-        return Workspace(Settings.from_env({URL: DATABASES.of(home)}, home=home), vector_server)
+        return Workspace(Settings.from_env({URL: DATABASES.of(home)}, home=home), servers)
     database = home / DATABASE
     if not database.exists():
         home.mkdir(parents=True, exist_ok=True)
         database.write_bytes(_empty_database())
-    return Workspace(Settings.from_env({}, home=home), vector_server)
+    return Workspace(Settings.from_env({}, home=home), servers)
 
 
 @cache

@@ -1,13 +1,13 @@
 """Search indexes, derived from the database: loaded, brought up to date, swapped in whole.
 
 An index is a value. Whoever searches holds one and is never disturbed; a change of the documents
-makes a new one from the old one and the difference, and the next search takes that. Vectors may
-be on a server instead: it is sent the difference, and an index then is what a moment has of it.
+makes a new one from the old one and the difference, and the next search takes that. Vectors and
+words may be on servers instead: they are sent the difference, and an index then is what a moment
+has of them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shutil
@@ -20,14 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rag import stores
-from rag.errors import StorageError
-from rag.lexical import LexicalIndex
-from rag.protocols import Embedder, VectorIndex, VectorServer
+from rag.indexing.servers import IN_PROCESS, Place, Servers, Words
+from rag.protocols import Embedder, VectorIndex
 from rag.recipe import IndexRecipe
 from rag.storage import Database, bases, builds, documents, passages, vectors
 from rag.storage.passages import PassageBatch
-from rag.stores import ServedIndex
 from rag.types import Chunk, Keys, Vectors
 
 log = logging.getLogger(__name__)
@@ -45,7 +42,7 @@ class Index:
     version: int
     cut_id: int
     dense: VectorIndex
-    lexical: LexicalIndex
+    lexical: Words
     keys: Mapping[str, Keys]
 
     @cached_property
@@ -62,15 +59,14 @@ class Indexes:
         database: Database,
         folder: Path,
         embedder: Callable[[str], Embedder],
-        server: VectorServer | None = None,
+        servers: Servers = IN_PROCESS,
     ) -> None:
-        """Vectors are kept in FAISS, in this process, unless there is a ``server`` for them."""
         self._database = database
         self._folder = folder
         self._embedder = embedder
-        self._server = server
-        self._current: dict[tuple[int, str], Index] = {}
-        self._locks: dict[tuple[int, str], threading.Lock] = {}
+        self._servers = servers
+        self._current: dict[Place, Index] = {}
+        self._locks: dict[Place, threading.Lock] = {}
         self._guard = threading.Lock()
 
     def current(self, base_id: int, recipe: IndexRecipe) -> Index:
@@ -89,8 +85,7 @@ class Indexes:
             index = self._current.get(place) or self._load(place, recipe)
             index = self._refreshed(index, base_id, recipe)
             self._current[place] = index
-            if isinstance(index.dense, ServedIndex):
-                index.dense.moment.tidy()
+            self._servers.tidy(index.dense, index.lexical)
         return index
 
     def save(self, base_id: int, recipe: IndexRecipe) -> None:
@@ -120,52 +115,36 @@ class Indexes:
             if build_hash in (None, place[1]):
                 self._current.pop(place, None)
         shutil.rmtree(self._folder / str(base_id) / (build_hash or ""), ignore_errors=True)
-        if self._server is not None:
-            try:
-                self._server.drop(_name(base_id, *([build_hash] if build_hash else [])))
-            except StorageError:
-                log.warning("Vectors of base %d stay on their server.", base_id, exc_info=True)
+        self._servers.forget(base_id, build_hash)
 
-    def _lock(self, place: tuple[int, str]) -> threading.Lock:
+    def _lock(self, place: Place) -> threading.Lock:
         with self._guard:
             return self._locks.setdefault(place, threading.Lock())
 
-    def _snapshot_folder(self, place: tuple[int, str]) -> Path:
+    def _snapshot_folder(self, place: Place) -> Path:
         return self._folder / str(place[0]) / place[1]
 
-    def _load(self, place: tuple[int, str], recipe: IndexRecipe) -> Index:
+    def _load(self, place: Place, recipe: IndexRecipe) -> Index:
         folder = self._snapshot_folder(place)
         try:
             return self._read(place, recipe, folder)
         except (OSError, ValueError, KeyError, RuntimeError):
             # No snapshot, or one that a killed process left torn: everything is in SQL.
-            dense = self._dense(place, recipe)
-            return Index(-1, _NO_CUT, dense, LexicalIndex.empty(recipe.analyzer), {})
+            dense = self._servers.dense(place, recipe, self._embedder(recipe.embedder))
+            return Index(-1, _NO_CUT, dense, self._servers.lexical(place, recipe), {})
 
-    def _read(self, place: tuple[int, str], recipe: IndexRecipe, folder: Path) -> Index:
+    def _read(self, place: Place, recipe: IndexRecipe, folder: Path) -> Index:
+        embedder = self._embedder(recipe.embedder)
         about = json.loads((folder / "index.json").read_text())
-        # The same name on another server is another model.
-        if about["embedder"] != self._embedder(recipe.embedder).id:
+        if about["embedder"] != embedder.id:  # the same name on another server is another model
             raise ValueError(f"The vectors are those of {about['embedder']}.")
         flat = np.load(folder / "keys.npy")
         ends = np.cumsum(about["sizes"], dtype=np.int64)
         keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))
-        dense = self._dense(place, recipe, str(folder / "dense"))
-        lexical = LexicalIndex.load(folder / "lexical")
+        dense = self._servers.dense(place, recipe, embedder, str(folder / "dense"))
+        lexical = self._servers.lexical(place, recipe, str(folder / "lexical"))
         # A snapshot has no version: documents are compared one by one on the first use.
         return Index(-1, _NO_CUT, dense, lexical, keys)
-
-    def _dense(
-        self, place: tuple[int, str], recipe: IndexRecipe, folder: str | None = None
-    ) -> VectorIndex:
-        """The vectors of a snapshot in ``folder``, or an empty index where there is none."""
-        kind, embedder = recipe.vector_index, self._embedder(recipe.embedder)
-        if self._server is None:
-            return stores.load(kind, folder) if folder else stores.empty(kind, embedder.dimension)
-        # Of another model the same passages have other vectors: it is another build to the server.
-        model = hashlib.sha256(embedder.id.encode()).hexdigest()[:16]
-        served = self._server, _name(*place, model), embedder.dimension
-        return ServedIndex.load(*served, folder) if folder else ServedIndex.empty(*served)
 
     def _refreshed(self, index: Index, base_id: int, recipe: IndexRecipe) -> Index:
         """The index brought to the present by what changed, without reading the rest again."""
@@ -208,12 +187,7 @@ class Indexes:
         return np.frombuffer(joined, dtype=np.float32).reshape(len(rows), embedder.dimension)
 
 
-def _name(base_id: int, *parts: str) -> str:
-    """What a build is called on a server, or what the names of several begin with."""
-    return "/".join([str(base_id), *parts, ""])
-
-
-def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorIndex, LexicalIndex]:
+def _without(index: Index, document_ids: Sequence[str]) -> tuple[VectorIndex, Words]:
     if not document_ids:
         return index.dense, index.lexical
     keys = np.concatenate([index.keys[document_id] for document_id in document_ids])

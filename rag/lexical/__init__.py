@@ -2,18 +2,24 @@
 
 from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names
 from rag.lexical.explain import Explanation, TermMatch
-from rag.lexical.index import LexicalIndex, Query
+from rag.lexical.index import LexicalIndex
 from rag.lexical.postings import Postings
-from rag.lexical.spelling import Correction
+from rag.lexical.protocols import Bm25Options, LexicalServer, LexicalView, Query, Variants
+from rag.lexical.spelling import Correction, Meant
 
 __all__ = [
     "Analyzer",
+    "Bm25Options",
     "Correction",
     "Explanation",
     "LexicalIndex",
+    "LexicalServer",
+    "LexicalView",
+    "Meant",
     "Postings",
     "Query",
     "TermMatch",
+    "Variants",
     "analyzer",
     "analyzer_names",
 ]

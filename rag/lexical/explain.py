@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from rag.lexical.analyzers import Analyzer
 from rag.lexical.clauses import Clause, TermCandidate
 from rag.lexical.expand import Kind
 from rag.lexical.segment import Segment
@@ -88,7 +89,12 @@ def _occurrences(candidate: TermCandidate, segment: Segment, at: int, row: int) 
     return int(segment.counts[part][found[0]]) if len(found) else 0
 
 
-def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def term_spans(analyzer: Analyzer, text: str, terms: Container[str]) -> list[tuple[int, int]]:
+    """Where ``text`` has one of some index terms: character spans, apart, in order."""
+    return _joined((start, end) for term, start, end in analyzer.spans(text) if term in terms)
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Spans in order, those that overlap made one."""
     apart: list[tuple[int, int]] = []
     for start, end in sorted(spans):

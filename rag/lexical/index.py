@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,14 +14,12 @@ import numpy.typing as npt
 from rag.errors import NotFound
 from rag.lexical.analyzers import Analyzer, analyzer
 from rag.lexical.clauses import Clause, clauses, length_damping, row_scores, segment_scores
-from rag.lexical.explain import Explanation, TermMatch, joined
+from rag.lexical.explain import Explanation, TermMatch, term_spans
 from rag.lexical.postings import Postings, laid_out
+from rag.lexical.protocols import Query
 from rag.lexical.segment import Segment, build, merged
-from rag.lexical.spelling import Correction, corrections
+from rag.lexical.spelling import Correction, Meant, corrections, nearest_term
 from rag.types import Keys, Scores
-
-Query = str | Mapping[str, float]
-"""A question as text, or index terms by how much each counts (1 is once in a question)."""
 
 BATCH_PASSAGES = 4096
 BATCH_CHARACTERS = 4_000_000
@@ -126,7 +124,7 @@ class LexicalIndex:
         wanted = np.asarray(keys, dtype=np.int64)
         result = np.zeros(len(wanted))
         parts, dampings = self._clauses(query, fuzzy, prefix), self._dampings(k1, b)
-        postings = self.matches(query, fuzzy=fuzzy, prefix=prefix)
+        postings = sum(self.frequencies(query, fuzzy=fuzzy, prefix=prefix).values())
         for at, segment in enumerate(self.segments):
             rows = segment.find(wanted)
             here = rows >= 0
@@ -136,10 +134,12 @@ class LexicalIndex:
                 result[here] = row_scores(parts, segment, at, dampings[at], rows[here])
         return result
 
-    def matches(self, query: Query, *, fuzzy: bool = False, prefix: bool = False) -> int:
-        """How many postings a query has."""
+    def frequencies(
+        self, query: Query, *, fuzzy: bool = False, prefix: bool = False
+    ) -> dict[str, int]:
+        """The index terms that count for a query, by how many passages hold each."""
         parts = self._clauses(query, fuzzy, prefix)
-        return sum(each.passages for clause in parts for each in clause.candidates)
+        return {each.term: each.passages for clause in parts for each in clause.candidates}
 
     def postings(
         self,
@@ -182,11 +182,8 @@ class LexicalIndex:
         self, query: Query, text: str, fuzzy: bool = False, prefix: bool = False
     ) -> list[tuple[int, int]]:
         """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
-        parts = self._clauses(query, fuzzy, prefix)
-        wanted = {candidate.term for clause in parts for candidate in clause.candidates}
-        return joined(
-            (start, end) for term, start, end in self.analyzer.spans(text) if term in wanted
-        )
+        wanted = self.frequencies(query, fuzzy=fuzzy, prefix=prefix)
+        return term_spans(self.analyzer, text, wanted)
 
     def save(self, folder: Path | str) -> None:
         """Writes the index into an existing, empty folder. Raises OSError."""
@@ -218,7 +215,11 @@ class LexicalIndex:
 
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""
-        return corrections(question, self.analyzer, self.segments)
+        return corrections(question, self.analyzer, self.meant)
+
+    def meant(self, term: str) -> Meant | None:
+        """The nearest term of an unknown one; None where it is known, or nothing is near."""
+        return nearest_term(term, self.segments)
 
     def _clauses(self, query: Query, fuzzy: bool, prefix: bool) -> list[Clause]:
         """What counts for a query, whatever k1 and b; of the last questions it is kept."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.clauses import find_term
@@ -25,23 +26,38 @@ class Correction:
     key: int
 
 
-def corrections(question: str, analyzer: Analyzer, segments: Sequence[Segment]) -> list[Correction]:
-    """For every unknown term that has a near one, the best of those; in order, apart.
+class Meant(NamedTuple):
+    """An index term that another was probably meant to be; ``key`` is one of its ``passages``."""
+
+    term: str
+    passages: int
+    key: int
+
+
+def corrections(
+    question: str, analyzer: Analyzer, meant: Callable[[str], Meant | None]
+) -> list[Correction]:
+    """For every term that should be another, what ``meant`` says it should be; in order, apart."""
+    telling = set(analyzer.query_tokens(question))
+    found = list[Correction]()
+    for term, start, end in analyzer.spans(question):
+        if term in telling and not (found and start < found[-1].end):
+            better = meant(term)
+            if better is not None:
+                found.append(Correction(start, end, *better))
+    return found
+
+
+def nearest_term(term: str, segments: Sequence[Segment]) -> Meant | None:
+    """What an unknown term should probably be; None where it is known, or nothing is near.
 
     Fewest edits count first (one, or two from eight characters on), then the same first letter,
     which is seldom mistyped (Pollock and Zamora 1984), then the number of passages.
     """
-    telling = set(analyzer.query_tokens(question))
-    found = list[Correction]()
-    for term, start, end in analyzer.spans(question):
-        known = find_term(term, segments)[1] > 0
-        if known or term not in telling or (found and start < found[-1].end):
-            continue
-        best = min(_near(term, segments), default=None)
-        if best is not None:
-            *_, passages, meant = best
-            found.append(Correction(start, end, meant, -passages, _holder(meant, segments)))
-    return found
+    if find_term(term, segments)[1]:
+        return None
+    best = min(_near(term, segments), default=None)
+    return None if best is None else Meant(best[3], -best[2], _holder(best[3], segments))
 
 
 def _near(term: str, segments: Sequence[Segment]) -> Iterator[tuple[int, bool, int, str]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 import numpy as np
 
-from rag.lexical import LexicalIndex, Query
+from rag.lexical import Bm25Options, LexicalView, Query
 from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
 from rag.types import Keys, Ranks, Scores, Vectors
@@ -122,7 +122,7 @@ def nearest(
 
 
 def best_by_words(
-    asked: Asked, lexical: LexicalIndex, recipe: SearchRecipe, allowed: Keys | None = None
+    asked: Asked, lexical: LexicalView, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
     """The first ``recipe.candidates`` by BM25; of several wordings, by ``best_shares``."""
     if recipe.mode == "dense":
@@ -138,7 +138,7 @@ def best_by_words(
 
 
 def best_shares(
-    queries: Sequence[Query], keys: Keys, lexical: LexicalIndex, options: Bm25Options
+    queries: Sequence[Query], keys: Keys, lexical: LexicalView, options: Bm25Options
 ) -> Scores:
     """The greatest share of a query's best BM25 score that each passage has, in [0, 1].
 
@@ -158,7 +158,7 @@ def join(
     near: Found,
     words: Found,
     dense: VectorView,
-    lexical: LexicalIndex,
+    lexical: LexicalView,
     recipe: SearchRecipe,
 ) -> Candidates:
     """The union of both lists, with both true figures of every candidate.
@@ -186,7 +186,7 @@ def _near(asked: Asked, rows: Vectors) -> Scores | None:
     return _nearest_cosines(asked.vectors, rows)
 
 
-def _words(asked: Asked, keys: Keys, lexical: LexicalIndex, options: Bm25Options) -> Scores | None:
+def _words(asked: Asked, keys: Keys, lexical: LexicalView, options: Bm25Options) -> Scores | None:
     if asked.variants:
         return best_shares(asked.queries, keys, lexical, options)
     return None if asked.terms is None else lexical.scores(asked.terms, keys, **options)
@@ -196,15 +196,6 @@ class Calibrated(Protocol):
     """A calibration: candidates to probabilities of being relevant, shape (n,), in [0, 1]."""
 
     def probabilities(self, found: Candidates, /) -> Scores: ...
-
-
-class Bm25Options(TypedDict):
-    """What decides a BM25 score besides the words."""
-
-    k1: float
-    b: float
-    fuzzy: bool
-    prefix: bool
 
 
 def bm25_options(recipe: SearchRecipe) -> Bm25Options:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rag.lexical import LexicalIndex
+from rag.lexical import LexicalView
 from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
 from rag.types import Chunk, Keys, Vectors
@@ -35,7 +35,7 @@ class Corpus:
 
     embedder: Embedder
     dense: VectorView
-    lexical: LexicalIndex
+    lexical: LexicalView
     lookup: Lookup
     keys: Keys
     calibration: Calibrated | None = None

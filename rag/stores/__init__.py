@@ -1,12 +1,13 @@
-"""Vector indexes in FAISS, and those of which the vectors are on a server."""
+"""Vector indexes in FAISS, and views of vectors and words that are on a server."""
 
 from __future__ import annotations
 
 from rag.errors import InvalidRecipe
 from rag.protocols import VectorIndex
-from rag.stores.served import ServedIndex
+from rag.stores.served_vectors import ServedVectors
+from rag.stores.served_words import ServedWords
 
-__all__ = ["KINDS", "ServedIndex", "empty", "load"]
+__all__ = ["KINDS", "ServedVectors", "ServedWords", "empty", "load"]
 
 KINDS = ("flat", "hnsw", "ivf")
 

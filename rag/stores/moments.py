@@ -7,7 +7,9 @@ was there. New rows are not seen by older moments, and old rows stay until nobod
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 from weakref import WeakSet
 
@@ -15,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import StorageError
-from rag.types import Keys
+from rag.types import Keys, Scores
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +61,35 @@ class Moment:
             raise ValueError(f"The server has lost passages of build {build}.")
         return cls(server, build, wanted, _gone=[np.setdiff1d(held, wanted)])
 
+    @classmethod
+    def load(cls, server: RowServer, build: str, folder: Path | str) -> Moment:
+        """What ``save`` noted. Raises OSError, ValueError as ``of`` does, StorageError."""
+        return cls.of(server, build, np.load(Path(folder) / "served.npy", allow_pickle=False))
+
+    def save(self, folder: Path | str) -> None:
+        """Notes in an existing, empty folder what is on the server. Raises OSError."""
+        np.save(Path(folder) / "served.npy", self.keys, allow_pickle=False)
+
     def holds(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Which of ``keys`` are there, shape (n,)."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.bool_)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.asarray(self.keys[at] == keys)
+
+    def first(self, k: int, search: Callable[[int], tuple[Keys, Scores]]) -> tuple[Keys, Scores]:
+        """The first ``k`` of this moment that ``search(depth)`` finds, whatever else it finds."""
+        depth = k
+        while True:
+            keys, scores = search(depth)
+            held = self.holds(keys)
+            if len(keys) < depth or np.count_nonzero(held) >= k:
+                return keys[held][:k], scores[held][:k]
+            depth = k + 2 * int(np.count_nonzero(~held))
+
+    def among(self, keys: Keys | None) -> Keys | None:
+        """Those of ``keys`` that are there; None stays None."""
+        return keys if keys is None else keys[self.holds(keys)]
 
     def plus(self, keys: Keys) -> Moment:
         """A later moment, after ``keys`` were put on the server."""

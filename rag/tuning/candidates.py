@@ -13,6 +13,7 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import Bm25Grid, Deep, Field, Pair, Prepared, flattened
 from rag.indexing.indexes import Index
+from rag.lexical import LexicalIndex
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
 from rag.retrieval.candidates import blocks, cosines, nearest
@@ -104,7 +105,8 @@ class CandidateSource:
     def field(self, search: SearchRecipe, pairs: Collection[Pair], tell: Tell) -> Field | None:
         """Candidates for many k1 and b in one table, as deep as ``search`` asks.
 
-        None where there are too many postings to hold. Raises InvalidInput as ``deep`` does.
+        None where there are too many postings to hold, or none to be had. Raises InvalidInput as
+        ``deep`` does.
         """
         refuse_steps(search)
         bm25_grid = self._bm25_grid(search.model_copy(update={"mode": "hybrid"}), tell)
@@ -129,8 +131,10 @@ class CandidateSource:
         return found
 
     def _computed_grid(self, search: SearchRecipe, tell: Tell) -> Bm25Grid | None:
-        """All that the questions can find, unless it is too much."""
+        """All that the questions can find, unless it is too much, or on a server."""
         searched, lexical = self._searched(search), self.index.lexical
+        if not isinstance(lexical, LexicalIndex):
+            return None  # a server lays no postings out
         asked, near = list[str](), list[Keys]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
@@ -138,7 +142,8 @@ class CandidateSource:
             asked.append(each.words)
             near.append(nearest(each, self._dense, search, searched.allowed).keys)
         fuzzy, prefix = search.fuzzy, search.prefix
-        if sum(lexical.matches(each, fuzzy=fuzzy, prefix=prefix) for each in asked) > MOST_POSTINGS:
+        known = (lexical.frequencies(each, fuzzy=fuzzy, prefix=prefix).values() for each in asked)
+        if sum(map(sum, known)) > MOST_POSTINGS:
             return None
         postings = lexical.postings(
             asked, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed

@@ -12,7 +12,7 @@ import pytest
 from rag import stores
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.protocols import VectorIndex
-from rag.stores import ServedIndex, faiss_rows
+from rag.stores import ServedVectors, faiss_rows
 from rag.types import Keys, Scores, Vectors
 from tests.vector_server import HttpVectors, vector_server
 
@@ -42,7 +42,7 @@ _builds = (f"build-{number}/" for number in count())
 @pytest.fixture
 def new(kind: str, server: HttpVectors) -> New:
     if kind == "server":
-        return lambda dimension: ServedIndex.empty(server, next(_builds), dimension)
+        return lambda dimension: ServedVectors.empty(server, next(_builds), dimension)
     return partial(stores.empty, kind)
 
 
@@ -179,7 +179,7 @@ def test_readers_are_not_disturbed_by_changes(new: New) -> None:
         for start in range(0, 200, 20):
             part = slice(400 + start, 420 + start)
             after = after.removed(keys[start : start + 20]).added(keys[part], vectors[part])
-            if isinstance(after, ServedIndex):
+            if isinstance(after, ServedVectors):
                 after.moment.tidy()
         assert all(reads)
     assert len(after) == 400

@@ -1,4 +1,4 @@
-"""Vectors on a server: what it promises, and a knowledge base that lives on one."""
+"""Servers of vectors: what they promise, and a knowledge base that lives on one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.errors import InvalidInput, StorageError
-from rag.stores import ServedIndex
+from rag.indexing.servers import IN_PROCESS, Servers
+from rag.stores import ServedVectors
+from tests.lexical_server import WordsInMemory
 from tests.runs import SET, VECTORS, handbook
 from tests.vector_server import HttpVectors, vector_server
 from tests.workspaces import add, workspace_at
@@ -21,6 +23,7 @@ THREE = np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0.8, -0.6]], np.float32)
 BUILDS = (f"build-{number}/" for number in count())
 QUESTION = "May unused leave be carried over when the bearing is dry?"
 HYBRID = VECTORS.with_fields({"search.mode": "hybrid", "search.candidates": 3, "search.top_k": 2})
+GRID = {"search.b": [0.0, 0.75], "search.k1": [0.9, 1.2], "search.threshold": [None, 0.3]}
 RECIPES = (
     VECTORS,
     HYBRID,
@@ -75,7 +78,7 @@ def test_a_server_keeps_builds_apart(server: HttpVectors) -> None:
 
 def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server: HttpVectors) -> None:
     build = next(BUILDS)
-    before = ServedIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    before = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
     after = before.removed(np.array([1]))
     after.moment.tidy()
     assert sorted(server.keys(build).tolist()) == [1, 2, 3]
@@ -91,16 +94,16 @@ def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server: HttpVect
 
 def test_a_build_is_taken_up_where_it_was_left(server: HttpVectors, tmp_path: Path) -> None:
     build = next(BUILDS)
-    held = ServedIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    held = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
     held.removed(np.array([3])).save(str(tmp_path))
-    again = ServedIndex.load(server, build, 3, str(tmp_path))
+    again = ServedVectors.load(server, build, 3, str(tmp_path))
     assert len(again) == 2
     assert again.search(THREE[2], 3)[0].tolist() == [2, 1]
     again.moment.tidy()
     assert sorted(server.keys(build).tolist()) == [1, 2]
     server.delete(build, np.array([2]))
     with pytest.raises(ValueError, match="lost"):
-        ServedIndex.load(server, build, 3, str(tmp_path))
+        ServedVectors.load(server, build, 3, str(tmp_path))
     with pytest.raises(StorageError, match="lacks passage 2") as lost:
         again.vectors(np.array([1, 2]))
     assert "restart" in lost.value.hint
@@ -108,7 +111,7 @@ def test_a_build_is_taken_up_where_it_was_left(server: HttpVectors, tmp_path: Pa
 
 def test_a_server_that_is_away_is_told() -> None:
     with vector_server() as server:
-        held = ServedIndex.empty(server, "b", 3).added(np.array([1, 2, 3]), THREE)
+        held = ServedVectors.empty(server, "b", 3).added(np.array([1, 2, 3]), THREE)
     fewer = held.removed(np.array([1]))
     del held
     fewer.moment.tidy()  # what is gone stays; searches would go on
@@ -125,16 +128,21 @@ NOTES = {
 }
 
 
-def opened(home: Path, server: HttpVectors | None = None) -> Workspace:
-    workspace, base = handbook(home, vector_server=server)
+def opened(home: Path, servers: Servers = IN_PROCESS) -> Workspace:
+    workspace, base = handbook(home, servers=servers)
     assert set(add(workspace, base, NOTES)) == {"added"}
     return workspace
 
 
-@pytest.fixture
-def served(home: Path, server: HttpVectors) -> Iterator[Workspace]:
+@pytest.fixture(params=["vectors", "vectors and words"])
+def servers(request: pytest.FixtureRequest, server: HttpVectors) -> Servers:
     server.drop("")
-    workspace = opened(home / "served", server)
+    return Servers(server, WordsInMemory() if "words" in request.param else None)
+
+
+@pytest.fixture
+def served(home: Path, servers: Servers) -> Iterator[Workspace]:
+    workspace = opened(home / "served", servers)
     yield workspace
     workspace.close()
 
@@ -147,6 +155,7 @@ def figures(workspace: Workspace) -> dict[str, Any]:
         "standings": [_standings(base, recipe) for recipe in RECIPES],
         "map": _map(workspace, base),
         "runs": [_run(base, recipe) for recipe in RECIPES],
+        "sweep": base.tuning.sweep(SET, GRID, HYBRID, [1, 3]).figures.tolist(),
     }
 
 
@@ -194,7 +203,9 @@ def test_a_base_on_a_server_has_the_figures_of_faiss(
     plain.close()
 
 
-def test_nothing_asks_the_server_for_all(served: Workspace, server: HttpVectors) -> None:
+def test_nothing_asks_a_server_for_all(
+    served: Workspace, servers: Servers, server: HttpVectors
+) -> None:
     server.deepest, base = 0, served.base("handbook")
     assert len(server.keys(_build(server))) > 2 * HYBRID.search.candidates
     keys = server.keys(_build(server)).tolist()
@@ -203,26 +214,30 @@ def test_nothing_asks_the_server_for_all(served: Workspace, server: HttpVectors)
     _map(served, base)
     _run(base, HYBRID)
     assert server.deepest == HYBRID.search.candidates
+    if isinstance(servers.words, WordsInMemory):
+        assert servers.words.deepest == HYBRID.search.candidates
 
 
-def test_a_restart_sends_nothing_again(served: Workspace, server: HttpVectors, home: Path) -> None:
+def test_a_restart_sends_nothing_again(
+    served: Workspace, servers: Servers, server: HttpVectors, home: Path
+) -> None:
     before = _hits(served.base("handbook"), HYBRID)
     server.asked.clear()
-    again = workspace_at(home / "served", server)
+    again = workspace_at(home / "served", servers)
     assert _hits(again.base("handbook"), HYBRID) == before
     assert server.asked == ["keys", "search", "vectors"]
     again.close()
 
 
 def test_a_server_that_lost_vectors_gets_them_back(
-    served: Workspace, server: HttpVectors, home: Path
+    served: Workspace, servers: Servers, server: HttpVectors, home: Path
 ) -> None:
     base = served.base("handbook")
     before, keys = _hits(base, VECTORS), server.keys(_build(server))
     server.delete(_build(server), keys[:3])
     with pytest.raises(StorageError, match="lacks passage"):
         base.explain(QUESTION, VECTORS).standing(int(keys[0]))
-    again = workspace_at(home / "served", server)
+    again = workspace_at(home / "served", servers)
     assert _hits(again.base("handbook"), VECTORS) == before
     assert sorted(server.keys(_build(server))) == sorted(keys)
     again.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -18,7 +17,7 @@ _BLOCK = 4096  # vectors in one request
 
 
 @dataclass(frozen=True, eq=False)
-class ServedIndex:
+class ServedVectors:
     """The vectors of a build on ``server`` as one moment holds them.
 
     A key must always have the same vector in a build, as it has where a build is named after the
@@ -30,15 +29,14 @@ class ServedIndex:
     moment: Moment
 
     @classmethod
-    def empty(cls, server: VectorServer, build: str, dimension: int) -> ServedIndex:
+    def empty(cls, server: VectorServer, build: str, dimension: int) -> ServedVectors:
         """A build anew; what the server has of it is replaced, and then deleted. StorageError."""
         return cls(server, dimension, Moment.of(server, build))
 
     @classmethod
-    def load(cls, server: VectorServer, build: str, dimension: int, folder: str) -> ServedIndex:
+    def load(cls, server: VectorServer, build: str, dimension: int, folder: str) -> ServedVectors:
         """What ``save`` noted. Raises OSError, or ValueError where the server has lost some."""
-        keys = np.load(Path(folder) / "served.npy", allow_pickle=False)
-        return cls(server, dimension, Moment.of(server, build, keys))
+        return cls(server, dimension, Moment.load(server, build, folder))
 
     @property
     def exact(self) -> bool:
@@ -49,7 +47,7 @@ class ServedIndex:
         """Number of vectors that can be found."""
         return len(self.moment.keys)
 
-    def added(self, keys: Keys, vectors: Vectors) -> ServedIndex:
+    def added(self, keys: Keys, vectors: Vectors) -> ServedVectors:
         """A later moment that also holds ``vectors``, which are on the server from now on.
 
         Raises InvalidInput for vectors of another dimension or number, StorageError.
@@ -59,7 +57,7 @@ class ServedIndex:
             self.server.upsert(self.moment.build, names[part], rows[part])
         return replace(self, moment=self.moment.plus(names))
 
-    def removed(self, keys: Keys) -> ServedIndex:
+    def removed(self, keys: Keys) -> ServedVectors:
         """A later moment without ``keys``; ``moment.tidy`` deletes them when nobody reads them."""
         return replace(self, moment=self.moment.minus(np.asarray(keys, dtype=np.int64)))
 
@@ -72,16 +70,8 @@ class ServedIndex:
         check_dimension(len(vector), self.dimension)
         if k < 1 or not len(self):
             return np.empty(0, dtype=np.int64), np.empty(0)
-        if allowed is not None:
-            names = np.asarray(allowed, dtype=np.int64)
-            allowed = names[self.moment.holds(names)]
-        depth = k
-        while True:
-            keys, scores = self.server.search(self.moment.build, vector, depth, allowed)
-            held = self.moment.holds(keys)
-            if len(keys) < depth or np.count_nonzero(held) >= k:
-                return keys[held][:k], scores[held][:k]
-            depth = k + 2 * int(np.count_nonzero(~held))
+        build, choice = self.moment.build, self.moment.among(allowed)
+        return self.moment.first(k, lambda n: self.server.search(build, vector, n, choice))
 
     def vectors(self, keys: Keys) -> Vectors:
         """Vectors of ``keys``, in their order, fetched in blocks.
@@ -108,7 +98,7 @@ class ServedIndex:
 
     def save(self, folder: str) -> None:
         """Notes what is on the server in an existing, empty folder. Raises OSError."""
-        np.save(Path(folder) / "served.npy", self.moment.keys, allow_pickle=False)
+        self.moment.save(folder)
 
 
 def _blocks(rows: Keys) -> Iterator[Keys]:

@@ -1,0 +1,108 @@
+"""A build whose words are on a server, used like an index."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+
+from rag.errors import NotFound
+from rag.lexical import (
+    Analyzer,
+    Bm25Options,
+    Correction,
+    Explanation,
+    LexicalServer,
+    Query,
+    Variants,
+    analyzer,
+)
+from rag.lexical.explain import term_spans
+from rag.lexical.spelling import corrections
+from rag.stores.moments import Moment
+from rag.types import Keys, Scores
+
+
+@dataclass(frozen=True, eq=False)
+class ServedWords:
+    """The words of a build on ``server`` as one moment holds them; cutting texts is done here.
+
+    Passages of other moments are not found, but count in the statistics while the server has them.
+    """
+
+    server: LexicalServer
+    analyzer: Analyzer
+    moment: Moment
+
+    @classmethod
+    def empty(cls, server: LexicalServer, build: str, analyzer_name: str) -> ServedWords:
+        """A build anew; what the server has of it is replaced, and then deleted. StorageError."""
+        return cls(server, analyzer(analyzer_name), Moment.of(server, build))
+
+    @classmethod
+    def load(
+        cls, server: LexicalServer, build: str, analyzer_name: str, folder: Path | str
+    ) -> ServedWords:
+        """What ``save`` noted. Raises OSError, or ValueError where the server has lost some."""
+        return cls(server, analyzer(analyzer_name), Moment.load(server, build, folder))
+
+    def added(self, items: Iterable[tuple[int, str]]) -> ServedWords:
+        """A later moment that also holds ``items``, (key, text); a later text of a key counts."""
+        passages = dict(items)
+        if passages:
+            self.server.upsert(self.moment.build, self.analyzer.name, list(passages.items()))
+        return replace(self, moment=self.moment.plus(np.array(list(passages), np.int64)))
+
+    def removed(self, keys: Keys) -> ServedWords:
+        """A later moment without ``keys``; ``moment.tidy`` deletes them when nobody reads them."""
+        return replace(self, moment=self.moment.minus(np.asarray(keys, dtype=np.int64)))
+
+    def search(
+        self, query: Query, k: int, *, allowed: Keys | None = None, **options: Unpack[Bm25Options]
+    ) -> tuple[Keys, Scores]:
+        """The ``k`` best of this moment with a score above 0, best first; ties break by key."""
+        build, terms, choice = self.moment.build, self._terms(query), self.moment.among(allowed)
+        return self.moment.first(
+            k, lambda n: self.server.search(build, terms, n, allowed=choice, **options)
+        )
+
+    def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
+        """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
+        found = self.server.scores(self.moment.build, self._terms(query), keys, **options)
+        return np.where(self.moment.holds(keys), found, 0.0)
+
+    def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
+        """Why a passage has its score. Raises NotFound for a key that is not there."""
+        if not self.moment.holds(np.array([key])).all():
+            raise NotFound(f"The words of passage {key:016x} are not on the server.", "Ask again.")
+        return self.server.explain(self.moment.build, self._terms(query), key, **options)
+
+    def frequencies(self, query: Query, **variants: Unpack[Variants]) -> Mapping[str, int]:
+        """The index terms that count for a query, by how many passages hold each."""
+        return self.server.frequencies(self.moment.build, self._terms(query), **variants)
+
+    def matched_spans(
+        self, query: Query, text: str, **variants: Unpack[Variants]
+    ) -> list[tuple[int, int]]:
+        """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
+        return term_spans(self.analyzer, text, self.frequencies(query, **variants))
+
+    def terms(self, question: str) -> dict[str, float]:
+        """The index terms of a question, by how often it has them."""
+        return dict(Counter(self.analyzer.query_tokens(question)))
+
+    def corrections(self, question: str) -> list[Correction]:
+        """Words of a question that no passage has, each with the nearest that one has."""
+        build = self.moment.build
+        return corrections(question, self.analyzer, lambda term: self.server.meant(build, term))
+
+    def save(self, folder: Path | str) -> None:
+        """Notes what is on the server in an existing, empty folder. Raises OSError."""
+        self.moment.save(folder)
+
+    def _terms(self, query: Query) -> Mapping[str, float]:
+        return self.terms(query) if isinstance(query, str) else query
