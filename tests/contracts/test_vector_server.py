@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace
+from rag import KnowledgeBase, Recipe, Upload, Workspace
 from rag.errors import InvalidInput, StorageError
 from rag.indexing.servers import IN_PROCESS, Servers
 from rag.stores import ServedVectors
@@ -241,6 +242,18 @@ def test_a_server_that_lost_vectors_gets_them_back(
     assert _hits(again.base("handbook"), VECTORS) == before
     assert sorted(server.keys(_build(server))) == sorted(keys)
     again.close()
+
+
+def test_documents_are_taken_while_the_server_is_away(home: Path) -> None:
+    with vector_server() as server:
+        workspace = opened(home / "served", Servers(server))
+    base = workspace.base("handbook")
+    job = base.documents.add_files([Upload("rotor.txt", io.BytesIO(b"The rotor is dry."))])
+    assert workspace.jobs.run(job).status == "done"
+    assert "rotor.txt" in {info.name for info in base.documents.documents(VECTORS.index)}
+    with pytest.raises(StorageError, match="does not answer"):
+        base.search(QUESTION, VECTORS)
+    workspace.close()
 
 
 def test_builds_leave_the_server_with_their_base(served: Workspace, server: HttpVectors) -> None:
