@@ -16,13 +16,11 @@ from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.runs.actions import documents_changed, downloads
 from pages.components.shell.guard import guard
-from pages.components.shell.job_progress import active, loading_note
+from pages.components.shell.job_progress import active, failure, follow, loading_note
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted, duration
 from rag import KnowledgeBase, QuestionSet, Recipe, Run
-
-_WANTED = "metrics_wanted"  # an evaluation was asked for and is not stored yet
 
 
 def main() -> None:
@@ -81,17 +79,8 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
         question_sets.manage_button(base, chosen)
     question_sets.lost_labels(base, name)
     proposals(base, name)
-    action.button(
-        "Evaluate",
-        type="primary",
-        key="metrics_evaluate",
-        icon=":material/play_arrow:",
-        width="stretch",
-        on_click=_want,
-    )
-    with guard():
-        if st.session_state.get(_WANTED):
-            _evaluate(base, name, recipe)
+    with action, guard():
+        _evaluate(base, name, recipe)
     return chosen
 
 
@@ -103,29 +92,31 @@ def _size(chosen: QuestionSet) -> str:
     return f"{said}, {unanswerable:,} of them without an answer in the documents"
 
 
-def _want() -> None:
-    st.session_state[_WANTED] = True
-
-
 def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
-    bar = st.progress(0.0, text="Evaluating …")
+    """The button, or the job that it started."""
+    job = base.evaluations.latest(name, recipe)
+    if job is not None and job.active:
+        follow(job.id, "evaluate")
+        return
+    st.button(
+        "Evaluate",
+        type="primary",
+        key="metrics_evaluate",
+        icon=":material/play_arrow:",
+        width="stretch",
+        on_click=_start,
+        args=(base, name, recipe),
+    )
 
-    def tell(done: int, total: int) -> None:
-        bar.progress(done / total, f"{done:,} of {total:,} questions")
 
-    try:
-        base.evaluator.evaluate(name, recipe, tell=tell)
-    except Exception:
-        del st.session_state[_WANTED]
-        bar.empty()
-        raise
-    # A rerun in the middle (no Exception) leaves the wish standing, and the next run fulfils it.
-    del st.session_state[_WANTED]
-    bar.empty()
+def _start(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
+    with guard():
+        base.evaluations.start(name, recipe)
 
 
 def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     runs = [run for run in base.runs.every() if run.question_set == chosen.name]
+    failure(base.evaluations.latest(chosen.name, recipe), after=runs[0].created if runs else None)
     if not runs:
         st.info(
             "This set was not evaluated yet. Evaluate asks every question with the recipe of the "

@@ -67,8 +67,6 @@ from .retrieval import stage_row as stage_row
 from .retrieval import stage_rows as stage_rows
 from .retrieval import stage_title as stage_title
 from .retrieval.caches import CacheFigures as CacheFigures
-from .runs.build_table import MOST_ROWS as MOST_ROWS
-from .runs.build_table import BuildFigures as BuildFigures
 from .runs.evaluator import DEFAULT_CUTOFFS as DEFAULT_CUTOFFS
 from .runs.evaluator import Evaluation as Evaluation
 from .runs.gate import GateResult as GateResult
@@ -86,6 +84,8 @@ from .storage.conversations import Turn as Turn
 from .storage.labels import Label as Label
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
+from .tuning.build_table import MOST_ROWS as MOST_ROWS
+from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.sweeper import SWEEP_CUTOFFS as SWEEP_CUTOFFS
 from .tuning.sweeper import Mismatch as Mismatch
 from .tuning.sweeper import Sweep as Sweep

@@ -30,6 +30,7 @@ from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
 from rag.retrieval import Corpus, Part, ScoreContribution, merged, retrieve, score_contributions
+from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
@@ -63,6 +64,7 @@ class KnowledgeBase:
         self.passage_labels = PassageLabels(services.database, base.id)
         self.judging_queue = JudgingQueue(services.database, base.id)
         self.evaluator = Evaluator(services, base.id)
+        self.evaluations = Evaluations(services, jobs, base.id)
         self.runs = RunHistory(services.database, base.id)
         self.run_figures = RunFigures(services.database, base.id)
         self.rankings = Rankings(services.database, base.id)

@@ -26,6 +26,7 @@ from rag.maps.maps import Maps
 from rag.questions.generate_job import generate
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
+from rag.runs.evaluate_job import evaluate
 from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
 from rag.services import Services
@@ -75,6 +76,7 @@ class Workspace:
             "build-several": partial(build_several, services),
             "import-beir": partial(import_beir, services),
             "generate": partial(generate, services),
+            "evaluate": partial(evaluate, services),
             "map": partial(draw_map, services, self._maps.files),
         }
 

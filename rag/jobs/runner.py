@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.storage import Database
+from rag.storage import Database, bases
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
 
@@ -40,7 +40,8 @@ def _nobody(_done: int, _total: int, _message: str) -> None:
 class Reporter:
     """How a handler tells its progress and learns that it should stop.
 
-    A heartbeat writes to the database, so telling progress costs the handler nothing.
+    A heartbeat writes to the database, so telling progress costs the handler nothing. Plain data
+    that a handler leaves in ``result`` is stored with the end of the job.
     """
 
     def __init__(self, database: Database, job_id: int, owner: str, watch: Watch) -> None:
@@ -49,6 +50,7 @@ class Reporter:
         self._owner = owner
         self._watch = watch
         self._progress = (0, 0, "")
+        self.result: Any = None
         self._stop = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="job-heartbeat", daemon=True)
@@ -116,6 +118,34 @@ class Jobs:
             job_id = rows.create(connection, base_id, kind, title, payload, items)
         self._wake.set()
         return job_id
+
+    def submit_once(
+        self,
+        base_id: int,
+        kind: str,
+        title: str,
+        about: Mapping[str, str],
+        payload: Mapping[str, Any],
+    ) -> int:
+        """The same, unless a job ``about`` the same waits or works already: then that one."""
+        with self._database.write() as connection:
+            bases.hold(connection, base_id)  # two who ask at the same moment do so in turn
+            known = rows.latest(connection, base_id, kind, about)
+            if known is not None and known.active and not known.cancel:
+                return known.id
+            job_id = rows.create(connection, base_id, kind, title, {**payload, "about": about})
+        self._wake.set()
+        return job_id
+
+    def latest(self, base_id: int, kind: str, about: Mapping[str, str]) -> JobRow | None:
+        """The newest job of a kind that was submitted once, ``about`` these things."""
+        with self._database.read() as connection:
+            return rows.latest(connection, base_id, kind, about)
+
+    def result(self, job_id: int) -> Any:
+        """What a job left behind as plain data; None where it left nothing."""
+        with self._database.read() as connection:
+            return rows.result(connection, job_id)
 
     def get(self, job_id: int) -> JobRow:
         """One job. Raises NotFound."""
@@ -194,7 +224,7 @@ class Jobs:
         self._reporter = None
         if not (self._closing and status == "cancelled"):
             with self._database.write() as connection:
-                rows.finish(connection, claimed, self._owner, status, message)
+                rows.finish(connection, claimed, self._owner, status, message, reporter.result)
         return True
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:

@@ -6,8 +6,8 @@ import hashlib
 import platform
 import time
 import uuid
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
@@ -30,13 +30,14 @@ from rag.search.corpus import corpus, let_through
 from rag.search.threshold import threshold_rule
 from rag.search.tools import refuse_tools
 from rag.services import Services
-from rag.storage import documents, passages, runs
+from rag.storage import bases, documents, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.types import Keys, Question, Scores, Tell, Vectors
 
 # Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
+_AT_ONCE = 64  # questions
 DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
 
 
@@ -67,23 +68,25 @@ class Evaluator:
         tell: Tell = lambda _done, _total: None,
         *,
         by_tokens: bool = False,
+        run_id: str | None = None,
     ) -> Evaluation:
         """Runs every question to the deepest cutoff, stores the run and returns it.
 
-        Raises NotFound for an unknown set, InvalidInput when no question is labelled, or for a
-        recipe with tools.
+        Whoever names it by ``run_id`` stores it once, however often that is tried. Raises NotFound
+        for an unknown set and where the base was deleted meanwhile, InvalidInput when no question
+        is labelled, or for a recipe with tools.
         """
         started = time.perf_counter()
         refuse_tools(recipe.search)
         found, questions = self.questions(set_name)
         index = self._services.indexes.current(self._base_id, recipe.index)
-        queries = self.queries(questions, recipe.index)
+        queries = self._embedded(questions, recipe.index)
         fallbacks = Fallbacks()
         results, means = self.measure(
             questions, queries, recipe, cutoffs, index, tell, fallbacks, by_tokens=by_tokens
         )
         run = Run(
-            id=uuid.uuid4().hex[:12],
+            id=run_id or new_run_id(),
             base_id=self._base_id,
             question_set=set_name,
             set_version=found.version,
@@ -98,7 +101,11 @@ class Evaluator:
             created=datetime.now(UTC),
         )
         with self._services.database.write() as connection:
-            runs.insert_run(connection, run, results)
+            bases.hold(connection, self._base_id)
+            names = {each.id: each.name for each in question_rows.every(connection, self._base_id)}
+            run = replace(run, question_set=names.get(found.id, set_name))  # renamed meanwhile
+            if not runs.known(connection, run.id):
+                runs.insert_run(connection, run, results)
         return Evaluation(run, tuple(results))
 
     def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
@@ -132,15 +139,30 @@ class Evaluator:
             )
         return found, judged
 
-    def queries(self, questions: Sequence[Question], recipe: IndexRecipe) -> Vectors:
+    def _embedded(self, questions: Sequence[Question], recipe: IndexRecipe) -> Iterator[Vectors]:
+        """The same, row by row: some questions are embedded when those before them are done."""
+        for start in range(0, len(questions), _AT_ONCE):
+            yield from self.queries(questions[start : start + _AT_ONCE], recipe)
+
+    def queries(
+        self,
+        questions: Sequence[Question],
+        recipe: IndexRecipe,
+        tell: Tell = lambda _done, _total: None,
+    ) -> Vectors:
         """The vectors of questions, shape (questions, dimension)."""
         embedder = self._services.models.embedder(recipe.embedder)
-        return self._services.queries.vectors(embedder, [item.text for item in questions])[0]
+        texts, parts = [item.text for item in questions], []
+        for start in range(0, max(len(texts), 1), _AT_ONCE):
+            tell(start, len(texts))
+            some = texts[start : start + _AT_ONCE]
+            parts.append(self._services.queries.vectors(embedder, some)[0])
+        return np.concatenate(parts)
 
     def measure(
         self,
         questions: Sequence[Question],
-        queries: Vectors,
+        queries: Iterable[Vectors],
         recipe: Recipe,
         cutoffs: Sequence[int],
         index: Index,
@@ -151,8 +173,8 @@ class Evaluator:
     ) -> tuple[list[QuestionResult], dict[str, float]]:
         """Results by question and their means, without keeping them as a run.
 
-        ``fallbacks`` notes the steps that failed. Raises ProviderUnavailable for one that never
-        worked.
+        ``queries`` has a vector for each question; ``fallbacks`` hears of steps that failed.
+        Raises ProviderUnavailable for one that never worked.
         """
         fallbacks = fallbacks or Fallbacks()
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
@@ -195,6 +217,11 @@ class Evaluator:
         with self._services.database.read() as connection:
             spans = passages.spans(connection, self._base_id, index.cut_id, sorted(ids))
         return Judge(spans, index.keys)
+
+
+def new_run_id() -> str:
+    """A name that no run has yet."""
+    return uuid.uuid4().hex[:12]
 
 
 def documents_hash(ids: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from rag.errors import StorageError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0004"
+HEAD = "0005"
 
 
 class Database:

@@ -109,6 +109,21 @@ def recent(connection: Connection, base_id: int | None = None, limit: int = 20) 
     return [_row(row) for row in connection.execute(statement)]
 
 
+def latest(
+    connection: Connection, base_id: int, kind: str, about: Mapping[str, str]
+) -> JobRow | None:
+    """The newest job of a kind whose payload is ``about`` these things."""
+    same = [job.c.payload["about"][name].as_string() == value for name, value in about.items()]
+    mine = (job.c.base_id == base_id) & (job.c.kind == kind)
+    row = connection.execute(_jobs().where(mine, *same).order_by(job.c.id.desc()).limit(1)).first()
+    return _row(row) if row is not None else None
+
+
+def result(connection: Connection, job_id: int) -> Any:
+    """What a job left behind as plain data; None where it left nothing."""
+    return connection.execute(select(job.c.result).where(job.c.id == job_id)).scalar()
+
+
 def items(connection: Connection, job_id: int) -> list[JobItem]:
     """The items of a job in their order."""
     rows = connection.execute(
@@ -118,7 +133,8 @@ def items(connection: Connection, job_id: int) -> list[JobItem]:
 
 
 def _jobs() -> Any:
-    return select(job, knowledge_base.c.name.label("base")).join(
+    columns = [column for column in job.c if column.name in JobRow.__slots__]  # no results
+    return select(*columns, knowledge_base.c.name.label("base")).join(
         knowledge_base, knowledge_base.c.id == job.c.base_id
     )
 
@@ -184,10 +200,16 @@ def release(connection: Connection, owner: str) -> None:
 
 
 def finish(
-    connection: Connection, job_id: int, owner: str, status: JobStatus, message: str = ""
+    connection: Connection,
+    job_id: int,
+    owner: str,
+    status: JobStatus,
+    message: str = "",
+    result: Any = None,
 ) -> None:
     """Ends a job; one that another owner has taken over meanwhile is left to that owner."""
     values = {"status": status, "finished": datetime.now(UTC), "message": message, "lease": None}
+    values["result"] = result
     connection.execute(update(job).where(_held(job_id, owner)).values(**values))
 
 

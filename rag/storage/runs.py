@@ -34,6 +34,11 @@ def insert_run(connection: Connection, value: Run, results: Sequence[QuestionRes
         connection.execute(insert(run_question), rows)
 
 
+def known(connection: Connection, run_id: str) -> bool:
+    """Whether a run is stored."""
+    return connection.execute(select(run.c.id).where(run.c.id == run_id)).first() is not None
+
+
 def every(connection: Connection, base_id: int) -> list[Run]:
     """All runs of a base, newest first."""
     statement = select(run).where(run.c.base_id == base_id).order_by(run.c.created.desc())

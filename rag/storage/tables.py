@@ -284,6 +284,8 @@ job = Table(
     Column("done", Integer, nullable=False, default=0),
     Column("total", Integer, nullable=False, default=0),
     Column("message", String, nullable=False, default=""),
+    # What came of it, for those who asked: written in the transaction that ends the job.
+    Column("result", JSON(none_as_null=True)),
     Column("cancel", Boolean, nullable=False, default=False),
     # Whoever works on the job renews the lease; when it runs out, another process resumes.
     Column("owner", String),

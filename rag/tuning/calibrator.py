@@ -13,12 +13,13 @@ from rag.evaluation.splits import split
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
-from rag.runs.evaluator import Evaluator
+from rag.runs.evaluator import Evaluator, Tell
 from rag.search.corpus import corpus
 from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted, threshold_rule
 from rag.services import Services
-from rag.storage import builds, calibrations
+from rag.storage import bases, builds, calibrations
 from rag.storage.calibrations import CalibrationRow
+from rag.tuning.effort import Effort
 from rag.types import Question
 
 FEATURES = ("cosine", "bm25")
@@ -35,15 +36,18 @@ class Calibrator:
         self._base_id = base_id
         self._evaluator = Evaluator(services, base_id)
 
-    def fit(self, set_name: str, recipe: Recipe) -> tuple[FittedCalibration, ThresholdCurve]:
+    def fit(
+        self, set_name: str, recipe: Recipe, tell: Tell = lambda _done, _total: None
+    ) -> tuple[FittedCalibration, ThresholdCurve]:
         """Fits on the tuning questions of a set and keeps the result for the recipe's build.
 
-        The floors are cross-validated on these questions. Raises NotFound, NotEnoughLabels.
+        The floors are cross-validated on these questions; ``tell`` hears of searches of a question.
+        Raises NotFound, NotEnoughLabels.
         """
         found, questions = self._evaluator.questions(set_name)
         tuning = self._part(questions, found.split_share, found.split_seed, held_out=False)
         search = recipe.search.model_copy(update={"mode": "hybrid"})
-        learned = fit(self._labelled(tuning, recipe.index, search), FEATURES)
+        learned = fit(self._labelled(tuning, recipe.index, search, tell), FEATURES)
         auto = learned.curve.recommend(AUTO_PRECISION)
         point = auto.point or auto.best
         options = {name: getattr(search, name) for name in BM25_FIELDS}
@@ -60,6 +64,7 @@ class Calibrator:
             created=datetime.now(UTC),
         )
         with self._services.database.write() as connection:
+            bases.hold(connection, self._base_id)
             builds.ensure(connection, self._base_id, recipe.index)
             calibrations.replace(connection, self._base_id, recipe.index.hash, row)
         return as_fitted(row), learned.curve
@@ -102,16 +107,24 @@ class Calibrator:
         return [question for question in questions if question.id in wanted]
 
     def _labelled(
-        self, questions: Sequence[Question], index_recipe: IndexRecipe, search: SearchRecipe
+        self,
+        questions: Sequence[Question],
+        index_recipe: IndexRecipe,
+        search: SearchRecipe,
+        tell: Tell = lambda _done, _total: None,
     ) -> list[LabelledCandidates]:
+        effort = Effort(tell, 2 * len(questions))
         index = self._services.indexes.current(self._base_id, index_recipe)
-        queries = self._evaluator.queries(questions, index_recipe)
+        with effort.part(len(questions)) as told:
+            queries = self._evaluator.queries(questions, index_recipe, told)
         judge = self._evaluator.judge(questions, index)
         recipe = Recipe(index=index_recipe, search=search)
         searched = corpus(self._services, self._base_id, recipe, index)
         labelled = []
-        for question, query in zip(questions, queries, strict=True):
-            _, found = gather(question.text, search, searched, Timeline(), query)
-            _, grades = judge.graded(question, found.keys)
-            labelled.append(LabelledCandidates(found, grades > 0, question.answerable))
+        with effort.part(len(questions)) as told:
+            for done, (question, query) in enumerate(zip(questions, queries, strict=True)):
+                told(done, len(questions))
+                _, found = gather(question.text, search, searched, Timeline(), query)
+                _, grades = judge.graded(question, found.keys)
+                labelled.append(LabelledCandidates(found, grades > 0, question.answerable))
         return labelled

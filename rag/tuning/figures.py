@@ -14,8 +14,10 @@ from rag.evaluation.sweeping import Arithmetic, Field, Pair, Prepared
 from rag.evaluation.sweeping.arithmetic import Cuts
 from rag.recipe import SearchRecipe
 from rag.tuning.candidates import CandidateSource
+from rag.tuning.effort import PER_RECIPE, Effort
 from rag.types import Floats, Keys, Tell
 
+_AT_ONCE = 1024  # rankings measured between two looks at whether to stop
 _BLOCK = 24  # pairs of k1 and b whose candidates stand in one table
 
 
@@ -55,31 +57,41 @@ class Swept:
     cuts: Cuts
     with_context: bool
     seconds: Seconds
+    effort: Effort
 
-    def figures(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> dict[int, Floats]:
+    def figures(self, pairs: Mapping[Pair, Sequence[int]]) -> dict[int, Floats]:
         """Figures by number. Postings are fetched; what k1 and b make of them is arithmetic."""
         found = dict[int, Floats]()
         for block in _blocks(list(pairs)):
-            found |= self._block({pair: pairs[pair] for pair in block}, tell)
+            weight = len(self.arithmetic.questions) * len(block) / len(pairs)
+            found |= self._block({pair: pairs[pair] for pair in block}, weight)
         return found
 
-    def _block(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> dict[int, Floats]:
+    def _block(self, pairs: Mapping[Pair, Sequence[int]], weight: float) -> dict[int, Floats]:
+        """``weight`` is that of fetching: together for several pairs, by itself for one."""
         found = dict[int, Floats]()
-        with self.seconds.fetch():
+        together, alone = (0.0, weight) if len(pairs) == 1 else (weight, 0.0)
+        with self.seconds.fetch(), self.effort.part(together) as tell:
             field = self._field(pairs, tell)
         for pair, numbers in pairs.items():
-            chosen = [self.searches[number] for number in numbers]
-            if field is None:
-                with self.seconds.fetch():
-                    prepared = self._prepared(chosen, tell)
+            with self.seconds.fetch(), self.effort.part(alone) as tell:
+                if field is None:
+                    prepared = self._prepared([self.searches[number] for number in numbers], tell)
             with self.seconds.work():
                 if field is not None:
                     prepared = field.prepared(pair)
-                tokens = self._tokens(prepared.deep.keys)
-                shown = [self.plain[number] for number in numbers]
-                figures = self.arithmetic.figures(prepared, chosen, self.cuts, tokens, shown)
-            found.update(zip(numbers, figures, strict=True))
+                for start in range(0, len(numbers), _AT_ONCE):
+                    some = numbers[start : start + _AT_ONCE]
+                    found.update(zip(some, self._arithmetic(prepared, some), strict=True))
         return found
+
+    def _arithmetic(self, prepared: Prepared, numbers: Sequence[int]) -> Floats:
+        chosen = [self.searches[number] for number in numbers]
+        shown = [self.plain[number] for number in numbers]
+        tokens = self._tokens(prepared.deep.keys)
+        recipes = len(numbers) * len(self.cuts(chosen[0]))
+        with self.effort.part(len(self.arithmetic.questions) * recipes * PER_RECIPE):
+            return self.arithmetic.figures(prepared, chosen, self.cuts, tokens, shown)
 
     def _field(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> Field | None:
         """The candidates of all pairs in one table; None for one pair, or where it is too large."""

@@ -16,7 +16,8 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.runs.evaluator import Evaluator, deepened
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
-from rag.tuning.candidates import CandidateSource, alike
+from rag.tuning.candidates import CandidateSource, alike, is_arithmetic
+from rag.tuning.effort import PER_RECIPE, Effort
 from rag.tuning.figures import Seconds, Swept
 from rag.tuning.pipeline_figures import pipeline_figures
 from rag.types import Floats, Question, Tell
@@ -121,13 +122,14 @@ class Sweeper:
 
         ``as_shown`` cuts each ranking at the recipe's top-k before it is measured;
         ``with_context`` adds the mean tokens of the passages that a recipe shows. ``tell`` hears
-        of questions whose candidates are fetched.
+        of the whole, in searches of a question.
         """
         names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
         extra = [CONTEXT] if with_context else []
         alone = Grid.parse({}, grid.base)
-        base, before = self._figures(alone, names, as_shown, with_context, tell)
-        figures, seconds = self._figures(grid, names, as_shown, with_context, tell)
+        effort = Effort(tell, self.searches(alone) + self.searches(grid))
+        base, before = self._figures(alone, names, as_shown, with_context, effort)
+        figures, seconds = self._figures(grid, names, as_shown, with_context, effort)
         every = (*Arithmetic(self._questions, (), names).names, *extra)
         return Sweep(
             set_name=self._set_name,
@@ -176,15 +178,23 @@ class Sweeper:
             ]
         return mismatches
 
+    def searches(self, grid: Grid) -> float:
+        """What a grid takes, in searches of a question: its arithmetic is a part of one."""
+        searches = _searches(grid.base.search, grid.rankings)
+        fetched = len(alike(searches, exact=True))
+        by_pipeline = sum(not is_arithmetic(each) for each in searches)
+        passes = len(grid) * PER_RECIPE + len(grid.builds) * (1 + fetched + by_pipeline)
+        return passes * len(self._questions)
+
     def _figures(
-        self, grid: Grid, names: Sequence[str], as_shown: bool, with_context: bool, tell: Tell
+        self, grid: Grid, names: Sequence[str], as_shown: bool, with_context: bool, effort: Effort
     ) -> tuple[Floats, Seconds]:
         """Shape (recipes, names)."""
         seconds, results = Seconds(), []
         for build in grid.builds:
             recipe = grid.base.with_fields(build)
-            with seconds.fetch():
-                source = self.source(recipe.index)
+            with seconds.fetch(), effort.part(len(self._questions)) as tell:
+                source = self.source(recipe.index, tell)
             arithmetic = Arithmetic(self._questions, source.ideals, names, as_shown)
             plain = _searches(recipe.search, grid.rankings)
             # What is shown goes no deeper than a search does.
@@ -193,12 +203,12 @@ class Sweeper:
             for search in searches:
                 cuts(search)  # a probability without a calibration is refused here
             parts: dict[int, Floats] = {}
-            swept = Swept(source, searches, plain, arithmetic, cuts, with_context, seconds)
+            swept = Swept(source, searches, plain, arithmetic, cuts, with_context, seconds, effort)
             for pairs in alike(searches, source.exact):
-                parts |= swept.figures(pairs, tell)
+                parts |= swept.figures(pairs)
             for number, search in enumerate(searches):
                 if number not in parts:
-                    with seconds.work():
+                    with seconds.work(), effort.part(len(self._questions)) as tell:
                         shown = plain[number] if with_context else None
                         parts[number] = pipeline_figures(
                             source, search, cuts(search), arithmetic, tell, shown
@@ -211,11 +221,13 @@ class Sweeper:
         """The questions that count: labelled, or said to be unanswerable."""
         return self._questions
 
-    def source(self, recipe: IndexRecipe) -> CandidateSource:
-        """The candidates of a build."""
+    def source(
+        self, recipe: IndexRecipe, tell: Tell = lambda _done, _total: None
+    ) -> CandidateSource:
+        """The candidates of a build; ``tell`` hears of questions that are embedded."""
         if recipe.hash not in self._sources:
             index = self._services.indexes.current(self._base_id, recipe)
-            queries = self._evaluator.queries(self._questions, recipe)
+            queries = self._evaluator.queries(self._questions, recipe, tell)
             judge = self._evaluator.judge(self._questions, index)
             self._sources[recipe.hash] = CandidateSource(
                 self._services,

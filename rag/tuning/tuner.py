@@ -20,6 +20,7 @@ from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.storage import questions as question_rows
 from rag.tuning.candidates import refuse_steps
+from rag.tuning.effort import Effort
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
 from rag.types import Tell
 
@@ -143,8 +144,14 @@ class Tuner:
                 self._tuning_sweeper = Sweeper(
                     self._services, self._base_id, self._set_name, tuning
                 )
-            sweep = self._tuning_sweeper.sweep(grid, (parse_metric(metric).k,), tell=tell)
+            sweeper = self._tuning_sweeper
+            effort = Effort(tell, sweeper.searches(grid) + len(sweeper.questions) + self.questions)
+            with effort.part(sweeper.searches(grid) + len(sweeper.questions)) as told:
+                sweep = sweeper.sweep(grid, (parse_metric(metric).k,), tell=told)
         recipe = _plainest(sweep, metric, baseline)
+        with effort.part(self.questions) as told:
+            self.fetch(baseline, told)
+            self.fetch(recipe, told)
         ours, theirs = (self.figures([each], [metric]) for each in (baseline, recipe))
         scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
         selection = choose(metric, scores, ours.labelled, 0, parts)
@@ -179,7 +186,7 @@ class Tuner:
         return set(parts.tuning if part == "tuning" else parts.held_out)
 
     def _deep(self, recipe: Recipe, tell: Tell = _silent) -> Deep:
-        return self._sweeper.source(recipe.index).deep(_deeper(recipe.search), tell)
+        return self._sweeper.source(recipe.index, tell).deep(_deeper(recipe.search), tell)
 
     def _closeup(self, recipe: Recipe, part: QuestionPart, with_context: bool) -> Closeup:
         source, deep = self._sweeper.source(recipe.index), self._deep(recipe)

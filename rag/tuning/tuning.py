@@ -7,8 +7,8 @@ from typing import Any
 
 from rag.evaluation.sweeping import Grid
 from rag.recipe import Recipe
-from rag.runs.build_table import BuildTable
 from rag.services import Services
+from rag.tuning.build_table import BuildTable
 from rag.tuning.calibrator import Calibrator
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
 from rag.tuning.tuner import Tuner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import session
-from rag import IndexRecipe, KnowledgeBase, Recipe, Upload, Workspace
+from rag import IndexRecipe, JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag.storage import Database
+from rag.storage import jobs as rows
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 RECIPE = Recipe(index=IndexRecipe(embedder="fake", chunk_size=24))
@@ -33,6 +36,7 @@ QUESTIONS = [
 UNANSWERABLE = ("q4", "Who won the world cup in 1954?")
 
 OpenPage = Callable[..., AppTest]
+AtWork = Callable[[int], None]
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +81,30 @@ def fill(base: KnowledgeBase, documents: dict[str, str]) -> int:
     """Queues texts as files; returns the job."""
     uploads = [Upload(name, io.BytesIO(text.encode())) for name, text in documents.items()]
     return base.documents.add_files(uploads)
+
+
+def finished(workspace: Workspace, kind: str) -> JobRow:
+    """The newest job of a kind, when it is over: the worker of the page may be at it."""
+    newest = next(job for job in workspace.jobs.recent() if job.kind == kind)
+    return workspace.jobs.run(newest.id)
+
+
+@pytest.fixture
+def at_work(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AtWork]:
+    """Lets a job be worked on by another process, which ends with the test."""
+    database = Database(Settings.from_env({}, home=home).database_url)
+    owner = f"elsewhere:{os.getpid()}:test"
+    monkeypatch.setattr(rows, "_LEASE_SECONDS", 600.0)
+
+    def claimed(job_id: int) -> None:
+        with database.write() as connection:
+            assert rows.claim(connection, owner, job_id) == job_id
+            assert rows.report(connection, job_id, owner, 1, 4, "1 of 4 questions")
+
+    yield claimed
+    with database.write() as connection:
+        rows.release(connection, owner)
+    database.close()
 
 
 @pytest.fixture

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import datetime
 
 import streamlit as st
 
-from pages.components.shell.guard import guard
+from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted, duration
@@ -55,6 +56,26 @@ def card(job: JobRow, place: str = "sidebar") -> None:
             on_click=cancel,
             args=(job.id,),
         )
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def follow(job_id: int, place: str) -> None:
+    """A job where it was started, until it is over; then the page is drawn with what it made."""
+    goes_on = False
+    with guard():
+        job = workspace().jobs.get(job_id)
+        goes_on = job.active
+        card(job, place)
+    if not goes_on:
+        st.rerun()
+
+
+def failure(job: JobRow | None, after: datetime | None = None) -> None:
+    """Why a job failed, unless there is something newer than that."""
+    if job is None or job.status != "failed" or job.finished is None:
+        return
+    if after is None or after < job.finished:
+        show_error(f"{job.title} failed.", job.message)
 
 
 def cancel(job_id: int) -> None:

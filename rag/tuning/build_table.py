@@ -12,6 +12,7 @@ from rag.recipe import IndexRecipe, Recipe
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
 from rag.services import Services
 from rag.storage import builds, passages
+from rag.tuning.effort import Effort
 from rag.types import Tell
 
 MOST_ROWS = 200
@@ -50,7 +51,9 @@ class BuildTable:
         *,
         by_tokens: bool = False,
     ) -> list[BuildFigures]:
-        """One row a recipe, in grid order; no run is kept. ``tell`` counts recipes.
+        """One row a recipe, in grid order; no run is kept.
+
+        ``tell`` hears of the whole, in searches of a question.
 
         Has the metrics of retrieved text too (``by_tokens``: in tokens besides).
         ``Library.build_several`` makes the builds before.
@@ -64,16 +67,18 @@ class BuildTable:
         _, questions = self._evaluator.questions(set_name)
         found: list[BuildFigures] = []
         by_build = len(grid) // len(grid.builds)
+        effort = Effort(tell, (len(grid) + len(grid.builds)) * len(questions))
         for place, recipe in enumerate(grid.indexes()):
-            index = self._services.indexes.current(self._base_id, recipe.index)
-            queries = self._evaluator.queries(questions, recipe.index)
-            count, tokens = self._passages(recipe.index)
+            with effort.part(len(questions)) as told:
+                index = self._services.indexes.current(self._base_id, recipe.index)
+                queries = self._evaluator.queries(questions, recipe.index, told)
+                count, tokens = self._passages(recipe.index)
             for number in range(place * by_build, (place + 1) * by_build):
-                tell(number, len(grid))
                 each = grid.recipe(number)
-                _, means = self._evaluator.measure(
-                    questions, queries, each, cutoffs, index, by_tokens=by_tokens
-                )
+                with effort.part(len(questions)) as told:
+                    _, means = self._evaluator.measure(
+                        questions, queries, each, cutoffs, index, told, by_tokens=by_tokens
+                    )
                 found.append(BuildFigures(each, grid.changes(number), count, tokens, means))
         return found
 

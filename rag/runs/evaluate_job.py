@@ -1,0 +1,61 @@
+"""Evaluations in the background: asked for once, stored once, whatever happens to the process."""
+
+from __future__ import annotations
+
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.recipe import Recipe
+from rag.runs.evaluator import Evaluator, new_run_id
+from rag.search.tools import refuse_tools
+from rag.services import Services
+from rag.storage import runs
+
+JOB = "evaluate"
+
+
+class Evaluations:
+    """The evaluations of one knowledge base that run as jobs."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._evaluator = Evaluator(services, base_id)
+        self._jobs = jobs
+        self._base_id = base_id
+
+    def start(self, set_name: str, recipe: Recipe) -> int:
+        """Queues an evaluation; returns the job, also where one is at the same already.
+
+        Raises NotFound and InvalidInput as ``Evaluator.evaluate`` does, before anything is queued.
+        """
+        refuse_tools(recipe.search)
+        self._evaluator.questions(set_name)
+        # The run is named here: who does the job a second time finds the run of the first.
+        payload = {
+            "set": set_name,
+            "recipe": recipe.model_dump(mode="json"),
+            "run": new_run_id(),
+        }
+        title = f"Evaluating {set_name}"
+        return self._jobs.submit_once(self._base_id, JOB, title, _about(set_name, recipe), payload)
+
+    def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
+        """The last evaluation of a set with a recipe, at work or over."""
+        return self._jobs.latest(self._base_id, JOB, _about(set_name, recipe))
+
+
+def _about(set_name: str, recipe: Recipe) -> dict[str, str]:
+    return {"set": set_name, "recipe": recipe.hash}
+
+
+def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "evaluate"; one whose run is stored already has only to end."""
+    set_name, run_id = str(job.payload["set"]), str(job.payload["run"])
+    with services.database.read() as connection:
+        stored = runs.known(connection, run_id)
+    if not stored:
+
+        def tell(done: int, total: int) -> None:
+            reporter.tell(done, total, f"{done:,} of {total:,} questions")
+
+        reporter.tell(0, 0, "reading the index")
+        recipe = Recipe.parse(job.payload["recipe"])
+        Evaluator(services, job.base_id).evaluate(set_name, recipe, tell=tell, run_id=run_id)
+    return f"Run {run_id} is stored."

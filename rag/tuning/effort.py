@@ -1,0 +1,37 @@
+"""Progress of work in parts: each weighs what it takes, and what is told never goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rag.runs.evaluator import Tell
+
+PER_RECIPE = 1 / 2000
+"""What a recipe of a sweep takes, in searches of as many questions: arithmetic is that quick."""
+
+
+class Effort:
+    """Tells ``done`` of ``total``, both in searches of one question."""
+
+    def __init__(self, tell: Tell, total: float) -> None:
+        self._tell = tell
+        self._total = max(total, 1.0)
+        self._before = self._told = 0.0
+
+    @contextmanager
+    def part(self, weight: float) -> Iterator[Tell]:
+        """What is told inside counts for ``weight`` of the whole, also when it is told again."""
+        start = self._before
+
+        def tell(done: int, total: int) -> None:
+            self._show(start + weight * done / max(total, 1))
+
+        tell(0, 1)
+        yield tell
+        self._before = start + weight
+        self._show(self._before)
+
+    def _show(self, done: float) -> None:
+        self._told = min(max(self._told, done), self._total)
+        self._tell(int(self._told), round(self._total))

@@ -1,0 +1,168 @@
+"""Evaluations as jobs: one run each, whatever happens to the process, the set and the base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rag import Cancelled, InvalidInput, KnowledgeBase, NotFound, Workspace
+from rag.jobs import JobRow, Reporter
+from rag.runs.evaluate_job import evaluate
+from rag.services import Services
+from rag.storage import jobs as rows
+from tests.runs import SET, VECTORS, WORDS, handbook
+from tests.workspaces import workspace_at
+
+
+@pytest.fixture
+def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
+    return handbook(home)
+
+
+class _Heard(Reporter):
+    """Hears the progress of a handler, and does something when it comes to a question."""
+
+    def __init__(self, at: int = -1, then: Callable[[], object] = lambda: None) -> None:
+        self.told: list[tuple[int, int, str]] = []
+        self._at, self._then = at, then
+
+    def tell(self, done: int, total: int, message: str) -> None:
+        self.told.append((done, total, message))
+        if total and done == self._at:
+            self._then()
+
+
+def _services(workspace: Workspace) -> Services:
+    return Services.start(workspace.settings)
+
+
+def _job(workspace: Workspace, base: KnowledgeBase) -> JobRow:
+    return workspace.jobs.get(base.evaluations.start(SET, WORDS))
+
+
+def test_the_run_is_that_of_an_evaluation_in_the_foreground(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    job = base.evaluations.start(SET, WORDS)
+    done = workspace.jobs.run(job)
+    assert (done.status, done.title) == ("done", f"Evaluating {SET}")
+    (run,) = base.runs.every()
+    assert run.id == done.payload["run"]
+    expected = base.evaluator.evaluate(SET, WORDS)
+    assert (run.metrics, run.recipe) == (expected.run.metrics, WORDS)
+    assert tuple(base.runs.results(run.id)) == expected.results
+
+
+def test_the_same_work_is_queued_once_while_it_waits(
+    parts: tuple[Workspace, KnowledgeBase], home: Path
+) -> None:
+    workspace, base = parts
+    job = base.evaluations.start(SET, WORDS)
+    assert base.evaluations.start(SET, WORDS) == job
+    assert workspace_at(home).base(base.name).evaluations.start(SET, WORDS) == job
+    other = base.evaluations.start(SET, VECTORS)
+    assert other != job
+    for each in (job, other):
+        assert workspace.jobs.run(each).status == "done"
+    assert len(base.runs.every()) == 2
+    again = base.evaluations.start(SET, WORDS)
+    assert again not in (job, other)
+    workspace.jobs.cancel(again)
+    assert base.evaluations.start(SET, WORDS) != again
+    latest = base.evaluations.latest(SET, WORDS)
+    assert latest is not None
+    assert latest.active
+
+
+def test_a_process_that_died_before_it_ended_the_job_leaves_one_run(
+    parts: tuple[Workspace, KnowledgeBase], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base = parts
+    job = base.evaluations.start(SET, WORDS)
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rows, "finish", killed)
+        with pytest.raises(Killed):
+            workspace.jobs.run(job)
+    (run,) = base.runs.every()
+    workspace.close()
+    later = workspace_at(home)
+    assert later.jobs.run(job).status == "done"
+    assert later.base(base.name).runs.every() == [run]
+
+
+def test_progress_counts_questions_and_never_goes_back(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    heard = _Heard()
+    evaluate(_services(workspace), _job(workspace, base), heard)
+    assert heard.told[0] == (0, 0, "reading the index")
+    assert heard.told[1:] == [(done, 5, f"{done} of 5 questions") for done in range(5)]
+
+
+def test_an_evaluation_that_is_stopped_stores_nothing(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+
+    def stop() -> None:
+        raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        evaluate(_services(workspace), _job(workspace, base), _Heard(3, stop))
+    assert base.runs.every() == []
+
+
+def test_a_base_that_is_deleted_meanwhile_is_named_as_the_reason(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    job = _job(workspace, base)
+    heard = _Heard(3, lambda: workspace.delete(base.name))
+    with pytest.raises(NotFound, match="The knowledge base is gone") as found:
+        evaluate(_services(workspace), job, heard)
+    assert found.value.hint == "It was deleted meanwhile."
+    with pytest.raises(NotFound, match="That job is not known any more"):
+        workspace.jobs.run(job.id)
+
+
+def test_a_set_that_is_deleted_meanwhile_fails_the_job(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    job = base.evaluations.start(SET, WORDS)
+    base.question_edits.delete_set(SET)
+    failed = workspace.jobs.run(job)
+    assert failed.status == "failed"
+    assert failed.message.startswith(f"There is no question set named {SET!r}.")
+
+
+def test_a_set_that_is_renamed_meanwhile_keeps_its_run(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    heard = _Heard(3, lambda: base.question_edits.rename_set(SET, "other"))
+    evaluate(_services(workspace), _job(workspace, base), heard)
+    assert [run.question_set for run in base.runs.every()] == ["other"]
+
+
+def test_what_cannot_be_evaluated_is_not_queued(parts: tuple[Workspace, KnowledgeBase]) -> None:
+    workspace, base = parts
+    base.exchange.import_file(
+        "refusals", "r.jsonl", '{"id": "u", "text": "Who?", "answerable": false}'
+    )
+    with pytest.raises(InvalidInput, match="No question of 'refusals' has a label"):
+        base.evaluations.start("refusals", WORDS)
+    with pytest.raises(NotFound):
+        base.evaluations.start("unknown", WORDS)
+    assert [job.kind for job in workspace.jobs.recent(base.id)] == ["ingest"]
