@@ -86,6 +86,7 @@ from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
+from .tuning.search_job import SearchResult as SearchResult
 from .tuning.sweeper import SWEEP_CUTOFFS as SWEEP_CUTOFFS
 from .tuning.sweeper import Mismatch as Mismatch
 from .tuning.sweeper import Sweep as Sweep

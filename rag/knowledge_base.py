@@ -70,7 +70,7 @@ class KnowledgeBase:
         self.rankings = Rankings(services.database, base.id)
         self.reports = Reports(services, base.id)
         self.gate = Gate(services, base.id)
-        self.tuning = Tuning(services, base.id)
+        self.tuning = Tuning(services, jobs, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
         self.conversations = Conversations(services.database, base.id)
 

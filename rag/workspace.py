@@ -33,6 +33,9 @@ from rag.services import Services
 from rag.settings import PROJECT, Settings
 from rag.storage import bases, builds, documents, runs
 from rag.storage.bases import Base
+from rag.tuning.fit_job import calibrate
+from rag.tuning.search_job import search_all
+from rag.tuning.table_job import build_table
 
 SAMPLE = "sample"
 SAMPLE_FOLDER = PROJECT / "data" / "sample"
@@ -77,6 +80,9 @@ class Workspace:
             "import-beir": partial(import_beir, services),
             "generate": partial(generate, services),
             "evaluate": partial(evaluate, services),
+            "search-all": partial(search_all, services),
+            "build-table": partial(build_table, services),
+            "calibrate": partial(calibrate, services),
             "map": partial(draw_map, services, self._maps.files),
         }
 

@@ -142,10 +142,11 @@ class Jobs:
         with self._database.read() as connection:
             return rows.latest(connection, base_id, kind, about)
 
-    def result(self, job_id: int) -> Any:
-        """What a job left behind as plain data; None where it left nothing."""
+    def result(self, base_id: int, kind: str, about: Mapping[str, str]) -> Any:
+        """What the newest such job that is done left behind, as plain data; None without one."""
         with self._database.read() as connection:
-            return rows.result(connection, job_id)
+            done = rows.latest(connection, base_id, kind, about, done=True)
+            return None if done is None else rows.result(connection, done.id)
 
     def get(self, job_id: int) -> JobRow:
         """One job. Raises NotFound."""

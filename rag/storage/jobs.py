@@ -110,11 +110,18 @@ def recent(connection: Connection, base_id: int | None = None, limit: int = 20) 
 
 
 def latest(
-    connection: Connection, base_id: int, kind: str, about: Mapping[str, str]
+    connection: Connection,
+    base_id: int,
+    kind: str,
+    about: Mapping[str, str],
+    *,
+    done: bool = False,
 ) -> JobRow | None:
-    """The newest job of a kind whose payload is ``about`` these things."""
+    """The newest job of a kind whose payload is ``about`` these things; of those ``done`` only."""
     same = [job.c.payload["about"][name].as_string() == value for name, value in about.items()]
     mine = (job.c.base_id == base_id) & (job.c.kind == kind)
+    if done:
+        mine &= job.c.status == "done"
     row = connection.execute(_jobs().where(mine, *same).order_by(job.c.id.desc()).limit(1)).first()
     return _row(row) if row is not None else None
 

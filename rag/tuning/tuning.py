@@ -6,22 +6,37 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag.evaluation.sweeping import Grid
+from rag.jobs import Jobs
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.build_table import BuildTable
 from rag.tuning.calibrator import Calibrator
+from rag.tuning.fit_job import Fits
+from rag.tuning.search_job import Searches
+from rag.tuning.state import state
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
+from rag.tuning.table_job import BuildTables
 from rag.tuning.tuner import Tuner
 
 
 class Tuning:
-    """What is measured without keeping runs."""
+    """What is measured without keeping runs; ``searches``, ``build_tables``, ``fits`` are jobs."""
 
-    def __init__(self, services: Services, base_id: int) -> None:
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
         self._services = services
         self._base_id = base_id
+        self.searches = Searches(jobs, base_id)
+        self.build_tables = BuildTables(jobs, base_id)
+        self.fits = Fits(services, jobs, base_id)
         self.calibrator = Calibrator(services, base_id)
         self.build_table = BuildTable(services, base_id)
+
+    def state(self, set_name: str, recipe: Recipe) -> str:
+        """Names what figures rest on beside a recipe: whoever caches some compares this.
+
+        Raises NotFound.
+        """
+        return state(self._services, self._base_id, set_name, recipe)
 
     def sweeper(self, set_name: str) -> Sweeper:
         """For many sweeps of a question set: what one fetched serves the next.

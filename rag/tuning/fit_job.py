@@ -1,0 +1,47 @@
+"""Probabilities of relevance, learned in the background."""
+
+from __future__ import annotations
+
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.tuning.calibrator import Calibrator
+from rag.tuning.state import state
+
+JOB = "calibrate"
+
+
+class Fits:
+    """The calibrations of one knowledge base that are fitted by jobs."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._base_id = base_id
+
+    def start(self, set_name: str, recipe: Recipe) -> int:
+        """Queues ``Calibrator.fit``; returns the job, also where it is queued already."""
+        payload = {"set": set_name, "recipe": recipe.model_dump(mode="json")}
+        title = f"Fitting probabilities on {set_name}"
+        about = self._about(set_name, recipe)
+        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+
+    def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
+        """The last fit on these questions and documents, at work or over."""
+        return self._jobs.latest(self._base_id, JOB, self._about(set_name, recipe))
+
+    def _about(self, set_name: str, recipe: Recipe) -> dict[str, str]:
+        measured_on = state(self._services, self._base_id, set_name, recipe)
+        return {"set": set_name, "index": recipe.index.hash, "state": measured_on}
+
+
+def calibrate(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "calibrate"; what it learns replaces what was learned before."""
+    reporter.tell(0, 0, "reading the index")
+
+    def tell(done: int, total: int) -> None:
+        reporter.tell(done, total, "finding candidates")
+
+    recipe = Recipe.parse(job.payload["recipe"])
+    fitted, _ = Calibrator(services, job.base_id).fit(job.payload["set"], recipe, tell)
+    return f"Fitted on {fitted.questions:,} questions."

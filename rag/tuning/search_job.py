@@ -1,0 +1,101 @@
+"""The best recipe of a grid, searched in the background and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rag.evaluation.splits import SplitSelection
+from rag.evaluation.sweeping import Grid
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.tuning.leaders import Leader, leaders
+from rag.tuning.state import state
+from rag.tuning.tuner import Tuner
+
+JOB = "search-all"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search found: ``recipe`` is chosen on tuning questions, ``selection`` is its worth.
+
+    It is the baseline itself where nothing beats that. ``leaders`` are the best on the tuning
+    questions; ``state`` names what all was measured on.
+    """
+
+    state: str
+    recipe: Recipe
+    baseline: Recipe
+    selection: SplitSelection
+    leaders: tuple[Leader, ...]
+
+
+_STORED = TypeAdapter(SearchResult)
+
+
+class Searches:
+    """The searches of one knowledge base that run as jobs; the last of each set is kept."""
+
+    def __init__(self, jobs: Jobs, base_id: int) -> None:
+        self._jobs = jobs
+        self._base_id = base_id
+
+    def start(
+        self,
+        set_name: str,
+        grid: Mapping[str, Sequence[Any]],
+        recipe: Recipe,
+        baseline: Recipe,
+        metric: str,
+    ) -> int:
+        """Queues ``Tuner.search`` over a grid around ``recipe``; the job, also where it is queued.
+
+        Raises InvalidRecipe, InvalidInput for a grid that is none.
+        """
+        number = len(Grid.parse(grid, recipe))
+        payload = {
+            "set": set_name,
+            "grid": dict(grid),
+            "recipe": recipe.model_dump(mode="json"),
+            "baseline": baseline.model_dump(mode="json"),
+            "metric": metric,
+        }
+        digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
+        about = {"set": set_name, "work": digest}
+        title = f"Searching {number:,} recipes on {set_name}"
+        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+
+    def latest(self, set_name: str) -> JobRow | None:
+        """The last search on a set, at work or over."""
+        return self._jobs.latest(self._base_id, JOB, {"set": set_name})
+
+    def result(self, set_name: str) -> SearchResult | None:
+        """What the last search on a set that came to its end found."""
+        found = self._jobs.result(self._base_id, JOB, {"set": set_name})
+        return None if found is None else _STORED.validate_python(found)
+
+
+def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "search-all"; taken up again, it starts over."""
+    asked = job.payload
+    reporter.tell(0, 0, "reading the index")
+    recipe, metric = Recipe.parse(asked["recipe"]), str(asked["metric"])
+    grid = Grid.parse(asked["grid"], recipe)
+    measured_on = state(services, job.base_id, asked["set"], recipe)
+
+    def tell(done: int, total: int) -> None:
+        reporter.tell(done, total, f"{len(grid):,} recipes")
+
+    tuner = Tuner(services, job.base_id, asked["set"])
+    best = tuner.search(grid, Recipe.parse(asked["baseline"]), metric, tell)
+    best_of_tuning = leaders(best.sweep, metric)
+    found = SearchResult(measured_on, best.recipe, best.baseline, best.selection, best_of_tuning)
+    reporter.result = _STORED.dump_python(found, mode="json")
+    return f"{len(grid):,} recipes measured."
