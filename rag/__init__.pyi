@@ -86,6 +86,15 @@ from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
+from .tuning.leaders import LEADERS as LEADERS
+from .tuning.leaders import idle_fields as idle_fields
+from .tuning.pareto import CostPoint as CostPoint
+from .tuning.pareto import by_time as by_time
+from .tuning.pareto import by_tokens as by_tokens
+from .tuning.pareto import cheapest as cheapest
+from .tuning.pareto import pareto_front as pareto_front
+from .tuning.pareto import present as present
+from .tuning.pareto import search_times as search_times
 from .tuning.search_job import SearchResult as SearchResult
 from .tuning.sweeper import SWEEP_CUTOFFS as SWEEP_CUTOFFS
 from .tuning.sweeper import Mismatch as Mismatch
@@ -94,6 +103,9 @@ from .tuning.sweeper import Sweeper as Sweeper
 from .tuning.tuner import Best as Best
 from .tuning.tuner import QuestionPart as QuestionPart
 from .tuning.tuner import Tuner as Tuner
+from .tuning.what_if import Curve as Curve
+from .tuning.what_if import ScoreMap as ScoreMap
+from .tuning.what_if import WhatIf as WhatIf
 from .types import Answer as Answer
 from .types import Chunk as Chunk
 from .types import Citation as Citation

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.tuning.front import Point, best_of
 from pages.components.tuning.search import read_values
 from pages.components.tuning.takeaways import (
     depth_takeaway,
@@ -18,8 +17,8 @@ from pages.components.tuning.takeaways import (
     threshold_takeaway,
     time_takeaway,
 )
-from rag import Comparison, Interval, Recipe, Workspace
-from tests.pages.conftest import DOCUMENTS, fill
+from rag import Comparison, CostPoint, Interval, Recipe, Workspace, pareto_front
+from tests.pages.conftest import DOCUMENTS, fill, finished
 
 OpenPage = Callable[..., AppTest]
 NAMES = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
@@ -114,6 +113,8 @@ def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
     app.button(key="tuning_search").click().run()
+    assert finished(labelled, "search-all").status == "done"
+    app.run()
     split = labelled.base("notes").questions.split("checks")
     assert f"{len(split.held_out)} held out" in _said(app, "held out")
     verdict = next(
@@ -148,9 +149,12 @@ def test_the_best_recipe_is_applied(labelled: Workspace, open_page: OpenPage) ->
     base.save_recipe(base.recipe().with_fields({"search.threshold": 1.0}))
     app = open_page("tuning.py", cut="Off")
     app.button(key="tuning_search").click().run()
-    found = json.dumps(app.session_state["tuning_best"][1].recipe.model_dump(mode="json"))
+    assert finished(labelled, "search-all").status == "done"
+    app.run()
+    found = base.tuning.searches.result("checks")
+    assert found is not None
     app.button(key="tuning_apply").click().run()
-    best = Recipe.parse(json.loads(found))
+    best = found.recipe
     assert best.search.threshold is None
     assert _cards(app) == _evaluated(labelled, best)
 
@@ -177,6 +181,8 @@ def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> N
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py")
     app.button(key="tuning_fit").click().run()
+    assert finished(labelled, "calibrate").status == "failed"
+    app.run()
     assert app.info[-1].value.startswith("Too few labels to learn probabilities from")
     assert (
         labelled.base("notes").tuning.calibrator.fitted(labelled.base("notes").recipe().index)
@@ -283,10 +289,10 @@ def test_less_time_is_worth_a_sentence() -> None:
 
 def test_the_front_has_what_no_other_beats() -> None:
     points = [
-        Point(tokens, quality, {"top_k": 1, "threshold": None})
+        CostPoint(tokens, quality, {"top_k": 1, "threshold": None})
         for tokens, quality in [(100, 0.5), (200, 0.4), (200, 0.6), (300, 0.6), (400, 0.7)]
     ]
-    assert [(each.cost, each.quality) for each in best_of(points)] == [
+    assert [(each.cost, each.quality) for each in pareto_front(points)] == [
         (100, 0.5),
         (200, 0.6),
         (400, 0.7),
@@ -312,6 +318,8 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     labelled.jobs.run(job.id)
     app.run()
     app.button(key="tuning_cut_compare").click().run()
+    assert finished(labelled, "build-table").status == "done"
+    app.run()
     table = app.dataframe[-1].value
     assert list(table["Cut"]) == ["recursive", "whole"]
     held = {build.recipe.chunker: build.passages for build in base.documents.builds()}

@@ -58,6 +58,12 @@ MEASURES: Mapping[str, str] = {
 }
 
 
+def metric_label(name: str) -> str:
+    """``nDCG@10`` for ``ndcg@10``."""
+    measure, at, k = name.partition("@")
+    return f"{MEASURES[measure]}{at}{k}"
+
+
 def cards(run: Run, before: Run | None, intervals: Mapping[str, Interval]) -> None:
     """Five figures, each with its interval and its change against another run."""
     with st.grid(len(CARDS), min_column_width=150):

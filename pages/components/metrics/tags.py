@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.metrics.cards import cutoffs
+from pages.components.metrics.cards import cutoffs, metric_label
 from rag import KnowledgeBase, Run, TagFigures
 
-_MEASURES = {"ndcg": "nDCG", "recall": "Recall", "mrr": "MRR"}
+_MEASURES = ("ndcg", "recall", "mrr")
 _PREFERRED = 10
 _REFUSED = "correct_refusal"
 
@@ -15,7 +15,7 @@ _REFUSED = "correct_refusal"
 def tag_table(base: KnowledgeBase, run: Run) -> None:
     """A row for each tag; nothing where no question has one."""
     k = _PREFERRED if _PREFERRED in cutoffs(run) else cutoffs(run)[-1]
-    names = {f"{measure}@{k}": f"{label}@{k}" for measure, label in _MEASURES.items()}
+    names = {f"{measure}@{k}": metric_label(f"{measure}@{k}") for measure in _MEASURES}
     leading = next(iter(names))
     found = base.run_figures.by_tag(run.id, [*names, _REFUSED])
     if not found:

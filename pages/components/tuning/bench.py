@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.components.shell.session import workspace
-from rag import KnowledgeBase, QuestionFigures, QuestionPart, QuestionSet, Recipe, Tuner
+from rag import (
+    KnowledgeBase,
+    QuestionFigures,
+    QuestionPart,
+    QuestionSet,
+    Recipe,
+    Tuner,
+    WhatIf,
+)
 
 METRICS = ("ndcg@10", "mrr@10", "recall@10", "precision@5")
 Key = tuple[object, ...]
+Measured = TypeVar("Measured")
 
 
 @dataclass(frozen=True)
 class Bench:
     """``recipe`` is what the sliders say; ``saved`` is None where its index is not built.
 
-    ``key`` names the documents, the questions and the part that figures are of.
+    ``state`` names the documents, the questions and the calibration that figures rest on.
     """
 
     base: KnowledgeBase
@@ -29,7 +38,12 @@ class Bench:
     recipe: Recipe
     saved: Recipe | None
     part: QuestionPart
-    key: Key
+    state: str
+
+    @property
+    def key(self) -> Key:
+        """What all figures depend on, beside the recipe."""
+        return self.base.id, self.state, self.part
 
     @property
     def threshold(self) -> float | None:
@@ -42,16 +56,10 @@ class Bench:
         by = self.recipe.search.relevance
         return "similarity (cosine)" if by == "cosine" else "probability of being relevant"
 
-    def varied(self, changes: Sequence[Mapping[str, Any]]) -> list[Recipe]:
-        """The recipe with some search fields changed, once for every change, and as it is, last."""
-        search = self.recipe.search
-        return [
-            *(
-                self.recipe.model_copy(update={"search": search.model_copy(update=dict(each))})
-                for each in changes
-            ),
-            self.recipe,
-        ]
+    @property
+    def what_if(self) -> WhatIf:
+        """The recipe with what would happen if it were changed."""
+        return WhatIf(self.tuner, self.recipe, self.part, self.threshold)
 
     def without(self, *fields: str) -> Key:
         """What figures depend on when these search fields are varied."""
@@ -67,12 +75,12 @@ def bench(
     place: DeltaGenerator,
 ) -> Bench:
     """Everything at hand for one rerun; missing candidates are found, with a bar in ``place``."""
-    measuring, key = _current(base, chosen, recipe)
+    measuring, state = _current(base, chosen, recipe)
     saved: Recipe | None = base.recipe()
     if saved is not None and saved.index != recipe.index and base.documents.missing(saved.index):
         saved = None
     _fetch(measuring, [recipe, *([saved] if saved else [])], place)
-    return Bench(base, measuring, chosen.name, recipe, saved, part, (*key, part))
+    return Bench(base, measuring, chosen.name, recipe, saved, part, state)
 
 
 def tuner(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Tuner:
@@ -80,27 +88,20 @@ def tuner(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Tuner:
     return _current(base, chosen, recipe)[0]
 
 
-def _current(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[Tuner, Key]:
-    fitted = base.tuning.calibrator.fitted(recipe.index)
-    home = str(workspace().settings.home)
-    calibrated = str(fitted.created) if fitted else ""
-    filtered = (base.let_through(recipe), base.let_through(base.recipe()))
-    asked = chosen.name, str(chosen.changed), chosen.split_seed, chosen.split_share
-    key = (home, base.id, base.version(), asked, calibrated, filtered)
-    return _tuner(base, *key), key
+def _current(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> tuple[Tuner, str]:
+    state = base.tuning.state(chosen.name, recipe)
+    return _tuner(base, state, chosen.name), state
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _tuner(
-    _base: KnowledgeBase,
-    home: str,
-    base_id: int,
-    version: int,
-    asked: tuple[str, str, int, float],
-    calibrated: str,
-    filtered: tuple[str, str],
-) -> Tuner:
-    return _base.tuning.tuner(asked[0])
+def _tuner(_base: KnowledgeBase, state: str, set_name: str) -> Tuner:
+    return _base.tuning.tuner(set_name)
+
+
+@st.cache_data(max_entries=128, show_spinner="Measuring …")
+def cached(_measure: Callable[[], Measured], name: str, key: Key) -> Measured:
+    """What a function measures, once for all that it depends on."""
+    return _measure()
 
 
 def _fetch(measuring: Tuner, recipes: Sequence[Recipe], place: DeltaGenerator) -> None:
@@ -115,14 +116,8 @@ def _fetch(measuring: Tuner, recipes: Sequence[Recipe], place: DeltaGenerator) -
 
 def figures(found: Bench, recipe: Recipe) -> QuestionFigures:
     """The figures of one recipe for the cards."""
-    return _figures(found, recipe, found.key, recipe.index.hash, recipe.search.hash)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _figures(
-    _bench: Bench, _recipe: Recipe, key: Key, index_hash: str, search_hash: str
-) -> QuestionFigures:
-    return _bench.tuner.figures([_recipe], METRICS, _bench.part)
+    measure = partial(found.tuner.figures, [recipe], METRICS, found.part)
+    return cached(measure, "cards", (*found.key, recipe.index.hash, recipe.search.hash))
 
 
 def meaning(found: Bench) -> str:

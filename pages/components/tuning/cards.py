@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
 from pages.components.metrics.cards import CARDS, Card
-from pages.components.tuning.bench import Bench, Key, figures
+from pages.components.tuning.bench import Bench, cached, figures
 from rag import Change, Interval
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
@@ -27,19 +28,18 @@ def cards(bench: Bench) -> None:
     """Each figure with its interval, and its change with the interval of the change."""
     saved = bench.saved
     against = (saved.index.hash, saved.search.hash) if saved else None
-    found = measured(bench, bench.without(), against)
+    found = cached(partial(_measured, bench), "changes", (*bench.without(), against))
     with st.grid(len(_CARDS), min_column_width=132):
         for card in _CARDS:
             _card(card, found.get(card.metric))
     st.caption(_against(bench))
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def measured(_bench: Bench, key: Key, against: Key | None) -> dict[str, Measured]:
+def _measured(bench: Bench) -> dict[str, Measured]:
     """The figures by metric; those that no question has are left out."""
-    now = figures(_bench, _bench.recipe)
+    now = figures(bench, bench.recipe)
     names = [card.metric for card in _CARDS]
-    changes = now.changes(names, figures(_bench, _bench.saved)) if _bench.saved else {}
+    changes = now.changes(names, figures(bench, bench.saved)) if bench.saved else {}
     return {
         name: Measured(float(mean[0]), interval, changes.get(name))
         for name, interval in now.intervals(names).items()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages.components.shell.palette import Palette, palette, template
 from pages.components.shell.wording import counted
+from rag import CostPoint
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -21,27 +21,18 @@ TOKENS = ("context, tokens per question (mean)", "%{x:,.0f} tokens")
 TIME = ("time of a search on this machine, ms (median)", "%{x:.0f} ms")
 
 
-@dataclass(frozen=True)
-class Point:
-    """A recipe: what it costs (mean tokens of context, or milliseconds), and its nDCG@10."""
-
-    cost: float
-    quality: float
-    fields: Mapping[str, Any]
-
-    @property
-    def label(self) -> str:
-        """The fields in a few words."""
-        if "mode" in self.fields:
-            return f"{self.fields['mode']}, {self.fields['candidates']:,} candidates"
-        limit = self.fields["threshold"]
-        weight = self.fields.get("dense_weight")
-        parts = [
-            f"top-{self.fields['top_k']}",
-            "no threshold" if limit is None else f"threshold {limit:.2f}",
-            *([] if weight is None else [f"weight {weight:.1f}"]),
-        ]
-        return ", ".join(parts)
+def point_label(point: CostPoint) -> str:
+    """The fields of a recipe in a few words."""
+    fields = point.fields
+    if "mode" in fields:
+        return f"{fields['mode']}, {fields['candidates']:,} candidates"
+    limit, weight = fields["threshold"], fields.get("dense_weight")
+    parts = [
+        f"top-{fields['top_k']}",
+        "no threshold" if limit is None else f"threshold {limit:.2f}",
+        *([] if weight is None else [f"weight {weight:.1f}"]),
+    ]
+    return ", ".join(parts)
 
 
 def threshold_chart(
@@ -166,9 +157,9 @@ def heat_map(
 
 
 def front_chart(
-    points: Sequence[Point],
-    best: Sequence[Point],
-    now: Point,
+    points: Sequence[CostPoint],
+    best: Sequence[CostPoint],
+    now: CostPoint,
     said: str,
     cost: tuple[str, str],
     *,
@@ -186,11 +177,11 @@ def front_chart(
     figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT + 30})
     places = {id(point): number for number, point in enumerate(points)}
 
-    def add(shown: Sequence[Point], name: str, **style: Any) -> None:
+    def add(shown: Sequence[CostPoint], name: str, **style: Any) -> None:
         figure.add_scatter(
             x=[point.cost for point in shown],
             y=[point.quality for point in shown],
-            customdata=[[places.get(id(point), -1), point.label] for point in shown],
+            customdata=[[places.get(id(point), -1), point_label(point)] for point in shown],
             name=name,
             hovertemplate=f"%{{customdata[1]}}<br>nDCG@10 %{{y:.3f}}, {unit}<extra></extra>",
             **style,

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
 import streamlit as st
 
+from pages.components.metrics.cards import metric_label
 from pages.components.tuning import charts, front
-from pages.components.tuning.bench import METRICS, Bench, Key
+from pages.components.tuning.bench import Bench, cached
 from pages.components.tuning.takeaways import (
+    ANSWERED,
+    REFUSED,
     depth_takeaway,
     heat_takeaway,
     peak_takeaway,
     threshold_takeaway,
 )
-from rag import Comparison
+from rag import Curve
 
 THRESHOLD, WEIGHT, DEPTH, MAP, COST = "Threshold", "Weight", "Top-k", "Map", "Cost"
 MIXING = (WEIGHT, MAP)
-WEIGHTS = tuple(step / 20 for step in range(21))
-DEPTHS = tuple(range(1, 21))
-_STEPS = 40
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Lines over ``x`` by name; nan and None leave a gap. ``best`` compares the peak of the first
-    line with the present recipe, ``at`` is where it is.
-    """
-
-    x: tuple[float, ...]
-    lines: dict[str, list[float]]
-    best: Comparison | None = None
-    at: float = 0.0
-    now: dict[str, float] | None = None
+_LABELS = {
+    "shown_precision": "Precision of what is shown",
+    "answered": ANSWERED,
+    "correct_refusal": REFUSED,
+    "tokens": "tokens",
+}
 
 
 def curves(bench: Bench) -> None:
@@ -64,92 +54,36 @@ def curves(bench: Bench) -> None:
             front.front(bench)
 
 
+def _lines(curve: Curve) -> dict[str, list[float]]:
+    return {_LABELS.get(name) or metric_label(name): row for name, row in curve.lines.items()}
+
+
 def _threshold(bench: Bench) -> None:
-    curve = against_threshold(bench, bench.without("threshold"))
-    said = threshold_takeaway(curve.x, curve.lines, bench.threshold)
+    measure = bench.what_if.against_threshold
+    curve = cached(measure, "threshold", bench.without("threshold"))
+    said = threshold_takeaway(curve.x, _lines(curve), bench.threshold)
     st.caption(said)
-    charts.threshold_chart(curve.x, curve.lines, bench.threshold, bench.relevance, said)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def against_threshold(_bench: Bench, key: Key) -> Curve:
-    """What is shown, who is answered and who refused, at every threshold."""
-    x = tuple(step / _STEPS for step in range(_STEPS + 1))
-    top_k = _bench.recipe.search.top_k
-    recipes = _bench.varied([{"threshold": value} for value in x])[:-1]
-    found = _bench.tuner.figures(
-        recipes, [f"recall@{top_k}"], _bench.part, as_shown=True, totals=["relevant"]
-    )
-    wanted = {
-        "Precision of what is shown": "shown_precision",
-        f"Recall@{top_k}": f"recall@{top_k}",
-        "Questions answered": "answered",
-        "Rightly refused": "correct_refusal",
-    }
-    means = {label: found.means(name) for label, name in wanted.items()}
-    # Where nothing comes back any more, nothing is left to see.
-    end = min(int(np.count_nonzero(found.above.any(axis=1))) + 2, len(x))
-    lines = {label: row[:end].tolist() for label, row in means.items() if row is not None}
-    return Curve(x[:end], lines)
+    charts.threshold_chart(curve.x, _lines(curve), bench.threshold, bench.relevance, said)
 
 
 def _weight(bench: Bench) -> None:
-    curve = against_weight(bench, bench.without())
+    curve = cached(bench.what_if.against_weight, "weight", bench.without())
     now = bench.recipe.search.dense_weight
     said = peak_takeaway("weight", curve.at, now, curve.best)
     st.caption(said)
-    charts.weight_chart(curve.x, curve.lines, now, said)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def against_weight(_bench: Bench, key: Key) -> Curve:
-    """Metrics at every weight; the peak is that of nDCG@10."""
-    recipes = _bench.varied([{"dense_weight": value} for value in WEIGHTS])
-    found = _bench.tuner.figures(recipes, METRICS[:3], _bench.part)
-    labels = {"nDCG@10": "ndcg@10", "MRR@10": "mrr@10", "Recall@10": "recall@10"}
-    means = {label: found.means(name) for label, name in labels.items()}
-    lines = {label: row[:-1].tolist() for label, row in means.items() if row is not None}
-    peak = int(np.argmax(lines["nDCG@10"]))
-    best = found.compare("ndcg@10", peak, len(WEIGHTS))
-    return Curve(WEIGHTS, lines, best, WEIGHTS[peak])
+    charts.weight_chart(curve.x, _lines(curve), now, said)
 
 
 def _depth(bench: Bench) -> None:
-    curve = against_depth(bench, bench.without("top_k"))
+    curve = cached(bench.what_if.against_depth, "depth", bench.without("top_k"))
     now, budget = bench.recipe.search.top_k, bench.recipe.answer.context_tokens
-    said = depth_takeaway(curve.x, curve.lines, now, budget)
+    said = depth_takeaway(curve.x, _lines(curve), now, budget)
     st.caption(said)
-    charts.depth_chart(curve.x, curve.lines, now, budget, said)
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def against_depth(_bench: Bench, key: Key) -> Curve:
-    """Metrics of the first k, and the tokens that they take."""
-    recipes = _bench.varied([{"top_k": k} for k in DEPTHS])[:-1]
-    names = [f"{name}@{k}" for name in ("ndcg", "recall", "precision") for k in DEPTHS]
-    found = _bench.tuner.figures(recipes, names, _bench.part, totals=["tokens"])
-    labels = {"nDCG": "ndcg", "Recall": "recall", "Precision": "precision"}
-    lines = {
-        label: [float(found.metrics[f"{name}@{k}"][0].mean()) for k in DEPTHS]
-        for label, name in labels.items()
-    }
-    tokens = found.means("context_tokens")
-    return Curve(DEPTHS, {**lines, "tokens": [] if tokens is None else tokens.tolist()})
-
-
-@dataclass(frozen=True)
-class Map:
-    """Scores, shape (weights, thresholds), of a recipe for every pair; and its best against now."""
-
-    weights: tuple[float, ...]
-    thresholds: tuple[float, ...]
-    scores: list[list[float]]
-    now: float
-    refusals: bool
+    charts.depth_chart(curve.x, _lines(curve), now, budget, said)
 
 
 def _map(bench: Bench) -> None:
-    found = weight_and_threshold(bench, bench.without())
+    found = cached(bench.what_if.weight_and_threshold, "map", bench.without())
     said = heat_takeaway(found.weights, found.thresholds, found.scores, found.now)
     st.caption(said)
     charts.heat_map(
@@ -165,16 +99,3 @@ def _map(bench: Bench) -> None:
             "Score: nDCG@10 of a question that the documents answer; of one that they do not, "
             "1 when it is refused."
         )
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def weight_and_threshold(_bench: Bench, key: Key) -> Map:
-    """A score that both matter for: nDCG@10, and a point for every right refusal."""
-    weights, x = WEIGHTS[::2], tuple(step / 20 for step in range(17))
-    recipes = _bench.varied([{"dense_weight": w, "threshold": t} for w in weights for t in x])
-    found = _bench.tuner.figures(recipes, ["ndcg@10"], _bench.part)
-    refused = found.by_question("correct_refusal")
-    parts = [found.metrics["ndcg@10"], *([] if refused is None else [refused])]
-    scores = np.concatenate(parts, axis=1).mean(axis=1)
-    table = scores[:-1].reshape(len(weights), len(x))
-    return Map(weights, x, table.tolist(), float(scores[-1]), refused is not None)

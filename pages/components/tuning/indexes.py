@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from pages.components.documents.builds import cost_of
+from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
 from pages.components.shell.guard import guard
@@ -19,14 +20,8 @@ from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase
 
 CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CUTOFFS = (5, 10)
-_FOUND = "tuning_indexes_found"  # the last comparison: (what it was about, its rows)
-_FIGURES = {
-    "ndcg@10": "nDCG@10",
-    "recall@5": "Recall@5",
-    "span_recall@5": "Span recall@5",
-    "span_precision@5": "Span precision@5",
-    "span_iou@5": "Span IoU@5",
-}
+_BUILD = "build-several"
+_FIGURES = ("ndcg@10", "recall@5", "span_recall@5", "span_precision@5", "span_iou@5")
 
 
 def indexes(bench: Bench) -> None:
@@ -39,18 +34,25 @@ def indexes(bench: Bench) -> None:
         help="Labels are places in documents, so they hold for every cut.",
     ):
         return
-    grid = Grid.parse(_fields(bench), bench.recipe)
+    values = _fields(bench)
+    grid = Grid.parse(values, bench.recipe)
     wanted = [recipe.index for recipe in grid.indexes()]
     missing = [each for each in wanted if bench.base.documents.missing(each)]
-    if any(job.kind == "build-several" for job in job_progress.active(bench.base.id)):
-        _working(bench.base.id)
+    tables = bench.base.tuning.build_tables
+    job = tables.latest(bench.set_name, grid)
+    building = [each for each in job_progress.active(bench.base.id) if each.kind == _BUILD]
+    if building:
+        job_progress.follow(building[0].id, "tuning")
     elif missing:
         _missing(bench.base, wanted, missing)
+    elif job is not None and job.active:
+        job_progress.follow(job.id, "compare")
     else:
-        _compare(bench, grid)
-    about, rows = st.session_state.get(_FOUND, (None, None))
-    if rows and about == _about(bench, grid):
-        _table(bench, rows)
+        _compare(bench, values, len(grid))
+    job_progress.failure(job)
+    found = tables.result(bench.set_name, grid)
+    if found is not None and found.state == bench.state:
+        _table(bench, found.rows)
 
 
 def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
@@ -100,7 +102,7 @@ def _missing(
 ) -> None:
     """What has to be built first, and what that costs."""
     stopped = any(
-        job.kind == "build-several" and job.status in ("cancelled", "failed")
+        job.kind == _BUILD and job.status in ("cancelled", "failed")
         for job in workspace().jobs.recent(base.id)[:1]
     )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -123,39 +125,22 @@ def _build(base: KnowledgeBase, missing: Sequence[IndexRecipe]) -> None:
         base.documents.build_several(missing)
 
 
-@st.fragment(run_every=job_progress.POLL_SECONDS)
-def _working(base_id: int) -> None:
-    """The job that builds, with its progress; what is finished stays when it is cancelled."""
-    jobs = [job for job in job_progress.active(base_id) if job.kind == "build-several"]
-    for job in jobs:
-        job_progress.card(job, "tuning")
-    if not jobs:
-        st.rerun()
-
-
-def _compare(bench: Bench, grid: Grid) -> None:
+def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], cuts: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        wanted = st.button(
-            f"Compare {counted(len(grid), 'cut')}",
+        st.button(
+            f"Compare {counted(cuts, 'cut')}",
             key="tuning_cut_compare",
             icon=":material/table_chart:",
+            on_click=_start,
+            args=(bench, values),
         )
         st.caption("All are built. Each answers every question, searched as the sliders say.")
-    if not wanted:
-        return
-    bar = st.progress(0.0, text="Measuring …")
-
-    def tell(done: int, total: int) -> None:
-        bar.progress(done / total, f"Measuring: {done:,} of {counted(total, 'cut')}")
-
-    rows = bench.base.tuning.build_table.rows(bench.set_name, grid, _CUTOFFS, tell)
-    bar.empty()
-    st.session_state[_FOUND] = (_about(bench, grid), rows)
 
 
-def _about(bench: Bench, grid: Grid) -> tuple[object, ...]:
-    builds = [tuple(recipe.index.hash for recipe in grid.indexes())]
-    return (*bench.key[:-1], bench.recipe.search.hash, *builds)
+def _start(bench: Bench, values: Mapping[str, Sequence[Any]]) -> None:
+    with guard():
+        tables = bench.base.tuning.build_tables
+        tables.start(bench.set_name, values, bench.recipe, _CUTOFFS)
 
 
 def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
@@ -167,7 +152,7 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
         on_select="rerun",
         selection_mode="single-row",
         column_config={
-            label: st.column_config.NumberColumn(format="%.3f") for label in _FIGURES.values()
+            metric_label(name): st.column_config.NumberColumn(format="%.3f") for name in _FIGURES
         }
         | {"Tokens": st.column_config.NumberColumn(format="%.0f", help="Mean length.")},
         alt="Ways to cut with passages, mean length and figures.",
@@ -195,7 +180,7 @@ def _row(row: BuildFigures) -> dict[str, object]:
         "Embedder": index.embedder,
         "Passages": row.passages,
         "Tokens": row.mean_tokens,
-    } | {label: row.metrics[name] for name, label in _FIGURES.items() if name in row.metrics}
+    } | {metric_label(name): row.metrics[name] for name in _FIGURES if name in row.metrics}
 
 
 def _takeaway(rows: Sequence[BuildFigures]) -> str:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
 from pages.components.runs.comparison import capitalised
+from pages.components.shell import job_progress
+from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
 from pages.components.tuning.bench import METRICS, Bench
-from rag import Best, Grid, SearchRecipe, TouchstoneError
+from rag import LEADERS, Grid, SearchRecipe, SearchResult, TouchstoneError
 
-_BEST = "tuning_best"  # the last search: (what it was about, what it found)
-_FOUND, _LOOKED_AT = 10, 400  # shown, and among how many, alike ones included
-_LABELS = {"ndcg@10": "nDCG@10", "mrr@10": "MRR@10"}
-_LABELS |= {"recall@10": "Recall@10", "precision@5": "Precision@5"}
 _BADGES = {
     "better": ("Better", "green", ":material/trending_up:"),
     "worse": ("Worse", "red", ":material/trending_down:"),
@@ -41,34 +40,49 @@ def search_all(bench: Bench) -> None:
     if bench.tuner.split is None:
         st.caption("It needs enough questions to choose on some and report on others.")
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        metric = st.selectbox(
-            "Best by", METRICS, format_func=_LABELS.__getitem__, key="tuning_by", width=180
-        )
-        with st.popover("Grid", icon=":material/grid_on:"):
-            values = _editor()
-        wanted = st.button(
-            "Search all",
-            type="primary",
-            key="tuning_search",
-            icon=":material/manage_search:",
-        )
-        try:
-            grid = Grid.parse(values, bench.recipe)
-            st.caption(f"{counted(len(grid), 'recipe')} around the present one")
-        except TouchstoneError as error:
-            st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
-            return
-    if wanted:
-        _search(bench, grid, metric)
-    about, best = st.session_state.get(_BEST, (None, None))
-    if best is None or about != bench.key[:-1]:
+    searches = bench.base.tuning.searches
+    job = searches.latest(bench.set_name)
+    if job is not None and job.active:
+        job_progress.follow(job.id, "search")
+    else:
+        _ask(bench)
+    job_progress.failure(job)
+    found = searches.result(bench.set_name)
+    if found is None or found.state != bench.state:
         st.caption(
             f"Chooses on the {bench.tuner.counted('tuning'):,} tuning questions and reports on the "
             f"{bench.tuner.counted('held-out'):,} held-out ones, against the saved recipe."
         )
         return
-    _report(bench, best)
+    _report(bench, found)
+
+
+def _ask(bench: Bench) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        metric = st.selectbox(
+            "Best by", METRICS, format_func=metric_label, key="tuning_by", width=180
+        )
+        with st.popover("Grid", icon=":material/grid_on:"):
+            values = _editor()
+        asked = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
+        st.button(
+            "Search all",
+            type="primary",
+            key="tuning_search",
+            icon=":material/manage_search:",
+            on_click=_start,
+            args=(bench, *asked),
+        )
+        try:
+            number = len(Grid.parse(values, bench.recipe))
+            st.caption(f"{counted(number, 'recipe')} around the present one")
+        except TouchstoneError as error:
+            st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
+
+
+def _start(bench: Bench, *asked: Any) -> None:
+    with guard():
+        bench.base.tuning.searches.start(*asked)
 
 
 def _editor() -> dict[str, list[Any]]:
@@ -111,20 +125,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _search(bench: Bench, grid: Grid, metric: str) -> None:
-    place = st.empty()
-
-    def tell(done: int, total: int) -> None:
-        if done % 10 == 0:
-            place.progress(done / total, f"Finding candidates: {done:,} of {total:,} questions")
-
-    with st.spinner(f"Measuring {counted(len(grid), 'recipe')} …"):
-        best = bench.tuner.search(grid, bench.saved or bench.recipe, metric, tell)
-    place.empty()
-    st.session_state[_BEST] = (bench.key[:-1], best)
-
-
-def _report(bench: Bench, best: Best) -> None:
+def _report(bench: Bench, best: SearchResult) -> None:
     comparison = best.selection.comparison
     changed = best.baseline.differences(best.recipe)
     label, colour, icon = _BADGES[comparison.verdict]
@@ -135,7 +136,7 @@ def _report(bench: Bench, best: Best) -> None:
         st.markdown(plain(capitalised(best.selection.sentence)))
         if best.selection.tuning_questions < bench.tuner.counted("tuning"):
             st.caption(
-                f"{_LABELS[comparison.metric]} is measured on labelled questions only; those "
+                f"{metric_label(comparison.metric)} is measured on labelled questions only; those "
                 "without an answer count in refusals."
             )
         if changed:
@@ -143,7 +144,7 @@ def _report(bench: Bench, best: Best) -> None:
             if comparison.verdict != "better":
                 st.caption("The lead may be luck: there is no reason to change the saved recipe.")
             _buttons(bench, best)
-    with st.expander(f"Best {_FOUND} on the tuning questions", icon=":material/leaderboard:"):
+    with st.expander(f"Best {LEADERS} on the tuning questions", icon=":material/leaderboard:"):
         _table(best)
 
 
@@ -155,7 +156,7 @@ def _differences(changed: Mapping[str, tuple[Any, Any]]) -> str:
     return ", ".join(parts) or "The saved recipe is the best of the grid"
 
 
-def _buttons(bench: Bench, best: Best) -> None:
+def _buttons(bench: Bench, best: SearchResult) -> None:
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Apply",
@@ -187,51 +188,18 @@ def _buttons(bench: Bench, best: Best) -> None:
         )
 
 
-def _save(bench: Bench, best: Best) -> None:
+def _save(bench: Bench, best: SearchResult) -> None:
     working_recipe.replace(bench.base, best.recipe)
     working_recipe.save(bench.base)
     st.toast("Saved. Chat and all pages use it from now on.", icon=":material/check:")
 
 
-def _table(best: Best) -> None:
-    metric = best.selection.comparison.metric
-    rows = _distinct(
-        {_LABELS[metric]: best.sweep.metrics(number)[metric]} | _effective(best, number)
-        for number in best.sweep.best(metric, _LOOKED_AT)
-    )
+def _table(best: SearchResult) -> None:
+    label = metric_label(best.selection.comparison.metric)
     st.dataframe(
-        rows,
+        [{label: leader.figure, **leader.fields} for leader in best.leaders],
         hide_index=True,
-        column_config={_LABELS[metric]: st.column_config.NumberColumn(format="%.3f")},
+        column_config={label: st.column_config.NumberColumn(format="%.3f")},
         placeholder="–",
         alt="The best recipes of the grid on the tuning questions.",
     )
-
-
-def _effective(best: Best, number: int) -> dict[str, Any]:
-    """The fields that make a difference; the others are None."""
-    recipe = best.sweep.grid.recipe(number)
-    idle = idle_fields(recipe.search)
-    changes = best.sweep.grid.changes(number)
-    return {
-        name.partition(".")[2]: None if name.partition(".")[2] in idle else value
-        for name, value in changes.items()
-    }
-
-
-def idle_fields(search: SearchRecipe) -> set[str]:
-    """Fields that a search does not look at: another value of theirs finds the same."""
-    idle = {"rrf_k"} if search.fusion == "weighted" else set()
-    if search.mode != "hybrid":
-        idle |= {"dense_weight", "fusion", "rrf_k"}
-    return idle | ({"k1", "b"} if search.mode == "dense" else set())
-
-
-def _distinct(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first ten that differ in more than fields that make no difference."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        if len(found) == _FOUND:
-            break
-        found.setdefault(tuple(map(str, row.values())), row)
-    return list(found.values())

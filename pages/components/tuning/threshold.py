@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.runs.comparison import capitalised
+from pages.components.shell import job_progress
+from pages.components.shell.guard import guard
 from pages.components.shell.palette import palette, template
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
-from pages.components.tuning.bench import Bench, Key
-from rag import FittedCalibration, NotEnoughLabels, Recommendation, ThresholdCurve
+from pages.components.tuning.bench import Bench, cached
+from rag import FittedCalibration, Recommendation
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-_REFUSED = "tuning_few_labels"
 
 
 def threshold_panel(bench: Bench) -> None:
@@ -40,7 +41,8 @@ def threshold_panel(bench: Bench) -> None:
 
 def _promise(bench: Bench) -> None:
     """What the present threshold does, and which one gives a wanted precision."""
-    curve = _floors(bench, bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k"))
+    rest = bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k")
+    curve = cached(partial(bench.tuner.threshold_curve, bench.recipe), "promise", rest)
     if bench.threshold is None:
         st.markdown("**Now:** the threshold is off, whatever ranks highest comes back.")
     else:
@@ -83,25 +85,22 @@ def _value(found: Recommendation) -> float | None:
     return None if found.point is None else int(found.point.threshold * 1000) / 1000
 
 
-@st.cache_data(max_entries=16, show_spinner="Reading thresholds …")
-def _floors(_bench: Bench, key: Key) -> ThresholdCurve:
-    return _bench.tuner.threshold_curve(_bench.recipe)
-
-
 def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
     """Learns probabilities, or says why there is not enough to learn from."""
-    if st.button(
-        "Fit again" if fitted else "Fit on the labels",
-        key="tuning_fit",
-        icon=":material/model_training:",
-        help="Learns how likely a passage is relevant, from the tuning questions.",
-    ):
-        with st.spinner("Learning from the labels …"):
-            _fit(bench)
-        st.rerun()
-    few = st.session_state.get(_REFUSED, {}).get(bench.key)
-    if few:
-        st.info(plain(few), icon=":material/label:")
+    job = bench.base.tuning.fits.latest(bench.set_name, bench.recipe)
+    if job is not None and job.active:
+        job_progress.follow(job.id, "fit")
+    else:
+        st.button(
+            "Fit again" if fitted else "Fit on the labels",
+            key="tuning_fit",
+            icon=":material/model_training:",
+            help="Learns how likely a passage is relevant, from the tuning questions.",
+            on_click=_fit,
+            args=(bench,),
+        )
+    if job is not None and job.status == "failed":
+        st.info(plain(job.message), icon=":material/label:")
     if fitted is not None:
         st.caption(
             f"Fitted {ago(fitted.created)} on {counted(fitted.questions, 'question')} of "
@@ -110,11 +109,8 @@ def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
 
 
 def _fit(bench: Bench) -> None:
-    try:
-        bench.base.tuning.calibrator.fit(bench.set_name, bench.recipe)
-        st.session_state.pop(_REFUSED, None)
-    except NotEnoughLabels as few:
-        st.session_state[_REFUSED] = {bench.key: f"{few.message} {few.hint}"}
+    with guard():
+        bench.base.tuning.fits.start(bench.set_name, bench.recipe)
 
 
 def _reliability(fitted: FittedCalibration) -> None:
