@@ -22,6 +22,8 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted, duration
 from rag import KnowledgeBase, QuestionSet, Recipe, Run
 
+_JOB_HEIGHT = 84  # pixels
+
 
 def main() -> None:
     """The page."""
@@ -79,7 +81,8 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
         question_sets.manage_button(base, chosen)
     question_sets.lost_labels(base, name)
     proposals(base, name)
-    with action, guard():
+    # As high as a running job: what stands below does not jump.
+    with action.container(height=_JOB_HEIGHT, border=False, vertical_alignment="bottom"), guard():
         _evaluate(base, name, recipe)
     return chosen
 

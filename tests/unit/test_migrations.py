@@ -6,13 +6,15 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, text
 
 from rag.errors import StorageError
-from rag.storage import Database
+from rag.storage import Database, jobs
 from rag.storage.database import HEAD, MIGRATIONS
 from rag.storage.tables import metadata
 
@@ -50,6 +52,34 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) ->
 
 def test_the_newest_migration_is_the_one_that_opening_looks_for() -> None:
     assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == HEAD
+
+
+def test_jobs_of_a_version_without_results_are_read_on(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/older.db"
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with create_engine(url).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0004")
+        connection.execute(
+            text("INSERT INTO knowledge_base VALUES (7, 'base', '{}', 0, '2026-01-01 00:00:00')")
+        )
+        connection.execute(
+            text(
+                "INSERT INTO job (id, base_id, kind, title, payload, status, done, total, message,"
+                " cancel, created) VALUES (3, 7, 'ingest', 'Reading', '{}', 'queued', 1, 2, 'x', 0,"
+                " '2026-01-01 00:00:00')"
+            )
+        )
+    database = Database(url)
+    with database.read() as reader:
+        (row,) = jobs.recent(reader)
+        assert (row.id, row.base, row.done, row.active) == (3, "base", 1, True)
+        assert jobs.result(reader, 3) is None
+        assert jobs.latest(reader, 7, "ingest", {"set": "any"}) is None
+    with create_engine(url).connect() as reader:
+        assert compare_metadata(MigrationContext.configure(reader), metadata) == []
+    database.close()
 
 
 def test_opening_again_changes_nothing(tmp_path: Path) -> None:

@@ -43,19 +43,20 @@ def _running_jobs() -> None:
 
 def card(job: JobRow, place: str = "sidebar") -> None:
     """One job: what it does now, how far it is, and a button that stops it; ``place`` is unique."""
-    st.progress(progress(job), text=f"**{plain(job.title)}**")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(plain(state(job)), width="stretch")
-        st.button(
-            "Cancel",
-            key=f"jobs_cancel_{place}_{job.id}",
-            icon=":material/close:",
-            type="tertiary",
-            help="Stops this job. What is finished stays.",
-            disabled=job.cancel,
-            on_click=cancel,
-            args=(job.id,),
-        )
+    with st.container(gap=None):
+        st.progress(progress(job), text=f"**{plain(job.title)}**")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(plain(state(job)), width="stretch")
+            st.button(
+                "Cancel",
+                key=f"jobs_cancel_{place}_{job.id}",
+                icon=":material/close:",
+                type="tertiary",
+                help="Stops this job. What is finished stays.",
+                disabled=job.cancel,
+                on_click=cancel,
+                args=(job.id,),
+            )
 
 
 @st.fragment(run_every=POLL_SECONDS)

@@ -1,0 +1,84 @@
+"""An evaluation outlives the page, a reload and the click of a second tab: one run is stored."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.workspaces import workspace_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+LONG = 120_000  # milliseconds; a busy machine is slow
+QUESTIONS = 1000  # embedded and searched one by one, they take seconds
+
+
+def _ask_many(home: Path) -> None:
+    rows = [
+        {
+            "id": f"q{number}",
+            "text": f"What may a hotel cost in town number {number}, and may it cost more?",
+            "evidence": [{"document": "travel.md", "quote": "A hotel may cost $120 a night."}],
+        }
+        for number in range(QUESTIONS)
+    ]
+    workspace = workspace_at(home)
+    base = workspace.base("handbook")
+    base.exchange.import_file("many", "many.jsonl", "\n".join(map(json.dumps, rows)))
+    workspace.close()
+
+
+def test_an_evaluation_that_was_left_is_there_when_it_is_done(
+    serve: Callable[..., AbstractContextManager[str]],
+    warm_home: Path,
+    page: Page,
+    shoot: Callable[[Page, str], None],
+) -> None:
+    page.set_default_timeout(LONG)
+    _ask_many(warm_home)
+    with serve(warm_home) as address:
+        page.goto(f"{address}/metrics?kb=handbook&set=many")
+        page.get_by_role("button", name="Evaluate").wait_for()
+        other = page.context.new_page()
+        other.set_default_timeout(LONG)
+        other.goto(f"{address}/metrics?kb=handbook&set=many")
+        other.get_by_role("button", name="Evaluate").wait_for()
+        page.get_by_text("This set was not evaluated yet.").wait_for()
+        below = page.get_by_text("1,000 questions. Changed").bounding_box()
+
+        page.get_by_role("button", name="Evaluate").click()
+        at_work = page.get_by_test_id("stMain").get_by_text("Evaluating many")
+        at_work.wait_for()
+        page.get_by_test_id("stMain").get_by_text("left").first.wait_for()  # questions are done
+        assert page.get_by_text("1,000 questions. Changed").bounding_box() == below
+        shoot(page, "metrics-evaluating")
+
+        other.get_by_role("button", name="Evaluate").click()  # it still shows the button
+        other.get_by_test_id("stMain").get_by_text("Evaluating many").wait_for()
+        other.close()
+
+        page.get_by_role("link", name="Documents").click()
+        page.get_by_role("heading", level=1, name="Documents").wait_for()
+        page.get_by_test_id("stSidebar").get_by_text("Evaluating many").wait_for()
+        page.reload()
+        page.get_by_test_id("stSidebar").get_by_text("Evaluating many").wait_for()
+        page.goto(f"{address}/metrics?kb=handbook&set=many")
+        at_work.wait_for()
+
+        at_work.wait_for(state="detached")  # no click, no reload
+        page.get_by_test_id("stMetricValue").nth(4).wait_for()
+        page.get_by_role("button", name="Evaluate").wait_for()
+        workspace = workspace_at(warm_home)
+        base = workspace.base("handbook")
+        (run,) = base.runs.every()
+        assert (run.question_set, run.questions) == ("many", QUESTIONS)
+        shown = page.get_by_test_id("stMetricValue").first.inner_text()
+        assert shown == f"{run.metrics['ndcg@10']:.3f}"
+        kinds = [job.kind for job in workspace.jobs.recent(base.id)]
+        assert kinds.count("evaluate") == 1
+        workspace.close()

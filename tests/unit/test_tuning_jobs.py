@@ -1,0 +1,181 @@
+"""Searches, tables of cuts and fits as jobs: queued once, kept, true in what they tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import Grid, InvalidRecipe, KnowledgeBase, TouchstoneError, Workspace, idle_fields
+from rag.jobs import Reporter
+from rag.services import Services
+from rag.tuning.fit_job import calibrate
+from rag.tuning.leaders import leaders
+from rag.tuning.search_job import search_all
+from rag.tuning.table_job import build_table
+from tests.runs import SET, WORDS, handbook
+from tests.workspaces import workspace_at
+
+GRID = {"search.mode": ["dense", "lexical"], "search.k1": [0.9, 1.2]}
+EMPTY = WORDS.with_fields({"search.threshold": 1.0})
+CUTS = {"index.chunk_size": [24, 48]}
+
+
+@pytest.fixture
+def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
+    return handbook(home)
+
+
+class _Heard(Reporter):
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int]] = []
+        self.result = None
+
+    def tell(self, done: int, total: int, message: str) -> None:
+        self.told.append((done, total))
+
+
+def _heard(workspace: Workspace, handler: object, job: int) -> list[tuple[int, int]]:
+    heard = _Heard()
+    assert callable(handler)
+    handler(Services.start(workspace.settings), workspace.jobs.get(job), heard)
+    return [each for each in heard.told if each[1]]
+
+
+def _climbs(told: list[tuple[int, int]]) -> None:
+    done = [each for each, _ in told]
+    assert done == sorted(done)
+    assert len(set(done)) > 2
+    assert len({total for _, total in told}) == 1
+
+
+def test_a_search_is_kept_with_what_it_was_measured_on(
+    parts: tuple[Workspace, KnowledgeBase], home: Path
+) -> None:
+    workspace, base = parts
+    job = base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10")
+    assert base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10") == job
+    assert base.tuning.searches.start(SET, GRID, WORDS, WORDS, "mrr@10") != job
+    assert base.tuning.searches.result(SET) is None
+    done = workspace.jobs.run(job)
+    assert (done.status, done.title) == ("done", f"Searching 4 recipes on {SET}")
+    found = workspace_at(home).base(base.name).tuning.searches.result(SET)
+    assert found is not None
+    best = base.tuning.tuner(SET).search(Grid.parse(GRID, WORDS), EMPTY, "ndcg@10")
+    assert (found.recipe, found.baseline) == (best.recipe, EMPTY)
+    assert found.selection == best.selection
+    assert found.leaders == leaders(best.sweep, "ndcg@10")
+    assert found.state == base.tuning.state(SET, WORDS)
+
+
+def test_what_is_measured_on_has_another_name_when_it_changes(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    _, base = parts
+    names = [base.tuning.state(SET, WORDS)]
+    assert base.tuning.state(SET, EMPTY) == names[0]
+    base.question_edits.edit_question(SET, "q1", tags=["changed"])
+    names.append(base.tuning.state(SET, WORDS))
+    base.question_edits.set_split(SET, 3, 0.5)
+    names.append(base.tuning.state(SET, WORDS))
+    base.documents.delete_documents([base.documents.documents(WORDS.index)[0].id])
+    names.append(base.tuning.state(SET, WORDS))
+    assert len(set(names)) == 4
+
+
+def test_a_search_that_was_stopped_leaves_the_one_before(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    workspace.jobs.run(base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10"))
+    before = base.tuning.searches.result(SET)
+    stopped = base.tuning.searches.start(SET, GRID, WORDS, WORDS, "ndcg@10")
+    workspace.jobs.cancel(stopped)
+    assert workspace.jobs.run(stopped).status == "cancelled"
+    assert base.tuning.searches.result(SET) == before is not None
+    with pytest.raises(InvalidRecipe):
+        base.tuning.searches.start(SET, {"search.moon": [1]}, WORDS, EMPTY, "ndcg@10")
+
+
+def test_a_table_has_the_rows_of_the_foreground(parts: tuple[Workspace, KnowledgeBase]) -> None:
+    workspace, base = parts
+    grid = Grid.parse(CUTS, WORDS)
+    building = base.documents.build_several([each.index for each in grid.indexes()])
+    assert building is not None
+    workspace.jobs.run(building)
+    job = base.tuning.build_tables.start(SET, CUTS, WORDS, (5, 10))
+    assert base.tuning.build_tables.start(SET, CUTS, WORDS, (5, 10)) == job
+    assert workspace.jobs.run(job).status == "done"
+    found = base.tuning.build_tables.result(SET, grid)
+    assert found is not None
+    assert list(found.rows) == base.tuning.build_table.rows(SET, grid, (5, 10))
+    assert found.state == base.tuning.state(SET, WORDS)
+    assert base.tuning.build_tables.result(SET, Grid.parse({}, WORDS)) is None
+    _climbs(_heard(workspace, build_table, job))
+
+
+def test_too_few_labels_end_a_fit_with_the_reason(parts: tuple[Workspace, KnowledgeBase]) -> None:
+    workspace, base = parts
+    job = base.tuning.fits.start(SET, WORDS)
+    assert base.tuning.fits.start(SET, WORDS) == job
+    failed = workspace.jobs.run(job)
+    assert failed.status == "failed"
+    assert failed.message.startswith("Too few labels to learn probabilities from")
+    assert base.tuning.fits.latest(SET, WORDS) == failed
+    base.question_edits.edit_question(SET, "q1", tags=["changed"])
+    assert base.tuning.fits.latest(SET, WORDS) is None
+
+
+def test_progress_of_a_search_and_a_fit_only_climbs(
+    parts: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = parts
+    grid = {**GRID, "search.mmr": [None, 0.5]}  # some of it beyond arithmetic
+    job = base.tuning.searches.start(SET, GRID, WORDS, EMPTY, "ndcg@10")
+    _climbs(told := _heard(workspace, search_all, job))
+    assert told[-1][0] == told[-1][1]
+    heard: list[tuple[int, int]] = []
+    sweeper = base.tuning.sweeper(SET)
+    sweeper.sweep(Grid.parse(grid, WORDS), tell=lambda *each: heard.append(each))
+    _climbs(heard)
+    assert heard[-1][0] == heard[-1][1]
+    fitting = _Heard()
+    fit = workspace.jobs.get(base.tuning.fits.start(SET, WORDS))
+    services = Services.start(workspace.settings)
+    with pytest.raises(TouchstoneError, match="Too few labels"):
+        calibrate(services, fit, fitting)
+    _climbs([each for each in fitting.told if each[1]])
+
+
+def test_fields_that_a_search_does_not_look_at() -> None:
+    search = WORDS.search
+    changed = {
+        "lexical": {"rrf_k", "dense_weight", "fusion"},
+        "dense": {"rrf_k", "dense_weight", "fusion", "k1", "b"},
+        "hybrid": {"rrf_k"},
+    }
+    for mode, idle in changed.items():
+        assert idle_fields(search.model_copy(update={"mode": mode, "fusion": "weighted"})) == idle
+    rrf = search.model_copy(update={"mode": "hybrid", "fusion": "rrf"})
+    assert idle_fields(rrf) == set()
+    assert idle_fields(rrf.model_copy(update={"mode": "dense"})) == changed["dense"]
+
+
+def test_leaders_differ_in_what_makes_a_difference(base: KnowledgeBase) -> None:
+    sweep = base.tuning.sweep(SET, {**GRID, "search.rrf_k": [10, 60]}, WORDS)
+    found = leaders(sweep, "ndcg@10")
+    assert [leader.figure for leader in found] == sorted(
+        (leader.figure for leader in found), reverse=True
+    )
+    assert [leader.fields for leader in found if leader.fields["mode"] == "dense"] == [
+        {"mode": "dense", "k1": None, "rrf_k": None}
+    ]
+    assert {leader.fields["k1"] for leader in found if leader.fields["mode"] == "lexical"} == {
+        0.9,
+        1.2,
+    }
+
+
+@pytest.fixture
+def base(parts: tuple[Workspace, KnowledgeBase]) -> KnowledgeBase:
+    return parts[1]
