@@ -59,7 +59,7 @@ class Searches:
 
         Raises InvalidRecipe, InvalidInput for a grid that is none.
         """
-        number = len(Grid.parse(grid, recipe))
+        Grid.parse(grid, recipe)
         payload = {
             "set": set_name,
             "grid": dict(grid),
@@ -69,7 +69,7 @@ class Searches:
         }
         digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
         about = {"set": set_name, "work": digest}
-        title = f"Searching {number:,} recipes on {set_name}"
+        title = f"Searching for the best recipe on {set_name}"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
     def latest(self, set_name: str) -> JobRow | None:

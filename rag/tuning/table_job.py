@@ -52,7 +52,7 @@ class BuildTables:
             "recipe": recipe.model_dump(mode="json"),
             "cutoffs": list(cutoffs),
         }
-        title = f"Comparing {len(parsed):,} cuts on {set_name}"
+        title = f"Comparing ways to cut on {set_name}"
         about = _about(set_name, parsed)
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 

@@ -14,7 +14,6 @@ from rag import QuestionResult, QuestionRow, Workspace
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
-AtWork = Callable[[int], None]
 
 
 def _evaluated(workspace: Workspace) -> dict[str, float]:
@@ -43,39 +42,6 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
         "Correct refusals": f"{run.metrics['correct_refusal']:.0%}",
     }
     assert [metric.delta for metric in app.metric] == [""] * 5
-
-
-def test_an_evaluation_at_work_stands_where_the_button_was(
-    labelled: Workspace, open_page: OpenPage, at_work: AtWork
-) -> None:
-    base = labelled.base("notes")
-    job = base.evaluations.start("checks", base.recipe())
-    at_work(job)
-    for app in (open_page("metrics.py"), open_page("metrics.py")):  # a reload, another tab
-        assert not [each for each in app.button if each.key == "metrics_evaluate"]
-        assert not app.button(key=f"jobs_cancel_evaluate_{job}").disabled
-        shown = [each.proto for each in app.main.get("progress")]
-        assert [(each.text, each.value) for each in shown] == [("**Evaluating checks**", 25)]
-        assert "25\\%" in [each.value for each in app.caption]
-    app.button(key=f"jobs_cancel_evaluate_{job}").click().run()
-    assert labelled.jobs.get(job).cancel
-    other = open_page("metrics.py", mode="Dense")
-    assert other.button(key="metrics_evaluate").label == "Evaluate"
-
-
-def test_an_evaluation_that_failed_says_why_until_another_is_there(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    base = labelled.base("notes")
-    job = base.evaluations.start("checks", base.recipe())
-    base.question_edits.rename_set("checks", "other")
-    assert labelled.jobs.run(job).status == "failed"
-    base.question_edits.rename_set("other", "checks")
-    (error,) = open_page("metrics.py").error
-    assert error.value.startswith("**Evaluating checks failed\\.**")
-    assert "There are\\: other" in error.value
-    _evaluated(labelled)
-    assert not open_page("metrics.py").error
 
 
 def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None:

@@ -58,7 +58,7 @@ def test_a_search_is_kept_with_what_it_was_measured_on(
     assert base.tuning.searches.start(SET, GRID, WORDS, WORDS, "mrr@10") != job
     assert base.tuning.searches.result(SET) is None
     done = workspace.jobs.run(job)
-    assert (done.status, done.title) == ("done", f"Searching 4 recipes on {SET}")
+    assert (done.status, done.title) == ("done", f"Searching for the best recipe on {SET}")
     found = workspace_at(home).base(base.name).tuning.searches.result(SET)
     assert found is not None
     best = base.tuning.tuner(SET).search(Grid.parse(GRID, WORDS), EMPTY, "ndcg@10")

@@ -1,0 +1,90 @@
+"""Long work stands where its button was, in every tab, and its result where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from rag import Workspace
+
+OpenPage = Callable[..., AppTest]
+AtWork = Callable[[int], None]
+
+
+def test_an_evaluation_at_work_stands_where_the_button_was(
+    labelled: Workspace, open_page: OpenPage, at_work: AtWork
+) -> None:
+    base = labelled.base("notes")
+    job = base.evaluations.start("checks", base.recipe())
+    at_work(job)
+    for app in (open_page("metrics.py"), open_page("metrics.py")):  # a reload, another tab
+        assert not [each for each in app.button if each.key == "metrics_evaluate"]
+        assert not app.button(key=f"jobs_cancel_evaluate_{job}").disabled
+        shown = [each.proto for each in app.main.get("progress")]
+        assert [(each.text, each.value) for each in shown] == [("**Evaluating checks**", 25)]
+        assert "25\\%" in [each.value for each in app.caption]
+    app.button(key=f"jobs_cancel_evaluate_{job}").click().run()
+    assert labelled.jobs.get(job).cancel
+    other = open_page("metrics.py", mode="Dense")
+    assert other.button(key="metrics_evaluate").label == "Evaluate"
+
+
+def test_an_evaluation_that_failed_says_why_until_another_is_there(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    job = base.evaluations.start("checks", base.recipe())
+    base.question_edits.rename_set("checks", "other")
+    assert labelled.jobs.run(job).status == "failed"
+    base.question_edits.rename_set("other", "checks")
+    (error,) = open_page("metrics.py").error
+    assert error.value.startswith("**Evaluating checks failed\\.**")
+    assert "There are\\: other" in error.value
+    base.evaluator.evaluate("checks", base.recipe())
+    assert not open_page("metrics.py").error
+
+
+def test_jobs_at_work_stand_where_their_buttons_were(
+    labelled: Workspace, open_page: OpenPage, at_work: AtWork
+) -> None:
+    base, tuning = labelled.base("notes"), labelled.base("notes").tuning
+    recipe = base.recipe()
+    metric = "ndcg@10"
+    grid = {"index.chunker": ["recursive"]}
+    jobs = {
+        "search": tuning.searches.start("checks", {"search.k1": [1, 2]}, recipe, recipe, metric),
+        "fit": tuning.fits.start("checks", recipe),
+        "compare": tuning.build_tables.start("checks", grid, recipe, (5, 10)),
+    }
+    for job in jobs.values():
+        at_work(job)
+    app = open_page("tuning.py", cuts="true")
+    app.multiselect(key="tuning_cut_chunkers").set_value(["recursive"]).run()
+    shown = {each.proto.text: each.proto.value for each in app.main.get("progress")}
+    assert shown == {
+        "**Searching for the best recipe on checks**": 25,
+        "**Fitting probabilities on checks**": 25,
+        "**Comparing ways to cut on checks**": 25,
+    }
+    buttons = [button.key for button in app.button]
+    assert not {"tuning_search", "tuning_fit", "tuning_cut_compare"} & set(buttons)
+    for place, job in jobs.items():
+        app.button(key=f"jobs_cancel_{place}_{job}").click().run()
+        assert labelled.jobs.get(job).cancel
+
+
+def test_the_last_search_is_shown_after_a_reload_until_its_questions_change(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    recipe = base.recipe()
+    grid = {"search.mode": ["lexical", "hybrid"]}
+    job = base.tuning.searches.start("checks", grid, recipe, recipe, "mrr@10")
+    assert labelled.jobs.run(job).status == "done"
+    for _ in range(2):
+        tables = [each.value for each in open_page("tuning.py").dataframe]
+        assert ["MRR@10", "mode"] in [list(table.columns) for table in tables]
+    base.question_edits.edit_question("checks", "q1", tags=["changed"])
+    tables = [each.value for each in open_page("tuning.py").dataframe]
+    assert not [table for table in tables if "MRR@10" in table.columns]
