@@ -13,14 +13,14 @@ from rag.evaluation.splits import split
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
-from rag.runs.evaluator import Evaluator, Tell
+from rag.runs.evaluator import Evaluator
 from rag.search.corpus import corpus
 from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted, threshold_rule
 from rag.services import Services
 from rag.storage import bases, builds, calibrations
 from rag.storage.calibrations import CalibrationRow
 from rag.tuning.effort import Effort
-from rag.types import Question
+from rag.types import Question, Tell
 
 FEATURES = ("cosine", "bm25")
 AUTO_PRECISION = 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rag.runs.evaluator import Tell
+from rag.types import Tell
 
 PER_RECIPE = 1 / 2000
 """What a recipe of a sweep takes, in searches of as many questions: arithmetic is that quick."""

@@ -6,11 +6,11 @@ import hashlib
 import io
 import json
 import shutil
-import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from rag import IndexRecipe, KnowledgeBase, Upload, Workspace
 from rag.errors import InvalidInput
@@ -226,9 +226,9 @@ def test_a_lost_vector_is_computed_again(workspace: Workspace, home: Path) -> No
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
     before = base.search("leave", QUICK).hits
+    with workspace._services.database.write() as connection:
+        connection.execute(text("DELETE FROM vector"))
     workspace.close()
-    with sqlite3.connect(home / "touchstone.db") as connection:
-        connection.execute("DELETE FROM vector")
     for file in (home / "indexes").rglob("*.*"):
         file.unlink()
     assert workspace_at(home).base("handbook").search("leave", QUICK).hits == before
@@ -238,15 +238,16 @@ def test_vectors_of_another_length_are_computed_again(workspace: Workspace, home
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     before = base.search("leave", QUICK).hits
+    stored = text("SELECT data FROM vector ORDER BY text_hash")
+    with workspace._services.database.write() as connection:
+        kept = connection.execute(stored).scalars().all()
+        connection.execute(text("UPDATE vector SET data = substr(data, 1, 20)"))  # another model's
     workspace.close()
-    with sqlite3.connect(home / "touchstone.db") as connection:
-        kept = connection.execute("SELECT data FROM vector ORDER BY text_hash").fetchall()
-        connection.execute("UPDATE vector SET data = substr(data, 1, 20)")  # of another model
     shutil.rmtree(home / "indexes")
-    assert workspace_at(home).base("handbook").search("leave", QUICK).hits == before
-    with sqlite3.connect(home / "touchstone.db") as connection:
-        again = connection.execute("SELECT data FROM vector ORDER BY text_hash").fetchall()
-    assert again == kept
+    opened = workspace_at(home)
+    assert opened.base("handbook").search("leave", QUICK).hits == before
+    with opened._services.database.read() as connection:
+        assert connection.execute(stored).scalars().all() == kept
 
 
 def test_recutting_embeds_only_new_text(
