@@ -164,10 +164,10 @@ def test_a_deleted_document_never_answers_again(workspace: Workspace, home: Path
 
 
 def test_a_deleted_knowledge_base_never_answers_for_the_next(workspace: Workspace) -> None:
-    for text in (LEAVE, TRAVEL):
+    for body in (LEAVE, TRAVEL):
         base = workspace.create("handbook", QUICK)
-        add(workspace, base, {"note.md": text})
-        assert all(hit in text for hit in found(base, "what is carried over"))
+        add(workspace, base, {"note.md": body})
+        assert all(hit in body for hit in found(base, "what is carried over"))
         workspace.delete("handbook")
 
 
