@@ -67,6 +67,23 @@ def test_a_question_is_collected_once_into_a_set_that_is_made_once(base: Knowled
     assert sets == {f"set {number}": 1 for number in range(ROUNDS)}
 
 
+def test_the_same_evaluation_is_queued_once(workspace: Workspace, base: KnowledgeBase) -> None:
+    add(workspace, base, {"pump.txt": "The bearing is dry."})
+    evidence = '[{"document": "pump.txt", "quote": "bearing is dry"}]'
+    line = f'{{"id": "q", "text": "Why the noise?", "evidence": {evidence}}}'
+    base.exchange.import_file("checks", "checks.jsonl", line)
+
+    def start(number: int, _thread: int) -> None:
+        base.evaluations.start("checks", QUICK.with_fields({"search.top_k": 1 + number}))
+
+    assert _race(start) == Counter()
+    queued = [job for job in workspace.jobs.recent(base.id, 100) if job.kind == "evaluate"]
+    assert len(queued) == ROUNDS
+    for job in queued:
+        assert workspace.jobs.run(job.id).status == "done"
+    assert {run.id for run in base.runs.every()} == {str(job.payload["run"]) for job in queued}
+
+
 def test_recipes_are_saved_by_many(base: KnowledgeBase) -> None:
     def save(number: int, thread: int) -> None:
         base.save_recipe(QUICK.with_fields({"search.top_k": 10 + number * AT_ONCE + thread}))

@@ -15,6 +15,8 @@ from rag.storage import jobs as rows
 from tests.runs import SET, VECTORS, WORDS, handbook
 from tests.workspaces import workspace_at
 
+pytestmark = pytest.mark.usefixtures("database")
+
 
 @pytest.fixture
 def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
