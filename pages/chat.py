@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from streamlit.elements.lib.mutable_status_container import StatusContainer
 
 SUGGESTION = "chat_suggestion"
+_OFFER = "chat_offer"  # names the suggestions on show; each offer is taken once
 _BASE = "chat_base"  # the knowledge base that the page was last drawn for
 _PATIENCE = 3  # seconds without a word before the wait is counted
 
@@ -108,15 +110,27 @@ def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
     if not suggested:
         st.caption("Ask in plain words. Questions of a question set appear here as suggestions.")
         return
+    offer = st.session_state.setdefault(_OFFER, uuid.uuid4().hex)
     st.pills(
-        "Try one of these", suggested, key=SUGGESTION, format_func=plain, on_change=_ask_suggested
+        "Try one of these",
+        suggested,
+        key=f"{SUGGESTION}_{offer}",
+        format_func=plain,
+        on_change=_ask_suggested,
+        args=(offer,),
     )
 
 
-def _ask_suggested() -> None:
-    """Keeps the choice until it is stored: a second click takes it back in the widget."""
-    if chosen := st.session_state[SUGGESTION]:
+def _ask_suggested(offer: str) -> None:
+    """Keeps the choice until it is stored: a second click takes it back in the widget.
+
+    A browser may send the choice again with a later click, when the widget is gone: by then the
+    offer is taken, and nothing is asked a second time.
+    """
+    chosen = st.session_state.get(f"{SUGGESTION}_{offer}")
+    if chosen and st.session_state.get(_OFFER) == offer:
         st.session_state[follow_up.RETRY] = chosen
+        del st.session_state[_OFFER]
 
 
 def _answer(

@@ -38,6 +38,19 @@ def test_the_tagged_question_is_suggested_and_asked_by_a_click(base: KnowledgeBa
     assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
 
 
+def test_a_suggestion_that_is_sent_again_is_not_asked_again(base: KnowledgeBase) -> None:
+    """A slow browser sends the value of the widget once more, with the click after the answer."""
+    app = visit("chat.py")
+    chosen = app.get("pills")[0].set_value(LEAVE)
+    sent_again = chosen._widget_state
+    chosen.run()
+    states = app._tree.get_widget_states()
+    states.widgets.append(sent_again)
+    app._run(states)
+    assert not app.exception
+    assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE]
+
+
 def test_an_answer_is_shown_with_its_citation_and_stored(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), LEAVE)
     assert "carried over until 30 June of the next year" in texts(app)
