@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import threading
+import tomllib
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from rag.errors import InvalidRecipe
-from rag.lexical.stopwords import STOPWORDS
 
 Token = tuple[str, int, int]
 """A term and the characters it stands for: ``(term, start, end)``."""
@@ -53,8 +54,8 @@ class _Row:
     ``letters`` are accented characters that the language counts as letters of their own;
     ``elided`` are short words that lose a vowel before an apostrophe (French ``l'eau``);
     ``clitics`` follow one (English ``dog's``); ``capitals`` are pairs of a capital and its small
-    letter where they differ from Unicode's; ``function_words`` names the list of another
-    language; ``plain`` words are only case-folded.
+    letter where they differ from Unicode's; ``function_words`` say how a question is built;
+    ``plain`` words are only case-folded.
     """
 
     stemmer: str = ""
@@ -66,49 +67,15 @@ class _Row:
     plain: bool = False
 
 
-_ROMANCE = "l d m t s n c j"
-_ITALIAN = "v gl un all dall dell nell sull coll quest quell sant tutt"
-_ENGLISH = "s t d m ll re ve"
-_ROWS = {
-    "simple": _Row(plain=True),
-    "multilingual": _Row(),
-    "arabic": _Row("arabic"),
-    "armenian": _Row("armenian"),
-    "basque": _Row("basque"),
-    "catalan": _Row("catalan", elided=_ROMANCE),
-    "czech": _Row("czech"),
-    "danish": _Row("danish", letters="æøå"),
-    "dutch": _Row("dutch"),
-    "dutch_porter": _Row("dutch_porter", function_words="dutch"),
-    "english": _Row("english", clitics=_ENGLISH),
-    "esperanto": _Row("esperanto"),
-    "estonian": _Row("estonian", letters="äöõü"),
-    "finnish": _Row("finnish", letters="äöå"),
-    "french": _Row("french", elided=f"{_ROMANCE} qu jusqu lorsqu puisqu quoiqu"),
-    "german": _Row("german"),
-    "greek": _Row("greek"),
-    "hindi": _Row("hindi"),
-    "hungarian": _Row("hungarian"),
-    "indonesian": _Row("indonesian"),
-    "irish": _Row("irish", elided="b d m"),
-    "italian": _Row("italian", elided=f"{_ROMANCE} {_ITALIAN}"),
-    "lithuanian": _Row("lithuanian"),
-    "nepali": _Row("nepali"),
-    "norwegian": _Row("norwegian", letters="æøå"),
-    "persian": _Row("persian"),
-    "polish": _Row("polish"),
-    "porter": _Row("porter", clitics=_ENGLISH, function_words="english"),
-    "portuguese": _Row("portuguese"),
-    "romanian": _Row("romanian"),
-    "russian": _Row("russian"),
-    "serbian": _Row("serbian"),
-    "sesotho": _Row("sesotho"),
-    "spanish": _Row("spanish", letters="ñ"),
-    "swedish": _Row("swedish", letters="åäö"),
-    "tamil": _Row("tamil"),
-    "turkish": _Row("turkish", letters="çğıöşü", capitals="Iıİi"),
-    "yiddish": _Row("yiddish"),
-}
+def _rows() -> dict[str, _Row]:
+    table = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+    return {
+        name: _Row(**{"stemmer": name, **table.get(row.pop("like", ""), {}), **row})
+        for name, row in table.items()
+    }
+
+
+_ROWS = _rows()
 
 
 class Analyzer:
@@ -121,7 +88,7 @@ class Analyzer:
         self._elided = frozenset(row.elided.split())
         self._clitics = frozenset(row.clitics.split())
         self._capitals = str.maketrans(row.capitals[::2], row.capitals[1::2])
-        self._stopwords = STOPWORDS.get(row.function_words or row.stemmer, frozenset())
+        self._stopwords = frozenset(row.function_words.split())
         self._stemmer = _stemmer(row.stemmer)
         self._lock = threading.Lock()
         self._cache: dict[str, tuple[Token, ...]] = {}
