@@ -7,25 +7,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.errors import NotFound
 from rag.lexical.analyzers import Analyzer, analyzer
 from rag.lexical.clauses import Clause, clauses, length_damping, row_scores, segment_scores
 from rag.lexical.explain import Explanation, TermMatch, term_spans
 from rag.lexical.postings import Postings, laid_out
-from rag.lexical.protocols import Query
+from rag.lexical.protocols import Bm25Options, Query, Variants
 from rag.lexical.segment import Segment, build, merged
 from rag.lexical.spelling import Correction, Meant, corrections, nearest_term
+from rag.segments import tidy, total, without
 from rag.types import Keys, Scores
 
 BATCH_PASSAGES = 4096
 BATCH_CHARACTERS = 4_000_000
-SMALLEST_SEGMENT = 4096
-LARGEST_MERGED = 65_536
-MOST_DEAD = 0.25
 REMEMBERED_PARAMETERS = 8
 REMEMBERED_QUERIES = 1024
 FEW_POSTINGS = 20_000  # below this, scoring all rows is faster than looking up a few
@@ -59,7 +57,7 @@ class LexicalIndex:
 
     def __len__(self) -> int:
         """Number of passages that can be found."""
-        return sum(segment.size for segment in self.segments)
+        return total(self.segments)
 
     @property
     def average_length(self) -> float:
@@ -75,56 +73,42 @@ class LexicalIndex:
         segments = self.segments
         for batch in _batches(items):
             keys, texts = list(batch), list(batch.values())
-            kept = _without(segments, np.array(keys, dtype=np.int64))
-            segments = _tidy([*kept, build(self.analyzer, keys, texts)])
+            kept = without(segments, np.array(keys, dtype=np.int64))
+            segments = tidy([*kept, build(self.analyzer, keys, texts)], merged)
         return LexicalIndex(self.analyzer, segments)
 
     def removed(self, keys: Keys) -> LexicalIndex:
         """An index without ``keys``; unknown ones are ignored."""
         wanted = np.asarray(keys, dtype=np.int64)
-        return LexicalIndex(self.analyzer, _tidy(_without(self.segments, wanted)))
+        return LexicalIndex(self.analyzer, tidy(without(self.segments, wanted), merged))
 
     def search(
-        self,
-        query: Query,
-        k: int,
-        *,
-        k1: float,
-        b: float,
-        fuzzy: bool = False,
-        prefix: bool = False,
-        allowed: Keys | None = None,
+        self, query: Query, k: int, *, allowed: Keys | None = None, **options: Unpack[Bm25Options]
     ) -> tuple[Keys, Scores]:
         """The ``k`` best passages with a score above 0, best first; ties break by key.
 
         ``allowed`` restricts the result, not the statistics.
         """
-        found = [
-            _best(segment.keys, _restricted(segment, scores, allowed), k)
-            for segment, scores in self._scored(query, k1, b, fuzzy, prefix)
-        ]
+        parts, dampings = self._weighed(query, **options)
+        found = []
+        for at, segment in enumerate(self.segments):
+            scores = segment_scores(parts, segment, at, dampings[at])
+            if allowed is not None or not segment.whole:
+                scores = np.where(segment.usable(allowed), scores, 0.0)
+            found.append(_best(segment.keys, scores, k))
         if not found:
             return np.empty(0, dtype=np.int64), np.empty(0)
         if len(found) == 1:
             return found[0]
-        keys, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        keys, scores = (np.concatenate(each) for each in zip(*found, strict=True))
         return _best(keys, scores, k)
 
-    def scores(
-        self,
-        query: Query,
-        keys: Keys,
-        *,
-        k1: float,
-        b: float,
-        fuzzy: bool = False,
-        prefix: bool = False,
-    ) -> Scores:
+    def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
         """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
         wanted = np.asarray(keys, dtype=np.int64)
         result = np.zeros(len(wanted))
-        parts, dampings = self._clauses(query, fuzzy, prefix), self._dampings(k1, b)
-        postings = sum(self.frequencies(query, fuzzy=fuzzy, prefix=prefix).values())
+        parts, dampings = self._weighed(query, **options)
+        postings = sum(_frequencies(parts).values())
         for at, segment in enumerate(self.segments):
             rows = segment.find(wanted)
             here = rows >= 0
@@ -134,56 +118,42 @@ class LexicalIndex:
                 result[here] = row_scores(parts, segment, at, dampings[at], rows[here])
         return result
 
-    def frequencies(
-        self, query: Query, *, fuzzy: bool = False, prefix: bool = False
-    ) -> dict[str, int]:
+    def frequencies(self, query: Query, **variants: Unpack[Variants]) -> dict[str, int]:
         """The index terms that count for a query, by how many passages hold each."""
-        parts = self._clauses(query, fuzzy, prefix)
-        return {each.term: each.passages for clause in parts for each in clause.candidates}
+        return _frequencies(self._clauses(query, **variants))
 
     def postings(
         self,
         queries: Sequence[Query],
         beside: Sequence[Keys],
         *,
-        fuzzy: bool = False,
-        prefix: bool = False,
         allowed: Keys | None = None,
+        **variants: Unpack[Variants],
     ) -> Postings:
         """All that queries match, to be scored with any k1 and b.
 
         ``beside`` has passages of each query that are to be there in any case; ``allowed``
         restricts what matches, as in ``search``.
         """
-        parts = [self._clauses(query, fuzzy, prefix) for query in queries]
+        parts = [self._clauses(query, **variants) for query in queries]
         return laid_out(parts, beside, self.segments, allowed, self.average_length)
 
-    def explain(
-        self,
-        query: Query,
-        key: int,
-        *,
-        k1: float,
-        b: float,
-        fuzzy: bool = False,
-        prefix: bool = False,
-    ) -> Explanation:
+    def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
         """Why a passage has its score. Raises NotFound for a key that is not in the index."""
-        parts = self._clauses(query, fuzzy, prefix)
+        parts, _ = self._weighed(query, **options)
         for at, segment in enumerate(self.segments):
             row = int(segment.find(np.array([key]))[0])
             if row >= 0:
-                return self._explained(parts, at, row, k1, b)
+                return self._explained(parts, at, row, options["k1"], options["b"])
         raise NotFound(
             f"The word index has no passage {key:016x}.", "Rebuild the index of the knowledge base."
         )
 
     def matched_spans(
-        self, query: Query, text: str, fuzzy: bool = False, prefix: bool = False
+        self, query: Query, text: str, **variants: Unpack[Variants]
     ) -> list[tuple[int, int]]:
         """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
-        wanted = self.frequencies(query, fuzzy=fuzzy, prefix=prefix)
-        return term_spans(self.analyzer, text, wanted)
+        return term_spans(self.analyzer, text, self.frequencies(query, **variants))
 
     def save(self, folder: Path | str) -> None:
         """Writes the index into an existing, empty folder. Raises OSError."""
@@ -221,7 +191,7 @@ class LexicalIndex:
         """The nearest term of an unknown one; None where it is known, or nothing is near."""
         return nearest_term(term, self.segments)
 
-    def _clauses(self, query: Query, fuzzy: bool, prefix: bool) -> list[Clause]:
+    def _clauses(self, query: Query, fuzzy: bool = False, prefix: bool = False) -> list[Clause]:
         """What counts for a query, whatever k1 and b; of the last questions it is kept."""
         if not isinstance(query, str):
             return clauses(query, self.segments, fuzzy=fuzzy, prefix=prefix)
@@ -233,13 +203,10 @@ class LexicalIndex:
             self._asked[query, fuzzy, prefix] = known
         return known
 
-    def _scored(
-        self, query: Query, k1: float, b: float, fuzzy: bool, prefix: bool
-    ) -> Iterator[tuple[Segment, Scores]]:
-        parts = self._clauses(query, fuzzy, prefix)
-        dampings = self._dampings(k1, b)
-        for at, segment in enumerate(self.segments):
-            yield segment, segment_scores(parts, segment, at, dampings[at])
+    def _weighed(
+        self, query: Query, k1: float, b: float, fuzzy: bool = False, prefix: bool = False
+    ) -> tuple[list[Clause], list[Scores]]:
+        return self._clauses(query, fuzzy, prefix), self._dampings(k1, b)
 
     def _dampings(self, k1: float, b: float) -> list[Scores]:
         """k1 * (1 - b + b * length / average length) by segment and row; the last few are kept."""
@@ -274,6 +241,10 @@ class LexicalIndex:
         )
 
 
+def _frequencies(parts: Iterable[Clause]) -> dict[str, int]:
+    return {each.term: each.passages for clause in parts for each in clause.candidates}
+
+
 def _batches(items: Iterable[tuple[int, str]]) -> Iterator[dict[int, str]]:
     """Texts by key, in batches bounded by number and by characters."""
     batch: dict[int, str] = {}
@@ -286,54 +257,6 @@ def _batches(items: Iterable[tuple[int, str]]) -> Iterator[dict[int, str]]:
             batch, characters = {}, 0
     if batch:
         yield batch
-
-
-def _without(segments: Sequence[Segment], keys: Keys) -> list[Segment]:
-    found = [(segment, segment.find(keys)) for segment in segments]
-    return [
-        segment.without(rows[rows >= 0]) if (rows >= 0).any() else segment
-        for segment, rows in found
-    ]
-
-
-def _tidy(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Drops what is dead and merges neighbours, so that sizes fall from first to last."""
-    groups: list[list[Segment]] = []
-    for segment in segments:
-        if not segment.size:
-            continue
-        group = [segment]
-        while groups and _belong_together(_total(groups[-1]), _total(group)):
-            group = groups.pop() + group
-        groups.append(group)
-    return tuple(
-        group[0] if len(group) == 1 and not _is_stale(group[0]) else merged(group)
-        for group in groups
-    )
-
-
-def _belong_together(before: int, new: int) -> bool:
-    """Merging copies, so what is large stays as it is: that bounds the memory it takes."""
-    return before <= max(new, SMALLEST_SEGMENT) and before + new <= LARGEST_MERGED
-
-
-def _total(group: Sequence[Segment]) -> int:
-    return sum(segment.size for segment in group)
-
-
-def _is_stale(segment: Segment) -> bool:
-    return segment.size < (1 - MOST_DEAD) * len(segment.keys)
-
-
-def _restricted(segment: Segment, scores: Scores, allowed: Keys | None) -> Scores:
-    """Scores of the passages that may be found; 0 for all others."""
-    if allowed is None:
-        return scores if segment.whole else np.where(segment.live, scores, 0.0)
-    rows: npt.NDArray[np.int64] = segment.find(np.asarray(allowed, dtype=np.int64))
-    rows = rows[rows >= 0]
-    kept = np.zeros(len(scores))
-    kept[rows] = scores[rows]
-    return kept
 
 
 def _best(keys: Keys, scores: Scores, k: int) -> tuple[Keys, Scores]:

@@ -110,7 +110,10 @@ def laid_out(
     ``beside`` has passages of each query that are to be there, matching or not; ``allowed``
     restricts what matches, None for no limit.
     """
-    usable = [_usable(segment, allowed) for segment in segments]
+    usable = [
+        None if allowed is None and segment.whole else segment.usable(allowed)
+        for segment in segments
+    ]
     found = [_matches(parts, segments, usable) for parts in queries]
     keys = [np.union1d(each.keys, also) for each, also in zip(found, beside, strict=True)]
     sizes = np.array([len(each) for each in keys], np.int64)
@@ -179,16 +182,6 @@ def _pieces(
                 if may is not None:
                     rows, counts = rows[may[rows]], counts[may[rows]]
                 yield segment, rows, counts, candidate.boost
-
-
-def _usable(segment: Segment, allowed: Keys | None) -> Mask | None:
-    """Which rows may be found; None where all may."""
-    if allowed is None:
-        return None if segment.whole else segment.live
-    rows = segment.find(np.asarray(allowed, dtype=np.int64))
-    may = np.zeros(len(segment.keys), np.bool_)
-    may[rows[rows >= 0]] = True
-    return may
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]], kind: type[Kind]) -> npt.NDArray[Kind]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -15,32 +15,26 @@ import numpy.typing as npt
 
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.expand import Spelling
-from rag.types import Keys, Mask
+from rag.segments import PassageRows
+from rag.types import Keys
 
 Rows = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
-    """Passages as rows. ``rows[starts[t]:starts[t + 1]]`` are those that hold ``terms[t]``.
+class Segment(PassageRows):
+    """Passages by words. ``rows[starts[t]:starts[t + 1]]`` are those that hold ``terms[t]``.
 
-    ``keys`` and ``lengths`` have shape (rows,); ``terms`` is sorted; ``counts`` says how often the
-    term occurs in each of ``rows``; ``live`` is False for passages that were removed.
+    ``lengths`` has shape (rows,); ``terms`` is sorted; ``counts`` says how often the term occurs
+    in each of ``rows``.
     """
 
-    keys: Keys
     lengths: Rows
-    live: Mask
     terms: list[str]
     starts: Offsets
     rows: Rows
     counts: Rows
-
-    @cached_property
-    def size(self) -> int:
-        """Number of live passages."""
-        return int(np.count_nonzero(self.live))
 
     @cached_property
     def tokens(self) -> int:
@@ -48,27 +42,9 @@ class Segment:
         return int(self.lengths[self.live].sum(dtype=np.int64))
 
     @cached_property
-    def whole(self) -> bool:
-        """Whether nothing was removed."""
-        return self.size == len(self.keys)
-
-    @cached_property
     def spelling(self) -> Spelling:
         """The terms, prepared for finding misspellings."""
         return Spelling(self.terms)
-
-    @cached_property
-    def _order(self) -> npt.NDArray[np.int64]:
-        return np.argsort(self.keys, kind="stable")
-
-    def find(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """Live rows of ``keys``, in their order; -1 where there is none."""
-        if not len(self.keys):
-            return np.full(len(keys), -1, dtype=np.int64)
-        at = np.searchsorted(self.keys, keys, sorter=self._order)
-        rows = self._order[np.minimum(at, len(self.keys) - 1)]
-        rows[(self.keys[rows] != keys) | ~self.live[rows]] = -1
-        return rows
 
     def term(self, text: str) -> int:
         """Position of a term, or -1."""
@@ -79,12 +55,6 @@ class Segment:
         """Number of live passages that hold the term at this position."""
         rows = self.rows[self.starts[term] : self.starts[term + 1]]
         return len(rows) if self.whole else int(np.count_nonzero(self.live[rows]))
-
-    def without(self, rows: npt.NDArray[np.int64]) -> Segment:
-        """A segment that shares everything but has ``rows`` marked as removed."""
-        live = self.live.copy()
-        live[rows] = False
-        return replace(self, live=live)
 
     def save(self, folder: Path) -> None:
         """Writes one ``.npy`` file per array and ``terms.txt``, a term per line."""

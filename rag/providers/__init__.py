@@ -1,4 +1,4 @@
-"""Embedding, chat and reranking models behind protocols; which there are is data, in ``table.toml``."""
+"""Embedding, chat and reranking models behind protocols; which there are is in ``table.toml``."""
 
 from rag.providers.endpoint import Patience
 from rag.providers.making import (

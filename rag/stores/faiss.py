@@ -4,59 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from rag.segments import PassageRows, tidy, total, without
 from rag.stores.faiss_rows import FaissRows, Mask, Rows, chunks
 from rag.stores.given import check_dimension, checked
 from rag.types import Keys, Scores, Vectors
 
-SMALLEST_SEGMENT = 4096
-LARGEST_MERGED = 65_536
-MOST_DEAD = 0.25
 MARGIN = 32
 FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
-class _VectorSegment:
-    """Vectors as rows: ``keys`` and ``live`` (False: removed) have shape (rows,)."""
-
+class _VectorSegment(PassageRows):
     index: FaissRows
-    keys: Keys
-    live: Mask
-
-    @cached_property
-    def size(self) -> int:
-        return int(np.count_nonzero(self.live))
-
-    @cached_property
-    def _order(self) -> Rows:
-        return np.argsort(self.keys, kind="stable")
-
-    def find(self, keys: Keys) -> Rows:
-        """Live rows of ``keys``, in their order; -1 where there is none."""
-        at = np.searchsorted(self.keys, keys, sorter=self._order)
-        rows = self._order[np.minimum(at, len(self.keys) - 1)]
-        rows[(self.keys[rows] != keys) | ~self.live[rows]] = -1
-        return rows
-
-    def without(self, rows: Rows) -> _VectorSegment:
-        live = self.live.copy()
-        live[rows] = False
-        return replace(self, live=live)
 
     def nearest(self, query: Vectors, k: int, allowed: Keys | None) -> tuple[Keys, Scores]:
         """The k best live (and allowed) passages with their cosines."""
-        mask = self.live
-        if allowed is not None:
-            rows = self.find(allowed)
-            mask = np.zeros(len(self.keys), dtype=np.bool_)
-            mask[rows[rows >= 0]] = True
-        rows = self._candidates(query, k, mask, exact=allowed is not None)
+        rows = self._candidates(query, k, self.usable(allowed), exact=allowed is not None)
         return _best(self.keys[rows], self._cosines(query, rows), k)
 
     def _candidates(self, query: Vectors, k: int, mask: Mask, *, exact: bool) -> Rows:
@@ -91,7 +60,7 @@ class FaissIndex:
 
     def __len__(self) -> int:
         """Number of vectors that can be found."""
-        return sum(segment.size for segment in self.segments)
+        return total(self.segments)
 
     @property
     def exact(self) -> bool:
@@ -108,12 +77,12 @@ class FaissIndex:
             return self
         parts = (rows[part] for part in chunks(kept))
         index = FaissRows.of(self.kind, len(kept), self.dimension, parts)
-        new = _VectorSegment(index, names[kept], np.ones(len(kept), dtype=np.bool_))
-        return self._with([*_without(self.segments, new.keys), new])
+        new = _VectorSegment(names[kept], np.ones(len(kept), dtype=np.bool_), index)
+        return self._with([*without(self.segments, new.keys), new])
 
     def removed(self, keys: Keys) -> FaissIndex:
         """An index without ``keys``; unknown ones are ignored."""
-        return self._with(_without(self.segments, np.asarray(keys, dtype=np.int64)))
+        return self._with(without(self.segments, np.asarray(keys, dtype=np.int64)))
 
     def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
         """The k nearest to ``query``, shape (dimension,), best first; ties break by key.
@@ -125,10 +94,9 @@ class FaissIndex:
         """
         vector = np.ascontiguousarray(query, dtype=np.float32).reshape(-1)
         check_dimension(len(vector), self.dimension)
-        choice = None if allowed is None else np.asarray(allowed, dtype=np.int64)
         if k < 1 or not self.segments:
             return np.empty(0, dtype=np.int64), np.empty(0)
-        found = [segment.nearest(vector, k, choice) for segment in self.segments]
+        found = [segment.nearest(vector, k, allowed) for segment in self.segments]
         keys, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return _best(keys, scores, k)
 
@@ -174,7 +142,8 @@ class FaissIndex:
         return cls(kind, about["dimension"], segments)
 
     def _with(self, segments: Sequence[_VectorSegment]) -> FaissIndex:
-        return FaissIndex(self.kind, self.dimension, _tidy(self.kind, self.dimension, segments))
+        merged = partial(_merged, self.kind, self.dimension)
+        return FaissIndex(self.kind, self.dimension, tidy(segments, merged))
 
 
 def _loaded(kind: str, place: Path, at: int) -> _VectorSegment:
@@ -186,33 +155,7 @@ def _loaded(kind: str, place: Path, at: int) -> _VectorSegment:
         raise ValueError(f"segment {at} has an empty file") from error
     if not len(keys) == len(live) == len(index):
         raise ValueError(f"segment {at} has files of different builds")
-    return _VectorSegment(index, keys, live)
-
-
-def _without(segments: Sequence[_VectorSegment], keys: Keys) -> list[_VectorSegment]:
-    found = [(segment, segment.find(keys)) for segment in segments]
-    return [
-        segment.without(rows[rows >= 0]) if (rows >= 0).any() else segment
-        for segment, rows in found
-    ]
-
-
-def _tidy(
-    kind: str, dimension: int, segments: Sequence[_VectorSegment]
-) -> tuple[_VectorSegment, ...]:
-    """Drops what is dead and merges neighbours, so that sizes fall from first to last."""
-    groups: list[list[_VectorSegment]] = []
-    for segment in segments:
-        if not segment.size:
-            continue
-        group = [segment]
-        while groups and _belong_together(_total(groups[-1]), _total(group)):
-            group = groups.pop() + group
-        groups.append(group)
-    return tuple(
-        group[0] if len(group) == 1 and not _is_stale(group[0]) else _merged(kind, dimension, group)
-        for group in groups
-    )
+    return _VectorSegment(keys, live, index)
 
 
 def _merged(kind: str, dimension: int, group: Sequence[_VectorSegment]) -> _VectorSegment:
@@ -222,22 +165,9 @@ def _merged(kind: str, dimension: int, group: Sequence[_VectorSegment]) -> _Vect
         for segment in group
         for rows in chunks(np.flatnonzero(segment.live))
     )
-    index = FaissRows.of(kind, _total(group), dimension, parts)
+    index = FaissRows.of(kind, total(group), dimension, parts)
     keys = np.concatenate([segment.keys[segment.live] for segment in group])
-    return _VectorSegment(index, keys, np.ones(len(keys), dtype=np.bool_))
-
-
-def _belong_together(before: int, new: int) -> bool:
-    """Merging copies, so what is large stays as it is: that bounds the memory it takes."""
-    return before <= max(new, SMALLEST_SEGMENT) and before + new <= LARGEST_MERGED
-
-
-def _total(group: Sequence[_VectorSegment]) -> int:
-    return sum(segment.size for segment in group)
-
-
-def _is_stale(segment: _VectorSegment) -> bool:
-    return segment.size < (1 - MOST_DEAD) * len(segment.keys)
+    return _VectorSegment(keys, np.ones(len(keys), dtype=np.bool_), index)
 
 
 def _best(keys: Keys, scores: Scores, k: int) -> tuple[Keys, Scores]:

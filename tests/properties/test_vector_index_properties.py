@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import stores
+from rag import segments, stores
 from rag.stores import faiss as faiss_index
 from rag.stores import faiss_rows
 from rag.types import Keys, Scores, Vectors
@@ -38,7 +38,7 @@ def unit(direction: list[int]) -> Vectors:
 def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allowed) -> None:
     store, held = stores.empty("flat", 3), dict[int, Vectors]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(faiss_index, "SMALLEST_SEGMENT", 1)
+        patch.setattr(segments, "SMALLEST_SEGMENT", 1)
         patch.setattr(faiss_index, "MARGIN", 0)
         patch.setattr(faiss_rows, "CHUNK", 2)
         for verb, items in plan:
