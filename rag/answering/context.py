@@ -44,27 +44,10 @@ def with_context(
     ``hits`` stay as they are; ``trace.context`` gives what fits: the passages, or what the recipe
     shows of them, read from ``around``.
     """
-    if recipe is not None and around is not None and (shapes(recipe) or recipe.order != "rank"):
-        return _with_shaped(trace, budget_tokens, count, recipe, around)
     start = time.perf_counter()
-    kept, dropped = pack(trace.hits, budget_tokens, count)
-    note = f"at most {budget_tokens} tokens"
-    if len(kept) == 1 and (size := count(kept[0].chunk.text)) > budget_tokens:
-        note = f"the best passage alone has {size} tokens, more than the {budget_tokens} asked for"
-    seconds = time.perf_counter() - start
-    stage = Stage("context", len(trace.hits), len(kept), dropped, seconds, note)
-    return replace(trace, stages=(*trace.stages, stage), seconds=trace.seconds + seconds)
-
-
-def _with_shaped(
-    trace: Trace, budget_tokens: int, count: Count, recipe: SearchRecipe, around: Surroundings
-) -> Trace:
-    start = time.perf_counter()
-    pieces = (
-        shaped(trace.hits, recipe, around, lambda text: count(text) <= budget_tokens)
-        if shapes(recipe)
-        else [ShapedPassage(hit, (hit,)) for hit in trace.hits]
-    )
+    pieces = [ShapedPassage(hit, (hit,)) for hit in trace.hits]
+    if recipe is not None and around is not None and shapes(recipe):
+        pieces = shaped(trace.hits, recipe, around, lambda text: count(text) <= budget_tokens)
     kept, left = pack([piece.hit for piece in pieces], budget_tokens, count)
     used = pieces[: len(kept)]
     dropped = tuple(
@@ -72,16 +55,17 @@ def _with_shaped(
         for piece, drop in zip(pieces[len(kept) :], left, strict=True)
         for hit in piece.of
     )
+    note, shown = f"at most {budget_tokens} tokens", trace.shaped
+    if recipe is not None and around is not None and (shapes(recipe) or recipe.order != "rank"):
+        note = f"{_shape(recipe)}; {note}; pieces of text: {len(used)}"
+        shown = _ordered(kept, recipe)
+    elif len(kept) == 1 and (size := count(kept[0].chunk.text)) > budget_tokens:
+        note = f"the best passage alone has {size} tokens, more than the {budget_tokens} asked for"
     seconds = time.perf_counter() - start
-    hits = sum(len(piece.of) for piece in used)
-    note = f"{_shape(recipe)}; at most {budget_tokens} tokens; pieces of text: {len(used)}"
-    stage = Stage("context", len(trace.hits), hits, dropped, seconds, note)
-    return replace(
-        trace,
-        stages=(*trace.stages, stage),
-        seconds=trace.seconds + seconds,
-        shaped=_ordered([piece.hit for piece in used], recipe),
-    )
+    given = sum(len(piece.of) for piece in used)
+    stage = Stage("context", len(trace.hits), given, dropped, seconds, note)
+    stages = (*trace.stages, stage)
+    return replace(trace, stages=stages, seconds=trace.seconds + seconds, shaped=shown)
 
 
 def _ordered(hits: Sequence[Hit], recipe: SearchRecipe) -> tuple[Hit, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
+from itertools import chain
 from math import log
 
 _WORD = re.compile(r"\w+")
@@ -31,13 +33,9 @@ def content_words(text: str) -> frozenset[str]:
 
 def rarities(texts: Iterable[frozenset[str]]) -> dict[str, float]:
     """log(1 + n / df) of every word over n texts: Spärck Jones' inverse document frequency."""
-    counts: dict[str, int] = {}
-    total = 0
-    for words in texts:
-        total += 1
-        for word in words:
-            counts[word] = counts.get(word, 0) + 1
-    return {word: log(1 + total / count) for word, count in counts.items()}
+    held = list(texts)
+    counts = Counter(chain.from_iterable(held))
+    return {word: log(1 + len(held) / count) for word, count in counts.items()}
 
 
 def _stem(word: str) -> str:

@@ -92,10 +92,8 @@ class Calibration:
 
     def probabilities(self, found: CandidateArrays) -> Floats:
         """The probability of each candidate to be relevant, shape (n,)."""
-        return _logistic(_matrix(found, tuple(self.weights)), self._vector(), self.intercept)
-
-    def _vector(self) -> Floats:
-        return np.array(list(self.weights.values()))
+        weights = np.array(list(self.weights.values()))
+        return _logistic(_matrix(found, tuple(self.weights)), weights, self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, without loss."""

@@ -122,13 +122,10 @@ def compare_table(
     runs: Mapping[str, Figures],
     baseline: Figures,
     *,
-    alpha: float = CROWNING_P,
     kind: str = "",
 ) -> dict[str, Comparison]:
     """Every run against one baseline, p-values adjusted after Holm for the whole table."""
-    table = {
-        name: compare(metric, run, baseline, alpha=alpha, kind=kind) for name, run in runs.items()
-    }
+    table = {name: compare(metric, run, baseline, kind=kind) for name, run in runs.items()}
     adjusted = holm([each.raw_p for each in table.values()])
     return {
         name: replace(each, p=p, compared=len(table))

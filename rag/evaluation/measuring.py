@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-import numpy as np
-
 from rag.evaluation import retrieved_text
 from rag.evaluation.judging import Judged
 from rag.evaluation.metrics import MEASURES, Ranked, evaluate
@@ -26,7 +24,10 @@ def measured(
     """
     judged = [item for item in ranked if item.ideal]
     names = [f"{name}@{k}" for name in MEASURES for k in cutoffs] if judged else []
-    table = evaluate(_gains(judged, max(cutoffs)), names)
+    table = evaluate(
+        Ranked.of([item.grades for item in judged], [item.ideal for item in judged], max(cutoffs)),
+        names,
+    )
     rows = {
         item.question.id: {name: float(table[name][row]) for name in names}
         for row, item in enumerate(judged)
@@ -37,15 +38,6 @@ def measured(
         for item in ranked
     ]
     return results, means | retrieved_text.means(spans) | _refusals(ranked)
-
-
-def _gains(judged: Sequence[Judged], depth: int) -> Ranked:
-    gains = np.zeros((len(judged), depth))
-    ideal = np.zeros((len(judged), max((len(item.ideal) for item in judged), default=0)))
-    for row, item in enumerate(judged):
-        gains[row, : len(item.grades)] = item.grades
-        ideal[row, : len(item.ideal)] = item.ideal
-    return Ranked(gains, ideal, (ideal > 0).sum(axis=1).astype(np.float64))
 
 
 def _refusals(ranked: Sequence[Judged]) -> dict[str, float]:

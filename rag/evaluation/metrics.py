@@ -9,7 +9,7 @@ mean; a grade of 0 or less is not relevant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -29,28 +29,22 @@ class RankStatistics(Protocol):
     @property
     def relevant(self) -> Floats:
         """How many passages are relevant."""
-        ...
 
     @property
     def first(self) -> Floats:
         """Rank of the first relevant hit, infinite without one."""
-        ...
 
     def found(self, k: int) -> Floats:
         """Relevant hits among the first k."""
-        ...
 
     def discounted(self, k: int) -> Floats:
         """DCG of the first k."""
-        ...
 
     def summed_precision(self, k: int) -> Floats:
         """Sum of the precisions at the ranks of the relevant hits among the first k."""
-        ...
 
     def ideal_discounted(self, k: int) -> Floats:
         """The best possible DCG of k hits."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -66,6 +60,14 @@ class Ranked:
     gains: Floats
     ideal: Floats
     relevant: Floats
+
+    @classmethod
+    def of(
+        cls, grades: Sequence[Sequence[int]], ideals: Sequence[Sequence[int]], depth: int
+    ) -> Ranked:
+        """From the grades of what came back, and of all that is relevant, by question."""
+        ideal = _padded(ideals, max(map(len, ideals), default=0))
+        return cls(_padded(grades, depth), ideal, (ideal > 0).sum(axis=1).astype(np.float64))
 
     @cached_property
     def first(self) -> Floats:
@@ -109,6 +111,13 @@ class Ranked:
         return np.cumsum(np.where(self.gains > 0, self._found / ranks, 0.0), axis=-1)
 
 
+def _padded(rows: Sequence[Sequence[int]], width: int) -> Floats:
+    table = np.zeros((len(rows), width))
+    for row, values in zip(table, rows, strict=True):
+        row[: len(values)] = values
+    return table
+
+
 def _dcg(gains: Floats) -> Floats:
     positive = np.maximum(gains, 0.0)
     return np.cumsum(positive / np.log2(np.arange(2, gains.shape[-1] + 2)), axis=-1)
@@ -123,44 +132,16 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
 
-def _precision(ranked: RankStatistics, k: int) -> Floats:
-    return ranked.found(k) / k
-
-
-def _recall(ranked: RankStatistics, k: int) -> Floats:
-    return _ratio(ranked.found(k), ranked.relevant)
-
-
-def _f1(ranked: RankStatistics, k: int) -> Floats:
-    # 2PR / (P + R) with P = found / k and R = found / relevant
-    return 2 * ranked.found(k) / (k + ranked.relevant)
-
-
-def _hit(ranked: RankStatistics, k: int) -> Floats:
-    return (ranked.first <= k).astype(np.float64)
-
-
-def _reciprocal_rank(ranked: RankStatistics, k: int) -> Floats:
-    return np.where(ranked.first <= k, 1 / ranked.first, 0.0)
-
-
-def _average_precision(ranked: RankStatistics, k: int) -> Floats:
-    return _ratio(ranked.summed_precision(k), ranked.relevant)
-
-
-def _ndcg(ranked: RankStatistics, k: int) -> Floats:
-    return _ratio(ranked.discounted(k), ranked.ideal_discounted(k))
-
-
 MEASURES: Mapping[str, Callable[[RankStatistics, int], Floats]] = MappingProxyType(
     {
-        "precision": _precision,
-        "recall": _recall,
-        "f1": _f1,
-        "hit": _hit,
-        "mrr": _reciprocal_rank,
-        "map": _average_precision,
-        "ndcg": _ndcg,
+        "precision": lambda ranked, k: ranked.found(k) / k,
+        "recall": lambda ranked, k: _ratio(ranked.found(k), ranked.relevant),
+        # 2PR / (P + R) with P = found / k and R = found / relevant
+        "f1": lambda ranked, k: 2 * ranked.found(k) / (k + ranked.relevant),
+        "hit": lambda ranked, k: (ranked.first <= k).astype(np.float64),
+        "mrr": lambda ranked, k: np.where(ranked.first <= k, 1 / ranked.first, 0.0),
+        "map": lambda ranked, k: _ratio(ranked.summed_precision(k), ranked.relevant),
+        "ndcg": lambda ranked, k: _ratio(ranked.discounted(k), ranked.ideal_discounted(k)),
     }
 )
 """Every measure by name: from what came back and k, to one figure per question."""

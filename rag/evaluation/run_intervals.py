@@ -123,15 +123,13 @@ def unjudged_share(
     rows = [each for each in graded if each[0] in rankings and any(each[1].values())]
     if not rows:
         return None
-    gains, open_ = np.zeros((len(rows), k)), np.zeros((len(rows), k), np.bool_)
-    ideal = np.zeros((len(rows), max(len(grades) for _, grades, _ in rows)))
+    gains, open_ = [], np.zeros((len(rows), k), np.bool_)
     for row, (name, grades, judged) in enumerate(rows):
         ids = rankings[name][:k]
-        gains[row, : len(ids)] = [grades.get(each, 0) for each in ids]
+        gains.append([grades.get(each, 0) for each in ids])
         open_[row, : len(ids)] = [each not in judged for each in ids]
-        ideal[row, : len(grades)] = sorted(grades.values(), reverse=True)
-    relevant = (ideal > 0).sum(axis=1).astype(np.float64)
-    bounds = unjudged_bounds(Ranked(gains, ideal, relevant), open_, k)
+    ideals = [sorted(grades.values(), reverse=True) for _, grades, _ in rows]
+    bounds = unjudged_bounds(Ranked.of(gains, ideals, k), open_, k)
     return UnjudgedShare(
         k=k,
         hits=sum(len(rankings[name][:k]) for name, _, _ in rows),

@@ -179,14 +179,10 @@ def _way(now: float, end: float, whole: bool) -> Sequence[float]:
     if now == end:
         return []
     if not whole:
-        return [_short(now + (end - now) * step / STEPS) for step in range(1, STEPS + 1)]
+        return [round(now + (end - now) * step / STEPS, _DECIMALS) for step in range(1, STEPS + 1)]
     span, sign = abs(end - now), 1 if end > now else -1
     steps = sorted({max(1, round(span ** (step / STEPS))) for step in range(1, STEPS + 1)})
     return [now + sign * step for step in steps]
-
-
-def _short(value: float) -> float:
-    return round(value, _DECIMALS)
 
 
 def _halved(
@@ -196,7 +192,7 @@ def _halved(
     least = 1.0 if whole else max(FINE * abs(inside - now), 1e-9)
     while abs(inside - outside) > least:
         middle = (inside + outside) / 2
-        middle = float(round(middle)) if whole else _short(middle)
+        middle = float(round(middle)) if whole else round(middle, _DECIMALS)
         if middle in (inside, outside):
             break
         if trials.turns_outcome(middle):

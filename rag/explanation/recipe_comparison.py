@@ -60,7 +60,7 @@ def compared(
     A passage is the same where its id is, or, between different cuts, where two spans share at
     least half of the shorter.
     """
-    orders = tuple(_places(_ranking(trace)) for trace in traces)
+    orders = tuple(list(map(_place, _ranking(trace))) for trace in traces)
     find = same if recipes[0].index.cut == recipes[1].index.cut else similar
     shown = [
         tuple(
@@ -91,17 +91,13 @@ def _ranking(trace: Trace) -> list[Hit]:
     return [*trace.hits, *sorted(rest, key=lambda hit: (hit.rank, hit.chunk.key))]
 
 
-def _places(hits: Sequence[Hit]) -> list[RankedSpan]:
-    return [_place(hit) for hit in hits]
-
-
 def _place(hit: Hit) -> RankedSpan:
     chunk = hit.chunk
     return RankedSpan(chunk.id, chunk.document_id, chunk.start, chunk.end)
 
 
 def _overlap(traces: tuple[Trace, Trace], same_cut: bool) -> float:
-    before, after = (_places(trace.hits) for trace in traces)
+    before, after = (list(map(_place, trace.hits)) for trace in traces)
     names = [place.id for place in before]
     if same_cut:
         return rank_biased_overlap(names, [place.id for place in after])

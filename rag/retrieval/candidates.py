@@ -168,6 +168,7 @@ def join(
     """
     keys = np.union1d(near.keys, words.keys)
     options, rows = bm25_options(recipe), dense.vectors(keys)
+    is_plain = asked.near is None and not asked.variants
     needs_words = recipe.mode != "dense" or recipe.relevance == "probability"
     return Candidates(
         keys=keys,
@@ -175,15 +176,9 @@ def join(
         bm25=lexical.scores(asked.words, keys, **options) if needs_words else np.zeros(len(keys)),
         dense_rank=_ranks(keys, near.keys),
         lexical_rank=_ranks(keys, words.keys),
-        near=_near(asked, rows),
+        near=None if is_plain else _nearest_cosines(asked.vectors, rows),
         words=_words(asked, keys, lexical, options),
     )
-
-
-def _near(asked: Asked, rows: Vectors) -> Scores | None:
-    if asked.near is None and not asked.variants:
-        return None
-    return _nearest_cosines(asked.vectors, rows)
 
 
 def _words(asked: Asked, keys: Keys, lexical: LexicalView, options: Bm25Options) -> Scores | None:

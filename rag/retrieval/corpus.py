@@ -20,7 +20,6 @@ class QueryVectors(Protocol):
 
     def vectors(self, embedder: Embedder, texts: Sequence[str]) -> tuple[Vectors, int]:
         """Unit vectors, shape (len(texts), dimension), and how many were known before."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

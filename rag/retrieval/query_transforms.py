@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
 from rag.lexical import Correction
-from rag.protocols import ChatModel
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, QueryVariant
 from rag.retrieval.corpus import Corpus
+from rag.retrieval.feedback import rocchio
 from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
 from rag.retrieval.timeline import Timeline
 from rag.types import Message, StageName, Vectors
@@ -20,6 +21,7 @@ from rag.types import Message, StageName, Vectors
 LONGEST_SHOWN = 300
 NO_MODEL = "there is no language model: answers are made of quotes"
 
+M = TypeVar("M")
 T = TypeVar("T")
 
 
@@ -55,9 +57,7 @@ def transformed(
 
 def middle(one: Vectors, other: Vectors) -> Vectors:
     """The mean of two unit vectors as a unit vector, shape (dimension,)."""
-    both = one.astype(np.float64) + other.astype(np.float64)
-    length = float(np.linalg.norm(both))
-    return one if length == 0 else np.asarray(both / length, np.float32)
+    return rocchio(one, other[None], 0.5)
 
 
 def _completed(
@@ -66,13 +66,9 @@ def _completed(
     if not history:
         timeline.passed("rewrite", 1, 1, "nothing was said before")
         return question
-    complete = _asked(
-        "rewrite",
-        "the question is searched as it is",
-        lambda chat: contextualise(question, history, chat),
-        corpus,
-        timeline,
-    )
+    ask = partial(contextualise, question, history)
+    instead = "the question is searched as it is"
+    complete = tried("rewrite", corpus.chat, ask, instead, timeline)
     if complete is None:
         return question
     note = "complete as it is" if complete == question else f"complete: {complete}"
@@ -81,13 +77,9 @@ def _completed(
 
 
 def _reworded(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> list[str]:
-    wordings = _asked(
-        "expansions",
-        "only the question itself is searched",
-        lambda chat: expand(question, recipe.expansions, chat),
-        corpus,
-        timeline,
-    )
+    ask = partial(expand, question, recipe.expansions)
+    instead = "only the question itself is searched"
+    wordings = tried("expansions", corpus.chat, ask, instead, timeline)
     if wordings is None:
         return []
     timeline.passed("expansions", 1, 1 + len(wordings), " · ".join(wordings))
@@ -98,13 +90,9 @@ def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
     if recipe.mode == "lexical":
         timeline.passed("hyde", 1, 1, "words alone are searched: nothing to embed")
         return ""
-    passage = _asked(
-        "hyde",
-        "only the question itself is embedded",
-        lambda chat: hypothetical_passage(question, chat),
-        corpus,
-        timeline,
-    )
+    ask = partial(hypothetical_passage, question)
+    instead = "only the question itself is embedded"
+    passage = tried("hyde", corpus.chat, ask, instead, timeline)
     if passage is None:
         return ""
     shown = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
@@ -112,24 +100,25 @@ def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
     return passage
 
 
-def _asked(
+def tried(
     name: StageName,
+    model: M | None,
+    ask: Callable[[M], T],
     instead: str,
-    ask: Callable[[ChatModel], T],
-    corpus: Corpus,
     timeline: Timeline,
+    count: int = 1,
 ) -> T | None:
-    """What the language model gave; None after a stage that says why it gave nothing."""
-    if corpus.chat is None:
-        timeline.passed(name, 1, 1, f"{NO_MODEL}; {instead}", failed=True)
-        return None
+    """What a model gave; None after a stage, with ``count`` of what passes, that says why not."""
     try:
-        return ask(corpus.chat)
+        if model is not None:
+            return ask(model)
+        why = f"{NO_MODEL}; {instead}"
     except Cancelled:
         raise
     except TouchstoneError as error:
-        timeline.passed(name, 1, 1, f"{error.message} Therefore {instead}.", failed=True)
-        return None
+        why = f"{error.message} Therefore {instead}."
+    timeline.passed(name, count, count, why, failed=True)
+    return None
 
 
 def _embedded(

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from rag.errors import Cancelled, TouchstoneError
+from rag.protocols import Reranker
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, Candidates
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
-from rag.retrieval.query_transforms import NO_MODEL
+from rag.retrieval.query_transforms import tried
 from rag.retrieval.timeline import Timeline
+from rag.types import Scores
 
 
 def reranked(
@@ -23,21 +24,16 @@ def reranked(
     A reranker that fails changes nothing, and its stage says why.
     """
     count = len(candidates)
-    if corpus.reranker is None:
-        why = f"{NO_MODEL}; the order stays"
-        timeline.passed("rerank", count, count, why, failed=True)
-        return asked, candidates
     first = ranking(candidates.keys, fused_scores(candidates, recipe))[: recipe.rerank_depth]
     passages = corpus.lookup([int(key) for key in candidates.keys[first]])
     positions = [int(position) for position in first if int(candidates.keys[position]) in passages]
     texts = [passages[int(candidates.keys[position])][0].text for position in positions]
-    try:
-        scores = corpus.reranker.scores(asked.question, texts) if texts else np.empty(0)
-    except Cancelled:
-        raise
-    except TouchstoneError as error:
-        why = f"{error.message} Therefore the order stays."
-        timeline.passed("rerank", count, count, why, failed=True)
+
+    def read(reranker: Reranker) -> Scores:
+        return reranker.scores(asked.question, texts) if texts else np.empty(0)
+
+    scores = tried("rerank", corpus.reranker, read, "the order stays", timeline, count)
+    if scores is None:
         return asked, candidates
     timeline.passed("rerank", count, count, f"first {len(positions)} read by {recipe.rerank}")
     aligned = np.full(count, np.nan)

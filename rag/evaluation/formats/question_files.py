@@ -13,17 +13,8 @@ from typing import Any
 from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import json_rows, span, truth, whole_number
 
-_CSV_COLUMNS = (
-    "id",
-    "question",
-    "answerable",
-    "tags",
-    "document",
-    "quote",
-    "grade",
-    "start",
-    "end",
-)
+_LABEL_COLUMNS = ("document", "quote", "grade", "start", "end")
+_CSV_COLUMNS = ("id", "question", "answerable", "tags", *_LABEL_COLUMNS)
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -86,10 +77,7 @@ def _csv_rows(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if row.get("answerable"):
             entry["answerable"] = row["answerable"]
         if row.get("document"):
-            label = {
-                k: row[k] for k in ("document", "quote", "grade", "start", "end") if row.get(k)
-            }
-            entry["evidence"].append(label)
+            entry["evidence"].append({k: row[k] for k in _LABEL_COLUMNS if row.get(k)})
     yield from ((places[key], entry) for key, entry in merged.items())
 
 

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from rag.evaluation.comparison import Comparison
-from rag.evaluation.intervals import Interval, mean_intervals, wilson
+from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import Quality, ReliabilityBin
-from rag.evaluation.run_intervals import UnjudgedShare
+from rag.evaluation.run_intervals import TagFigures, UnjudgedShare, by_tag, intervals
 from rag.results import QuestionResult, Run
 
 _DOCUMENT_ID = 64  # hexadecimal digits of a document's id; a passage's has 16
@@ -101,21 +99,11 @@ class RunReport:
 
     def interval(self, metric: str) -> Interval:
         """The 95 % interval of a figure of the run."""
-        if metric in ("correct_refusal", "false_refusal"):
-            wanted = metric == "false_refusal"
-            asked = [item for item in self.results if item.answerable == wanted]
-            return wilson(sum(not item.ranking for item in asked), len(asked))
-        having = (item.metrics for item in self.judged if metric in item.metrics)
-        values = np.array([metrics[metric] for metrics in having], np.float64)
-        return Interval(*mean_intervals(values).tolist())
+        return intervals(self.results, [metric]).get(metric, Interval(0.0, 1.0))
 
-    def tagged(self) -> list[tuple[str, list[QuestionResult]]]:
-        """Judged questions by tag, the largest tag first."""
-        found: dict[str, list[QuestionResult]] = {}
-        for item in self.judged:
-            for tag in item.tags:
-                found.setdefault(tag, []).append(item)
-        return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    def tagged(self) -> list[TagFigures]:
+        """The metric of judged questions by tag, the largest tag first."""
+        return by_tag(self.judged, [self.metric])
 
     def first_within(self, k: int) -> int:
         """How many judged questions have something relevant among the first k."""

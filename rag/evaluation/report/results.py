@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from rag.evaluation.intervals import Interval, mean_intervals
+from rag.evaluation.intervals import Interval
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, join, table
@@ -237,19 +235,16 @@ def _by_tag(report: RunReport) -> Markup | None:
         element("th", title(report.metric), class_="number"),
         element("th", "95% interval", class_="number"),
     ]
-    rows = []
-    for tag, items in tagged[:_MOST_TAGS]:
-        values = np.array([item.metrics[report.metric] for item in items], np.float64)
-        interval = Interval(*mean_intervals(values).tolist())
-        rows.append(
-            element(
-                "tr",
-                element("td", element("span", tag, class_="user")),
-                element("td", f"{len(items):,}", class_="number"),
-                _number(float(values.mean())),
-                element("td", _range(interval, False), class_="number"),
-            )
+    rows = [
+        element(
+            "tr",
+            element("td", element("span", held.tag, class_="user")),
+            element("td", f"{held.questions:,}", class_="number"),
+            _number(held.means[report.metric]),
+            element("td", _range(held.intervals[report.metric], False), class_="number"),
         )
+        for held in tagged[:_MOST_TAGS]
+    ]
     rest = len(tagged) - _MOST_TAGS
     return join(
         heading("By tag"),

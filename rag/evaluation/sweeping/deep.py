@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,18 +48,9 @@ class Deep:
 
     def at(self, inside: Integers) -> Deep:
         """Some of the candidates, by rising place."""
-        return Deep(
-            questions=self.questions,
-            row=self.row[inside],
-            keys=self.keys[inside],
-            cosine=self.cosine[inside],
-            bm25=self.bm25[inside],
-            dense_rank=self.dense_rank[inside],
-            lexical_rank=self.lexical_rank[inside],
-            unit=self.unit[inside],
-            grade=self.grade[inside],
-            probability=None if self.probability is None else self.probability[inside],
-        )
+        held: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        arrays = {name: each[inside] for name, each in held.items() if isinstance(each, np.ndarray)}
+        return replace(self, **arrays)
 
 
 def flattened(

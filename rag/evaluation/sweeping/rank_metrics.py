@@ -31,13 +31,9 @@ class Labelled:
     def of(cls, ideals: Sequence[Sequence[int]]) -> Labelled:
         """From the grades of all that is relevant to each question, best first."""
         rows = [grades for grades in ideals if grades]
-        ideal = np.zeros((len(rows), max(map(len, rows), default=0)))
-        for row, grades in enumerate(rows):
-            ideal[row, : len(grades)] = grades
         has = np.array([bool(grades) for grades in ideals], dtype=np.bool_)
-        relevant = (ideal > 0).sum(axis=1).astype(np.float64)
         number = np.where(has, np.cumsum(has) - 1, -1)
-        return cls(number, Ranked(np.zeros((len(rows), 0)), ideal, relevant))
+        return cls(number, Ranked.of([()] * len(rows), rows, depth=0))
 
     def __len__(self) -> int:
         """Number of such questions."""
