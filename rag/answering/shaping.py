@@ -111,7 +111,8 @@ def _joined(
             end = max(last.end, piece.end)
             inside = end == last.end
             if inside or fits(document.text[last.start : end]):
-                done[-1] = _Piece(last.start, end, _by_rank(last.hits + piece.hits))
+                hits = sorted(last.hits + piece.hits, key=lambda hit: hit.rank)
+                done[-1] = _Piece(last.start, end, tuple(hits))
                 continue
         done.append(piece)
     return done
@@ -121,10 +122,6 @@ def _belong(one: _Piece, other: _Piece, document: Document, recipe: SearchRecipe
     if other.start < one.end:
         return True
     return recipe.merge and not document.text[one.end : other.start].strip()
-
-
-def _by_rank(hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    return tuple(sorted(hits, key=lambda hit: hit.rank))
 
 
 def _shown(piece: _Piece, document: Document) -> Hit:

@@ -22,15 +22,7 @@ from rag.explanation.counterfactuals import (
 from rag.explanation.locating import Located, Match, located
 from rag.explanation.standing import FullRankings, Gap, Standing, figures, gap, standing
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval import (
-    Asked,
-    Candidates,
-    Corpus,
-    Timeline,
-    embed_question,
-    gather,
-    retrieve,
-)
+from rag.retrieval import Asked, Candidates, Corpus, Timeline, embed_question, gather, retrieve
 from rag.retrieval.candidates import Found, bm25_options, join
 from rag.types import Chunk, Trace
 

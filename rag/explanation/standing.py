@@ -11,7 +11,7 @@ import numpy as np
 from rag.recipe import Mode, SearchRecipe
 from rag.retrieval import Asked, Corpus, StageRow, stage_row, stage_title
 from rag.retrieval.candidates import Found, bm25_options, fetched_cosines
-from rag.types import Chunk, Hit, Keys, Scores, Stage, StageName, Trace
+from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
 
 StepOutcome = Literal["found", "not found", "kept", "lost"]
 
@@ -42,18 +42,13 @@ class FullRankings:
             keys = np.intersect1d(keys, corpus.allowed)
         words = corpus.lexical.scores(asked.words, keys, **bm25_options(search))
         near = fetched_cosines(asked.vector, keys, corpus.dense)
-        return cls(_ranked(keys, near), _ranked(keys[words > 0], words[words > 0]))
+        return cls(Found.best(keys, near), Found.best(keys[words > 0], words[words > 0]))
 
 
-def _ranked(keys: Keys, scores: Scores) -> Found:
-    order = np.lexsort((keys, -scores))
-    return Found(keys[order], scores[order])
-
-
-def place(ranked: Found, key: int) -> tuple[int, float] | None:
-    """Rank (from 1) and score of a passage; None where the ranking lacks it."""
+def _true_rank(ranked: Found, key: int) -> int | None:
+    """From 1; None where the ranking lacks the passage."""
     at = np.flatnonzero(ranked.keys == key)
-    return (int(at[0]) + 1, float(ranked.scores[at[0]])) if len(at) else None
+    return int(at[0]) + 1 if len(at) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +138,8 @@ def figures(
     deep: FullRankings, key: int, bm25: float, dense: float, lacking: tuple[str, ...]
 ) -> Figures:
     """Figures of a passage with its true ranks."""
-    near, words = place(deep.near, key), place(deep.words, key)
-    return Figures(dense, near[0] if near else None, bm25, words[0] if words else None, lacking)
+    near, words = _true_rank(deep.near, key), _true_rank(deep.words, key)
+    return Figures(dense, near, bm25, words, lacking)
 
 
 def _steps(

@@ -2,8 +2,8 @@
 
 from rag.retrieval.caches import Remembered
 from rag.retrieval.candidate_generation import embed_question, gather
-from rag.retrieval.candidates import Asked, Calibrated, Candidates
-from rag.retrieval.corpus import Corpus, Lookup
+from rag.retrieval.candidates import Asked, Candidates
+from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
 from rag.retrieval.listwise import Listwise
 from rag.retrieval.merging import Part, merged
@@ -15,11 +15,9 @@ from rag.retrieval.timeline import Timeline
 
 __all__ = [
     "Asked",
-    "Calibrated",
     "Candidates",
     "Corpus",
     "Listwise",
-    "Lookup",
     "Nearness",
     "Part",
     "Remembered",

@@ -106,6 +106,12 @@ class Found:
         """The result of a retriever that the recipe's mode leaves out."""
         return cls(np.empty(0, np.int64), np.empty(0))
 
+    @classmethod
+    def best(cls, keys: Keys, scores: Scores, count: int | None = None) -> Found:
+        """The first ``count`` by score, or all; ties by key."""
+        order = np.lexsort((keys, -scores))[:count]
+        return cls(keys[order], scores[order])
+
 
 def nearest(
     asked: Asked, dense: VectorView, recipe: SearchRecipe, allowed: Keys | None = None
@@ -118,7 +124,7 @@ def nearest(
     if len(lists) == 1:
         return lists[0]
     keys = _union(lists)
-    return _first(keys, _nearest_cosines(asked.vectors, dense.vectors(keys)), depth)
+    return Found.best(keys, _nearest_cosines(asked.vectors, dense.vectors(keys)), depth)
 
 
 def best_by_words(
@@ -134,7 +140,7 @@ def best_by_words(
     if len(lists) == 1:
         return lists[0]
     keys = _union(lists)
-    return _first(keys, best_shares(asked.queries, keys, lexical, options), depth)
+    return Found.best(keys, best_shares(asked.queries, keys, lexical, options), depth)
 
 
 def best_shares(
@@ -222,11 +228,6 @@ def _nearest_cosines(queries: Sequence[Vectors], rows: Vectors) -> Scores:
 
 def _union(lists: Sequence[Found]) -> Keys:
     return np.unique(np.concatenate([each.keys for each in lists]))
-
-
-def _first(keys: Keys, scores: Scores, count: int) -> Found:
-    order = np.lexsort((keys, -scores))[:count]
-    return Found(keys[order], scores[order])
 
 
 def _ranks(keys: Keys, ranked: Keys) -> Ranks:

@@ -63,7 +63,9 @@ def fits_passage(page: int | None, heading: str, recipe: SearchRecipe) -> bool:
     """
     if recipe.heading and recipe.heading.casefold() not in heading.casefold():
         return False
-    return not recipe.pages or (page is not None and _on(page, recipe.pages))
+    return not recipe.pages or (
+        page is not None and any(first <= page <= last for first, last in _ranges(recipe.pages))
+    )
 
 
 def _fits(document: Traits, recipe: SearchRecipe) -> bool:
@@ -88,10 +90,6 @@ def _is_of_type(document: Traits, kind: str) -> bool:
     kind = kind.casefold()
     suffix = "." + kind.lstrip(".")
     return kind == document.media_type.casefold() or document.name.casefold().endswith(suffix)
-
-
-def _on(page: int, pages: str) -> bool:
-    return any(first <= page <= last for first, last in _ranges(pages))
 
 
 def _ranges(pages: str) -> Iterator[tuple[int, int]]:

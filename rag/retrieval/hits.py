@@ -86,9 +86,13 @@ def pass_cuts(
 
     ``keys`` are those of the candidates.
     """
-    below, same = _below(selection, at, recipe, threshold), list(_doubles(selection, at))
     left = len(selection.order)
-    name = _relevance(recipe)
+    name = "relevance" if recipe.relevance == "cosine" else "probability"
+    below = [
+        Dropped(hit, f"{name} {hit.relevance:.3f} is below {threshold:.3f}")
+        for hit in hits_at(at, selection.below)
+    ]
+    same = list(_doubles(selection, at))
     note = "no threshold" if threshold is None else f"{name} ≥ {threshold:.3g}"
     timeline.passed("threshold", left, left - len(below), note, below)
     left -= len(below)
@@ -105,16 +109,6 @@ def pass_cuts(
     kept = len(selection.kept)
     timeline.passed("top_k", kept + len(beyond), kept, f"top-k {recipe.top_k}", beyond)
     return hits_at(at, selection.kept)
-
-
-def _below(
-    selection: Selection, at: HitAt, recipe: SearchRecipe, threshold: float | None
-) -> list[Dropped]:
-    name = _relevance(recipe)
-    return [
-        Dropped(hit, f"{name} {hit.relevance:.3f} is below {threshold:.3f}")
-        for hit in hits_at(at, selection.below)
-    ]
 
 
 def _doubles(selection: Selection, at: HitAt) -> Iterator[Dropped]:
@@ -138,7 +132,3 @@ def _moved(keys: Keys, selection: Selection, share: float) -> str:
     first = [place for place in plain.tolist() if place not in out][: len(kept)]
     new = len(set(kept.tolist()).difference(first))
     return f"lambda {share:.2g}; {new} of {len(kept)} came up from lower places"
-
-
-def _relevance(recipe: SearchRecipe) -> str:
-    return "relevance" if recipe.relevance == "cosine" else "probability"

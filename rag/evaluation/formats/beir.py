@@ -240,8 +240,7 @@ def document_grades(item: FileQuestion) -> dict[str, int]:
     """The best grade of a question's labels by document."""
     grades: dict[str, int] = {}
     for label in item.labels:
-        best = grades.get(label.document, label.grade)
-        grades[label.document] = max(best, label.grade)
+        grades[label.document] = max(label.grade, grades.get(label.document, label.grade))
     return grades
 
 

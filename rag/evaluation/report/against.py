@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import Baseline, RunReport
-from rag.evaluation.report.markup import Markup, columns, element, heading
+from rag.evaluation.report.markup import Markup, columns, element, heading, section
 from rag.evaluation.report.words import counted, signed, title
 
 _SHOWN = 6
@@ -17,9 +17,8 @@ def against_baseline(report: RunReport) -> Markup | None:
         return None
     figures = baseline.figures
     chips = [element("li", chip) for chip in baseline.chips]
-    return element(
-        "section",
-        element("h2", "Against the baseline"),
+    return section(
+        "Against the baseline",
         element(
             "p",
             f"The baseline is run {baseline.run.id} of {baseline.run.created:%Y-%m-%d}. "
@@ -48,14 +47,13 @@ def against_baseline(report: RunReport) -> Markup | None:
 
 def _tally(baseline: Baseline) -> Markup:
     figures = baseline.figures
-    counts = {"won": figures.won, "tied": figures.tied, "lost": figures.lost}
-    says = {"won": "better", "tied": "the same", "lost": "worse"}
-    parts = [
-        element("i", class_=name, style=f"flex:{count}") for name, count in counts.items() if count
-    ]
-    legend = [
-        element("span", f"{count:,} {says[name]}", class_=name) for name, count in counts.items()
-    ]
+    counts = (
+        ("won", figures.won, "better"),
+        ("tied", figures.tied, "the same"),
+        ("lost", figures.lost, "worse"),
+    )
+    parts = [element("i", class_=name, style=f"flex:{count}") for name, count, _ in counts if count]
+    legend = [element("span", f"{count:,} {says}", class_=name) for name, count, says in counts]
     bar = element("div", *parts, class_="tally", aria_hidden="true")
     return element("div", bar, element("div", *legend, class_="legend"))
 

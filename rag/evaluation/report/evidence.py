@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from rag.evaluation.report.content import Expected, Miss, Retrieved, RunReport
-from rag.evaluation.report.markup import Markup, columns, definitions, element, heading
+from rag.evaluation.report.markup import Markup, columns, definitions, element, heading, section
 from rag.evaluation.report.words import DEFINITIONS, TITLES, setting, title
 
 
@@ -13,9 +13,8 @@ def misses(report: RunReport) -> Markup | None:
     """The worst questions with the evidence that was expected and what came instead."""
     if not report.misses:
         return None
-    return element(
-        "section",
-        element("h2", "The worst questions"),
+    return section(
+        "The worst questions",
         element(
             "p",
             f"Sorted by {title(report.metric)}, lowest first: the evidence that was expected "
@@ -84,9 +83,8 @@ def method(report: RunReport) -> Markup:
         for name in TITLES
         if name in measured
     }
-    return element(
-        "section",
-        element("h2", "Method"),
+    return section(
+        "Method",
         element("p", _method(report)),
         definitions(terms),
     )
@@ -131,9 +129,8 @@ def reproducing(report: RunReport) -> Markup:
         ),
     }
     terms = {name: element("code", value, class_="user") for name, value in facts.items() if value}
-    return element(
-        "section",
-        element("h2", "Repeat it"),
+    return section(
+        "Repeat it",
         element("p", "With the recipe below saved as recipe.json:"),
         element("pre", command(report)),
         definitions(terms),

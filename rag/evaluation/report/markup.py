@@ -30,6 +30,11 @@ def element(name: str, *children: str | None, **attributes: str | float | None) 
     return Markup(f"<{name}{shown}>{join(*children)}</{name}>")
 
 
+def section(title: str, *children: str | None) -> Markup:
+    """A part of the report under its heading."""
+    return element("section", element("h2", title), *children)
+
+
 def columns(left: Markup, right: Markup) -> Markup:
     """Two parts side by side, where there is room."""
     return element("div", left, right, class_="columns")

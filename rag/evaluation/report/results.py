@@ -5,7 +5,7 @@ from __future__ import annotations
 from rag.evaluation.intervals import Interval
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
-from rag.evaluation.report.markup import Markup, columns, element, heading, join, table
+from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
 from rag.evaluation.report.words import TITLES, counted, headline, recipe_sentences, signed, title
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
@@ -116,9 +116,8 @@ def setting(report: RunReport) -> Markup:
         f"{counted(report.passages, 'passage')}."
     )
     steps = (element("li", each) for each in recipe_sentences(run.recipe, report.threshold))
-    return element(
-        "section",
-        element("h2", "What was measured"),
+    return section(
+        "What was measured",
         columns(
             element(
                 "div",
@@ -216,9 +215,8 @@ def figures(report: RunReport) -> Markup:
         f"{title(name)} {metrics[name]:.0%} (95% interval {_range(report.interval(name), True)})"
         for name in refusals
     )
-    return element(
-        "section",
-        element("h2", "All figures"),
+    return section(
+        "All figures",
         table(head, rows),
         element("p", more + ".", class_="note") if more else None,
         _by_tag(report),
@@ -229,12 +227,8 @@ def _by_tag(report: RunReport) -> Markup | None:
     tagged = report.tagged()
     if not tagged:
         return None
-    head = [
-        element("th", "Tag"),
-        element("th", "Questions", class_="number"),
-        element("th", title(report.metric), class_="number"),
-        element("th", "95% interval", class_="number"),
-    ]
+    numbers = ("Questions", title(report.metric), "95% interval")
+    head = [element("th", "Tag"), *(element("th", each, class_="number") for each in numbers)]
     rows = [
         element(
             "tr",

@@ -6,7 +6,7 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import ReliabilityBin
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import CalibrationNote, RunReport
-from rag.evaluation.report.markup import Markup, element, heading, join, table
+from rag.evaluation.report.markup import Markup, element, heading, join, section, table
 from rag.evaluation.report.words import counted
 
 
@@ -15,7 +15,7 @@ def trust(report: RunReport) -> Markup | None:
     parts = [part for part in (_unjudged(report), _calibration(report)) if part is not None]
     if not parts:
         return None
-    return element("section", element("h2", "How far to trust the figures"), *parts)
+    return section("How far to trust the figures", *parts)
 
 
 def _unjudged(report: RunReport) -> Markup | None:

@@ -78,14 +78,10 @@ def headline(report: RunReport) -> str:
     asked, unit = len(report.judged), report.unit
     near = min(10, max(report.cutoffs, default=10))
     first, within = report.first_within(1), report.first_within(near)
-    if asked < 20:
-        return (
-            f"A right {unit} comes first for {first} of {counted(asked, 'question')}, and is among "
-            f"the first {near} for {within}."
-        )
+    shown = [str(each) if asked < 20 else f"{each / asked:.0%}" for each in (first, within)]
     return (
-        f"A right {unit} comes first for {first / asked:.0%} of {asked:,} questions, and is among "
-        f"the first {near} for {within / asked:.0%}."
+        f"A right {unit} comes first for {shown[0]} of {counted(asked, 'question')}, and is among "
+        f"the first {near} for {shown[1]}."
     )
 
 

@@ -49,7 +49,8 @@ class Deep:
     def at(self, inside: Integers) -> Deep:
         """Some of the candidates, by rising place."""
         held: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        arrays = {name: each[inside] for name, each in held.items() if isinstance(each, np.ndarray)}
+        del held["questions"]
+        arrays = {name: each[inside] for name, each in held.items() if each is not None}
         return replace(self, **arrays)
 
 
