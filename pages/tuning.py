@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.components.labels import question_sets
 from pages.components.recipe import working_recipe
 from pages.components.recipe.panel import recipe_panel
+from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
 from pages.components.shell.session import base as chosen_base
@@ -20,7 +21,7 @@ from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
 from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError
 
-EVERYTHING, TUNING = "All questions", "Tuning half"
+TUNING = "Tuning half"
 
 
 def main() -> None:
@@ -79,16 +80,11 @@ def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSe
         if measuring.split is None:
             st.caption(f"{counted(measuring.questions, 'question')}, too few to be split.")
             return chosen, "all"
-        choice = st.segmented_control(
-            "Measured on",
-            [EVERYTHING, TUNING],
-            default=EVERYTHING,
-            required=True,
-            key="measured",
-            bind="query-params",
-            help="Whoever tunes on some questions reports on others. The tuning half leaves the "
-            "held-out questions unseen until Search all or Runs reports on them.",
+        explained = (
+            "Whoever tunes on some questions reports on others. The tuning half leaves the "
+            "held-out questions unseen until Search all or Runs reports on them."
         )
+        choice = switch("Measured on", ["All questions", TUNING], "measured", help=explained)
     tuning, held_out = measuring.counted("tuning"), measuring.counted("held-out")
     st.caption(
         f"{counted(measuring.questions, 'question')}: {tuning:,} for tuning, {held_out:,} held out."

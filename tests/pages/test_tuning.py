@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.tuning.search import read_values
+from pages.components.recipe.working_recipe import read_values
 from pages.components.tuning.takeaways import (
     depth_takeaway,
     front_takeaway,

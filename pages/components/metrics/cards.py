@@ -11,7 +11,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import ago
 from rag import Interval, Run
 
-_UNCHANGED = 0.0005  # below that, three decimals show no change
+UNCHANGED = 0.0005  # below that, three decimals show no change
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ MEASURES: Mapping[str, str] = {
 def metric_label(name: str) -> str:
     """``nDCG@10`` for ``ndcg@10``."""
     measure, at, k = name.partition("@")
-    return f"{MEASURES[measure]}{at}{k}"
+    return f"{MEASURES.get(measure, measure)}{at}{k}"
 
 
 def cards(run: Run, before: Run | None, intervals: Mapping[str, Interval]) -> None:
@@ -80,12 +80,13 @@ def _card(card: Card, now: Mapping[str, float], before: Mapping[str, float]) -> 
         st.metric(card.label, "–", help=f"{card.help} This set has no such question.")
         return
     change = value - before[card.metric] if card.metric in before else None
+    flat = change is not None and abs(change) < UNCHANGED
     st.metric(
         card.label,
-        _shown(value, card),
+        shown(value, card),
         delta=_change(change, card),
-        delta_color="off" if change is not None and abs(change) < _UNCHANGED else "normal",
-        delta_arrow="off" if change is not None and abs(change) < _UNCHANGED else "auto",
+        delta_color="off" if flat else "normal",
+        delta_arrow="off" if flat else "auto",
         help=f"{card.help} Below it the interval that holds the figure for all questions "
         "of this kind, at 95 %.",
     )
@@ -96,14 +97,15 @@ def _spread(interval: Interval, card: Card) -> str:
     return f"95 %: {interval.low:{form}} to {interval.high:{form}}"
 
 
-def _shown(value: float, card: Card) -> str:
+def shown(value: float, card: Card) -> str:
+    """A figure as its card has it."""
     return f"{value:.0%}" if card.percent else f"{value:.3f}"
 
 
 def _change(change: float | None, card: Card) -> str | None:
     if change is None:
         return None
-    if abs(change) < _UNCHANGED:
+    if abs(change) < UNCHANGED:
         return "no change"
     return f"{change * 100:+.0f} points" if card.percent else f"{change:+.3f}"
 

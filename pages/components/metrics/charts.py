@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.metrics.cards import MEASURES, cutoffs
-from pages.components.shell.palette import palette, template
+from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.palette import palette
 from rag import QuestionResult, Run
 
 if TYPE_CHECKING:
@@ -17,21 +18,17 @@ if TYPE_CHECKING:
 _LINES = {"ndcg": ("solid", "circle"), "recall": ("dash", "square"), "mrr": ("dot", "diamond")}
 _LINES |= {"precision": ("dashdot", "triangle-up")}
 _HEIGHT = 300
-_BANDS = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 10_000))
+_BANDS = {"1": 1, "2": 2, "3": 3, "4–5": 5, "6–10": 10, "11–20": 20, "21+": 10_000}  # last ranks
 NOT_FOUND = "not found"
 
 
 def against_k(run: Run) -> None:
     """Measures by how many passages are looked at."""
     st.markdown("**How deep must one look?**")
-    st.caption(depth_takeaway(run))
-    st.plotly_chart(
-        _lines(run),
-        theme=None,
-        key="metrics_against_k",
-        config={"displayModeBar": False},
-        alt=f"Lines of nDCG, recall, MRR and precision against k. {depth_takeaway(run)}",
-    )
+    said = depth_takeaway(run)
+    st.caption(said)
+    alt = f"Lines of nDCG, recall, MRR and precision against k. {said}"
+    draw_chart(_lines(run), "metrics_against_k", alt)
 
 
 def depth_takeaway(run: Run) -> str:
@@ -43,12 +40,10 @@ def depth_takeaway(run: Run) -> str:
 
 
 def _lines(run: Run) -> go.Figure:
-    import plotly.graph_objects as go
-
     colours = palette()
     inks = (colours.accent, colours.dense, colours.fused, colours.lexical)
     ks = cutoffs(run)
-    figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT})
+    figure = empty_figure(colours, height=_HEIGHT)
     for (name, (dash, symbol)), ink in zip(_LINES.items(), inks, strict=True):
         figure.add_scatter(
             x=[str(k) for k in ks],
@@ -70,35 +65,21 @@ def first_ranks(results: Sequence[QuestionResult]) -> None:
     """How many questions have their first relevant passage at which rank."""
     counts = rank_counts(results)
     st.markdown("**Where is the first relevant passage?**")
-    st.caption(rank_takeaway(counts))
-    st.plotly_chart(
-        _bars(counts),
-        theme=None,
-        key="metrics_first_ranks",
-        config={"displayModeBar": False},
-        alt=f"Histogram of the rank of the first relevant passage. {rank_takeaway(counts)}",
-    )
+    said = rank_takeaway(counts)
+    st.caption(said)
+    alt = f"Histogram of the rank of the first relevant passage. {said}"
+    draw_chart(_bars(counts), "metrics_first_ranks", alt)
 
 
 def rank_counts(results: Sequence[QuestionResult]) -> dict[str, int]:
     """Questions by the rank of their first relevant passage, in bands; labelled ones only."""
-    counts = {_band(low, high): 0 for low, high in _BANDS} | {NOT_FOUND: 0}
+    counts = dict.fromkeys([*_BANDS, NOT_FOUND], 0)
     for result in results:
         if result.relevant:
-            counts[_band_of(result.first_relevant)] += 1
+            rank = result.first_relevant
+            band = (name for name, last in _BANDS.items() if rank and rank <= last)
+            counts[next(band, NOT_FOUND)] += 1
     return counts
-
-
-def _band_of(rank: int | None) -> str:
-    if rank is None:
-        return NOT_FOUND
-    return next(_band(low, high) for low, high in _BANDS if low <= rank <= high)
-
-
-def _band(low: int, high: int) -> str:
-    if low == high:
-        return str(low)
-    return f"{low}+" if high > 1000 else f"{low}–{high}"
 
 
 def rank_takeaway(counts: Mapping[str, int]) -> str:
@@ -113,17 +94,10 @@ def rank_takeaway(counts: Mapping[str, int]) -> str:
     )
 
 
-def _ticks(most: int) -> dict[str, int]:
-    """Whole numbers only: few questions have no halves."""
-    return {"dtick": 1} if most < 6 else {"nticks": 6}
-
-
 def _bars(counts: Mapping[str, int]) -> go.Figure:
-    import plotly.graph_objects as go
-
     colours = palette()
     inks = [colours.not_relevant if name == NOT_FOUND else colours.relevant for name in counts]
-    figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT, "bargap": 0.25})
+    figure = empty_figure(colours, height=_HEIGHT, bargap=0.25)
     figure.add_bar(
         x=list(counts),
         y=list(counts.values()),
@@ -133,8 +107,10 @@ def _bars(counts: Mapping[str, int]) -> go.Figure:
         marker={"color": inks},
         hovertemplate="rank %{x}: %{y} questions<extra></extra>",
     )
+    # Whole numbers only: few questions have no halves.
+    ticks = {"dtick": 1} if max(counts.values()) < 6 else {"nticks": 6}
     figure.update_layout(
         xaxis={"title": "rank of the first relevant passage", "type": "category"},
-        yaxis={"title": "questions", "tickformat": ",d", **_ticks(max(counts.values()))},
+        yaxis={"title": "questions", "tickformat": ",d", **ticks},
     )
     return figure

@@ -1,15 +1,16 @@
-"""The recipe chip of the sidebar: what the working recipe changes; save it, or go back."""
+"""The recipe chip of the sidebar: what the working recipe changes; save it, or go back; a file."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import streamlit as st
 
 from pages.components.recipe import working_recipe
-from pages.components.shell.guard import guard
+from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.text import plain
-from rag import KnowledgeBase
+from rag import KnowledgeBase, Recipe
 
 
 def recipe_chip(held: KnowledgeBase) -> None:
@@ -24,8 +25,18 @@ def recipe_chip(held: KnowledgeBase) -> None:
             st.caption(f"The saved recipe of {plain(held.name)}. Every page uses it.")
         _chip_buttons(held, changed=bool(changes))
         with st.expander("As JSON", icon=":material/data_object:"):
-            content = json.dumps(recipe.model_dump(mode="json"), indent=2)
-            st.code(content, language="json", height=240)
+            st.code(_as_json(recipe), language="json", height=240)
+
+
+def recipe_download(label: str, recipe: Recipe, key: str, **options: Any) -> None:
+    """Hands out a recipe as a file."""
+    options = {"mime": "application/json", "help": "For the command line: --recipe FILE."} | options
+    name = f"recipe-{recipe.hash}.json"
+    download_button(label, _as_json(recipe), name, key, "data_object", **options)
+
+
+def _as_json(recipe: Recipe) -> str:
+    return json.dumps(recipe.model_dump(mode="json"), indent=2)
 
 
 def _change(name: str, saved: object, working: object) -> str:
@@ -38,27 +49,15 @@ def _shown(value: object) -> str:
 
 def _chip_buttons(held: KnowledgeBase, *, changed: bool) -> None:
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            "Save",
-            key="frame_recipe_save",
-            icon=":material/save:",
-            disabled=not changed,
-            help="Makes this the recipe of the knowledge base; earlier ones are kept.",
-            on_click=_save,
-            args=(held,),
-        )
-        st.button(
-            "Reset",
-            key="frame_recipe_reset",
-            icon=":material/undo:",
-            disabled=not changed,
-            help="Back to the saved recipe.",
-            on_click=working_recipe.reset,
-            args=(held,),
-        )
+        kept = "Makes this the recipe of the knowledge base; earlier ones are kept."
+        for label, icon, act, explained in (
+            ("Save", "save", _save, kept),
+            ("Reset", "undo", working_recipe.reset, "Back to the saved recipe."),
+        ):
+            key = f"frame_recipe_{label.lower()}"
+            action_button(label, key, icon, act, held, disabled=not changed, help=explained)
 
 
 def _save(held: KnowledgeBase) -> None:
-    with guard():
-        working_recipe.save(held)
-        st.toast("Recipe saved.", icon=":material/check:")
+    working_recipe.save(held)
+    st.toast("Recipe saved.", icon=":material/check:")

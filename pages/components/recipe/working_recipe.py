@@ -20,6 +20,7 @@ STATE = "recipe_working"
 _PAGE, _FRESH = "recipe_page", "recipe_fresh"
 CUT, THRESHOLD, BUILD = "cut", "threshold", "build"
 AUTO, SET, OFF = "Auto", "Set", "Off"
+UNTIL_SAVED = "Every page works with it until it is saved or reset in the sidebar."
 
 # The URL's parameter, which is also the key of its widget, and the recipe field behind it.
 PARAMETERS: Mapping[str, str] = {
@@ -191,6 +192,11 @@ def _build(base: KnowledgeBase, build_hash: str) -> dict[str, Any]:
 def names(text: str) -> list[str]:
     """``a, b`` as a list."""
     return [name for part in text.split(",") if (name := part.strip())]
+
+
+def read_values(text: str) -> list[Any]:
+    """Values as people write them: ``0.4, 0.6``, ``weighted, rrf``, ``null``."""
+    return [read_value(name) for name in names(text)]
 
 
 def read_value(text: str) -> Any:

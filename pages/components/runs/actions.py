@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import streamlit as st
 
 from pages.components.recipe import working_recipe
+from pages.components.recipe.chip import recipe_download
 from pages.components.runs.table import SELECTED, run_name
-from pages.components.shell.buttons import confirm_button, download_button
+from pages.components.shell.buttons import action_button, confirm_button, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -32,45 +32,33 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
 
 def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
     """Makes the run's recipe the one that every page works with."""
-    st.button(
-        "Use this recipe",
-        key=f"runs_use_{run.id}",
-        type="primary" if primary else "secondary",
-        icon=":material/check:",
-        help="Chat, inspector and metrics work with it until it is reset in the sidebar.",
-        on_click=_use,
-        args=(base, run),
-    )
+    explained = "Chat, inspector and metrics work with it until it is reset in the sidebar."
+    options = {"type": "primary" if primary else "secondary", "help": explained}
+    action_button("Use this recipe", f"runs_use_{run.id}", "check", _use, base, run, **options)
 
 
 def _use(base: KnowledgeBase, run: Run) -> None:
-    with guard():
-        working_recipe.replace(base, run.recipe)
-        missing = base.documents.missing(run.recipe.index)
-        if missing:
-            st.toast(
-                f"In use, but its index lacks {counted(missing, 'document')}: build it in the "
-                "recipe panel, under Advanced.",
-                icon=":material/construction:",
-            )
-        else:
-            st.toast(
-                "Every page works with this recipe now. The recipe chip in the sidebar saves it.",
-                icon=":material/check:",
-            )
+    working_recipe.replace(base, run.recipe)
+    said = "Every page works with this recipe now. The recipe chip in the sidebar saves it."
+    icon = "check"
+    if missing := base.documents.missing(run.recipe.index):
+        lacking = counted(missing, "document")
+        said = (
+            f"In use, but its index lacks {lacking}: build it in the recipe panel, under Advanced."
+        )
+        icon = "construction"
+    st.toast(said, icon=f":material/{icon}:")
 
 
 def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
     runs = base.runs
-    pin, given = (runs.unpin, row.run.question_set) if row.is_baseline else (runs.pin, row.run.id)
-    st.button(
-        "Unpin" if row.is_baseline else "Pin as baseline",
-        key="runs_pin",
-        icon=":material/keep_off:" if row.is_baseline else ":material/keep:",
-        help="The baseline is what the other runs of this question set are measured against.",
-        on_click=guard()(pin),
-        args=(given,),
+    label, icon, act, given = (
+        ("Unpin", "keep_off", runs.unpin, row.run.question_set)
+        if row.is_baseline
+        else ("Pin as baseline", "keep", runs.pin, row.run.id)
     )
+    explained = "The baseline is what the other runs of this question set are measured against."
+    action_button(label, "runs_pin", icon, act, given, help=explained)
 
 
 @st.dialog("Note and tags", icon=":material/edit_note:")
@@ -92,14 +80,14 @@ def _annotate(base: KnowledgeBase, run: Run) -> None:
             accept_new_options=True,
             max_selections=20,
         )
-        if st.form_submit_button("Save", type="primary", on_click=_describe, args=(base, run.id)):
+        describe = guard(in_dialog=True)(_describe)
+        if st.form_submit_button("Save", type="primary", on_click=describe, args=(base, run.id)):
             st.rerun()
 
 
 def _describe(base: KnowledgeBase, run_id: str) -> None:
-    with guard(in_dialog=True):
-        base.runs.set_note(run_id, st.session_state["runs_note_text"])
-        base.runs.set_tags(run_id, st.session_state["runs_note_tags"])
+    base.runs.set_note(run_id, st.session_state["runs_note_text"])
+    base.runs.set_tags(run_id, st.session_state["runs_note_tags"])
 
 
 def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:
@@ -116,16 +104,7 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             help="One file that opens anywhere, also without a network.",
             width="stretch",
         )
-        download_button(
-            "Recipe (JSON)",
-            json.dumps(run.recipe.model_dump(mode="json"), indent=2),
-            f"recipe-{run.recipe.hash}.json",
-            "runs_recipe",
-            "data_object",
-            mime="application/json",
-            help="For the command line: --recipe FILE.",
-            width="stretch",
-        )
+        recipe_download("Recipe (JSON)", run.recipe, "runs_recipe", width="stretch")
         download_button(
             "Experiment (ZIP)",
             partial(_bundle, run.id),
@@ -141,22 +120,13 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             "the same figures.",
             width="stretch",
         )
-        download_button(
-            "TREC run",
-            partial(base.exchange.export_run, run.id),
-            f"{run.id}.run",
-            "runs_trec_run",
-            help="The rankings, for trec_eval and its relatives.",
-            width="stretch",
-        )
-        download_button(
-            "TREC qrels",
-            partial(base.exchange.export_run_qrels, run.id),
-            f"{run.id}.qrels",
-            "runs_trec_qrels",
-            help="The judgements that fit the rankings.",
-            width="stretch",
-        )
+        for ending, export, explained in (
+            ("run", base.exchange.export_run, "The rankings, for trec_eval and its relatives."),
+            ("qrels", base.exchange.export_run_qrels, "The judgements that fit the rankings."),
+        ):
+            key, options = f"runs_trec_{ending}", {"help": explained, "width": "stretch"}
+            name = f"{run.id}.{ending}"
+            download_button(f"TREC {ending}", partial(export, run.id), name, key, **options)
 
 
 def _changed(base: KnowledgeBase, run: Run) -> bool:

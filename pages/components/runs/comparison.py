@@ -8,9 +8,10 @@ import streamlit as st
 
 from pages.components.labels.judging import judge_button
 from pages.components.runs.actions import downloads, use_button
+from pages.components.metrics.cards import metric_label
 from pages.components.runs.difference_chart import difference_chart
 from pages.components.runs.questions import questions_table, select
-from pages.components.runs.table import metric_label, run_names
+from pages.components.runs.table import run_names
 from pages.components.runs.traces import traces
 from pages.components.shell.session import remembered, show, to_url
 from pages.components.shell.text import plain
@@ -19,7 +20,7 @@ from rag import Comparison, KnowledgeBase, LeaderboardRow, RunComparison, Touchs
 AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and the run in detail
 ON = "on"
 ALL, HELD_OUT = "All questions", "Held-out only"
-_BADGES = {
+BADGES = {
     "better": ("Better", "green", ":material/trending_up:"),
     "worse": ("Worse", "red", ":material/trending_down:"),
     "undecided": ("Not decided", "gray", ":material/drag_handle:"),
@@ -145,7 +146,7 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Tied": figures.tied,
         "p": figures.p,
         "p alone": figures.raw_p,
-        "Verdict": _BADGES[figures.verdict][0].lower(),
+        "Verdict": BADGES[figures.verdict][0].lower(),
     }
 
 
@@ -168,7 +169,7 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
 
 
 def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
-    label, colour, icon = _BADGES[shown.figures.verdict]
+    label, colour, icon = BADGES[shown.figures.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(label, color=colour, icon=icon)

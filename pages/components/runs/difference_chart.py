@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.runs.table import metric_label
+from pages.components.metrics.cards import metric_label
 from pages.components.shell.charts import chart_text, clicked_point, draw_chart, empty_figure
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import counted

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import MEASURES
+from pages.components.metrics.cards import MEASURES, metric_label
 from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered, to_url
@@ -66,12 +66,6 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
     known.sort(key=lambda name: (order.index(name.partition("@")[0]), int(name.partition("@")[2])))
     known.sort(key=lambda name: name != "ndcg@10")
     return {metric_label(name): name for name in known}
-
-
-def metric_label(metric: str) -> str:
-    """``ndcg@10`` as people write it."""
-    name, _, k = metric.partition("@")
-    return f"{MEASURES.get(name, name)}@{k}"
 
 
 def table(

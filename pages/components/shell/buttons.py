@@ -1,13 +1,27 @@
-"""Buttons that several pages have: a download, and the last word of a dialog."""
+"""Buttons that several pages have: what acts, what chooses, what downloads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from pages.components.shell.guard import guard
+
+
+def action_button(
+    label: str, key: str, icon: str, act: Callable[..., object], *given: Any, **options: Any
+) -> None:
+    """Calls ``act`` with what is given; what goes wrong is said on the page."""
+    act, icon = guard()(act), f":material/{icon}:"
+    st.button(label, key=key, icon=icon, on_click=act, args=given, **options)
+
+
+def switch(label: str, choices: Sequence[str], key: str, **options: Any) -> str:
+    """One of a few choices, at first the first; ``key`` is the URL's parameter as well."""
+    options = {"default": choices[0], "required": True, "bind": "query-params"} | options
+    return str(st.segmented_control(label, choices, key=key, **options))
 
 
 def download_button(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -10,15 +10,7 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from rag import (
-    KnowledgeBase,
-    QuestionFigures,
-    QuestionPart,
-    QuestionSet,
-    Recipe,
-    Tuner,
-    WhatIf,
-)
+from rag import KnowledgeBase, QuestionFigures, QuestionPart, QuestionSet, Recipe, Tuner, WhatIf
 
 METRICS = ("ndcg@10", "mrr@10", "recall@10", "precision@5")
 Key = tuple[object, ...]
@@ -79,7 +71,14 @@ def bench(
     saved: Recipe | None = base.recipe()
     if saved is not None and saved.index != recipe.index and base.documents.missing(saved.index):
         saved = None
-    _fetch(measuring, [recipe, *([saved] if saved else [])], place)
+
+    def tell(done: int, total: int) -> None:
+        if done % 10 == 0:
+            place.progress(done / total, f"Finding candidates, once: {done:,} of {total:,}")
+
+    for needed in filter(None, (recipe, saved)):
+        measuring.fetch(needed, tell)
+    place.empty()
     return Bench(base, measuring, chosen.name, recipe, saved, part, state)
 
 
@@ -102,16 +101,6 @@ def _tuner(_base: KnowledgeBase, state: str, set_name: str) -> Tuner:
 def cached(_measure: Callable[[], Measured], name: str, key: Key) -> Measured:
     """What a function measures, once for all that it depends on."""
     return _measure()
-
-
-def _fetch(measuring: Tuner, recipes: Sequence[Recipe], place: DeltaGenerator) -> None:
-    def tell(done: int, total: int) -> None:
-        if done % 10 == 0:
-            place.progress(done / total, f"Finding candidates, once: {done:,} of {total:,}")
-
-    for recipe in recipes:
-        measuring.fetch(recipe, tell)
-    place.empty()
 
 
 def figures(found: Bench, recipe: Recipe) -> QuestionFigures:

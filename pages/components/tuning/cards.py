@@ -7,12 +7,11 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, Card
+from pages.components.metrics.cards import CARDS, UNCHANGED, Card, shown
 from pages.components.tuning.bench import Bench, cached, figures
 from rag import Change, Interval
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
-_UNCHANGED = 0.0005  # below that, three decimals show no change
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,11 @@ def _card(card: Card, found: Measured | None) -> None:
         st.metric(card.label, "–", help=help_text, border=True, height="stretch")
         return
     change = found.change
-    if change is not None and abs(change.difference) < _UNCHANGED:
+    if change is not None and abs(change.difference) < UNCHANGED:
         change = None
     st.metric(
         card.label,
-        _shown(found.value, card),
+        shown(found.value, card),
         delta=_signed(change.difference, card) if change else None,
         delta_color="normal" if change and change.decided else "off",
         delta_description=_spread(change, card) if change else None,
@@ -76,10 +75,6 @@ def _card(card: Card, found: Measured | None) -> None:
         border=True,
         height="stretch",
     )
-
-
-def _shown(value: float, card: Card) -> str:
-    return f"{value:.0%}" if card.percent else f"{value:.3f}"
 
 
 def _signed(value: float, card: Card) -> str:

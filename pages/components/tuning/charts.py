@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
-from pages.components.shell.palette import Palette, palette, template
+from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.palette import palette, template
 from pages.components.shell.wording import counted
 from rag import CostPoint
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 _HEIGHT = 330
 _SHAPES = ("solid", "dash", "dot", "dashdot")
-_CONFIG = {"displayModeBar": False}
 TOKENS = ("context, tokens per question (mean)", "%{x:,.0f} tokens")
 TIME = ("time of a search on this machine, ms (median)", "%{x:.0f} ms")
 
@@ -45,14 +43,12 @@ def threshold_chart(
     """Shares against the threshold."""
     colours = palette()
     inks = (colours.relevant, colours.dense, colours.accent, colours.lexical)
-    figure = _lines(x, lines, inks, "%{y:.0%} at %{x:.2f}")
+    figure = _lines(x, lines, inks, "%{y:.0%} at %{x:.2f}", now)
     figure.update_layout(
         xaxis={"title": f"threshold, {axis}", "range": [0, x[-1]]},
         yaxis={"title": "share", "range": [0, 1.03], "tickformat": ".0%"},
     )
-    if now is not None:
-        _mark(figure, now, f"now {now:.2f}", colours)
-    _draw(figure, "tuning_threshold", f"Lines against the threshold. {said}")
+    draw_chart(figure, "tuning_threshold", f"Lines against the threshold. {said}")
 
 
 def weight_chart(
@@ -60,15 +56,13 @@ def weight_chart(
 ) -> None:
     """Metrics against the dense weight."""
     colours = palette()
-    figure = _lines(
-        x, lines, (colours.accent, colours.fused, colours.dense), "%{y:.3f} at %{x:.2f}"
-    )
+    inks = (colours.accent, colours.fused, colours.dense)
+    figure = _lines(x, lines, inks, "%{y:.3f} at %{x:.2f}", now)
     figure.update_layout(
         xaxis={"title": "dense weight (0: words only, 1: meaning only)", "range": [0, 1]},
         yaxis={"title": "score (0 to 1)", "range": _around(lines)},
     )
-    _mark(figure, now, f"now {now:.2f}", colours)
-    _draw(figure, "tuning_weight", f"Metrics against the dense weight. {said}")
+    draw_chart(figure, "tuning_weight", f"Metrics against the dense weight. {said}")
 
 
 def depth_chart(
@@ -109,7 +103,7 @@ def depth_chart(
     figure.update_yaxes(title="score (0 to 1)", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="tokens", tickformat=",d", row=2, col=1)
     figure.update_xaxes(title="k (passages returned)", dtick=1 if len(x) < 12 else 2, row=2, col=1)
-    _draw(figure, "tuning_depth", f"Metrics and context tokens against k. {said}")
+    draw_chart(figure, "tuning_depth", f"Metrics and context tokens against k. {said}")
 
 
 def heat_map(
@@ -121,10 +115,8 @@ def heat_map(
     said: str,
 ) -> None:
     """A score for every pair of weight and threshold; the present pair is marked."""
-    import plotly.graph_objects as go
-
     colours = palette()
-    figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT + 40})
+    figure = empty_figure(colours, height=_HEIGHT + 40)
     figure.add_heatmap(
         x=thresholds,
         y=weights,
@@ -135,17 +127,14 @@ def heat_map(
         ygap=1,
         hovertemplate="weight %{y:.2f}, threshold %{x:.2f}: %{z:.3f}<extra></extra>",
     )
-    if now[1] is not None:
+    weight, threshold = now
+    if threshold is not None:
+        ink = colours.threshold
         figure.add_scatter(
-            x=[now[1]],
-            y=[now[0]],
+            x=[threshold],
+            y=[weight],
             mode="markers",
-            marker={
-                "symbol": "circle-open",
-                "size": 16,
-                "color": colours.threshold,
-                "line": {"width": 3},
-            },
+            marker={"symbol": "circle-open", "size": 16, "color": ink, "line": {"width": 3}},
             hovertemplate="the present recipe<extra></extra>",
             showlegend=False,
         )
@@ -153,7 +142,7 @@ def heat_map(
         xaxis={"title": f"threshold, {axis}", "showgrid": False},
         yaxis={"title": "dense weight", "showgrid": False},
     )
-    _draw(figure, "tuning_map", f"Heat map of a score over weight and threshold. {said}")
+    draw_chart(figure, "tuning_map", f"Heat map of a score over weight and threshold. {said}")
 
 
 def front_chart(
@@ -170,11 +159,9 @@ def front_chart(
 
     ``cost`` names the axis of costs, and their unit.
     """
-    import plotly.graph_objects as go
-
     colours = palette()
     axis, unit = cost
-    figure = go.Figure(layout={"template": template(colours), "height": _HEIGHT + 30})
+    figure = empty_figure(colours, height=_HEIGHT + 30)
     places = {id(point): number for number, point in enumerate(points)}
 
     def add(shown: Sequence[CostPoint], name: str, **style: Any) -> None:
@@ -199,31 +186,30 @@ def front_chart(
         xaxis={"title": axis, "rangemode": "tozero"},
         yaxis={"title": "nDCG@10 of what is shown"},
     )
-    st.plotly_chart(
-        figure,
-        theme=None,
-        key=key,
-        on_select=pick,
-        selection_mode="points",
-        config=_CONFIG,
-        alt=f"Recipes by {axis} and nDCG@10. {said}",
-    )
+    alt = f"Recipes by {axis} and nDCG@10. {said}"
+    draw_chart(figure, key, alt, on_select=pick, selection_mode="points")
 
 
 def _lines(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], inks: Sequence[str], hover: str
+    x: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    inks: Sequence[str],
+    hover: str,
+    now: float | None,
 ) -> go.Figure:
-    import plotly.graph_objects as go
-
-    figure = go.Figure(layout={"template": template(palette()), "height": _HEIGHT})
+    """Lines, with the present value marked where there is one."""
+    colours = palette()
+    figure = empty_figure(colours, height=_HEIGHT)
     for (name, values), ink, dash in zip(lines.items(), inks, _SHAPES, strict=False):
-        figure.add_scatter(
-            x=x,
-            y=values,
-            name=name,
-            mode="lines",
-            line={"color": ink, "dash": dash, "width": 2},
-            hovertemplate=hover,
+        line = {"color": ink, "dash": dash, "width": 2}
+        figure.add_scatter(x=x, y=values, name=name, mode="lines", line=line, hovertemplate=hover)
+    if now is not None:
+        label = {"text": f"now {now:.2f}", "font": {"color": colours.text}, "borderpad": 2}
+        figure.add_vline(
+            x=now,
+            line={"color": colours.threshold, "dash": "dash", "width": 1.5},
+            annotation=label | {"bgcolor": colours.page},
+            annotation_position="bottom right" if now < 0.8 else "bottom left",
         )
     return figure
 
@@ -233,21 +219,3 @@ def _around(lines: Mapping[str, Sequence[float]]) -> list[float]:
     values = [value for row in lines.values() for value in row]
     room = max(0.1 * (max(values) - min(values)), 0.03)
     return [max(min(values) - room, -0.02), min(max(values) + room, 1.03)]
-
-
-def _mark(figure: go.Figure, x: float, text: str, colours: Palette) -> None:
-    figure.add_vline(
-        x=x,
-        line={"color": colours.threshold, "dash": "dash", "width": 1.5},
-        annotation={
-            "text": text,
-            "font": {"color": colours.text},
-            "bgcolor": colours.page,
-            "borderpad": 2,
-        },
-        annotation_position="bottom right" if x < 0.8 else "bottom left",
-    )
-
-
-def _draw(figure: go.Figure, key: str, alt: str) -> None:
-    st.plotly_chart(figure, theme=None, key=key, config=_CONFIG, alt=alt)

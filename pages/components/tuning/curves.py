@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.metrics.cards import metric_label
+from pages.components.shell.buttons import switch
 from pages.components.tuning import charts, front
 from pages.components.tuning.bench import Bench, cached
 from pages.components.tuning.takeaways import (
@@ -17,8 +18,6 @@ from pages.components.tuning.takeaways import (
 )
 from rag import Curve
 
-THRESHOLD, WEIGHT, DEPTH, MAP, COST = "Threshold", "Weight", "Top-k", "Map", "Cost"
-MIXING = (WEIGHT, MAP)
 _LABELS = {
     "shown_precision": "Precision of what is shown",
     "answered": ANSWERED,
@@ -29,29 +28,11 @@ _LABELS = {
 
 def curves(bench: Bench) -> None:
     """One picture at a time, with the present value marked and a sentence on what it shows."""
-    shown = st.segmented_control(
-        "What if …",
-        [THRESHOLD, WEIGHT, DEPTH, MAP, COST],
-        default=THRESHOLD,
-        required=True,
-        key="curve",
-        bind="query-params",
-        width="stretch",
-    )
-    if shown in MIXING and bench.recipe.search.mode != "hybrid":
+    shown = switch("What if …", [*_DRAW], "curve", width="stretch")
+    if shown in ("Weight", "Map") and bench.recipe.search.mode != "hybrid":
         st.info("The weight counts in hybrid mode only.", icon=":material/tune:")
         return
-    match shown:
-        case "Threshold":
-            _threshold(bench)
-        case "Weight":
-            _weight(bench)
-        case "Top-k":
-            _depth(bench)
-        case "Map":
-            _map(bench)
-        case _:
-            front.front(bench)
+    _DRAW[shown](bench)
 
 
 def _lines(curve: Curve) -> dict[str, list[float]]:
@@ -99,3 +80,12 @@ def _map(bench: Bench) -> None:
             "Score: nDCG@10 of a question that the documents answer; of one that they do not, "
             "1 when it is refused."
         )
+
+
+_DRAW = {
+    "Threshold": _threshold,
+    "Weight": _weight,
+    "Top-k": _depth,
+    "Map": _map,
+    "Cost": front.front,
+}

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.recipe import working_recipe
+from pages.components.shell.buttons import switch
 from pages.components.tuning import charts
 from pages.components.tuning.bench import Bench, cached
 from pages.components.tuning.takeaways import front_takeaway, time_takeaway
@@ -23,7 +24,6 @@ from rag import (
 )
 
 _KEY = "tuning_front"
-TOKENS, TIME = "Tokens of context", "Time"
 _ASKED = 5  # questions that are timed with each
 # What a ranking is worth depends on these, and hardly how long it takes.
 _TIMELESS = ("top_k", "threshold", "relevance", "fusion", "dense_weight", "rrf_k", "k1", "b")
@@ -33,16 +33,8 @@ Takeaway = Callable[[tuple[float, float], tuple[float, float] | None, str], str]
 
 def front(bench: Bench) -> None:
     """The picture of quality against tokens or time; a click on a recipe tries it."""
-    against = st.segmented_control(
-        "Quality against",
-        [TOKENS, TIME],
-        default=TOKENS,
-        required=True,
-        key="cost",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    if against == TIME:
+    choices = ["Tokens of context", "Time"]
+    if switch("Quality against", choices, "cost", label_visibility="collapsed") == "Time":
         _against_time(bench)
     else:
         _against_tokens(bench)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -11,7 +12,7 @@ from pages.components.documents.builds import cost_of
 from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
 from pages.components.shell import job_progress
-from pages.components.shell.guard import guard
+from pages.components.shell.buttons import action_button
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
@@ -63,27 +64,17 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
     chunkers = left.multiselect(
         "Cut by", CHUNKERS, [*dict.fromkeys([now.chunker, "sentence"])], key="tuning_cut_chunkers"
     )
-    embedders = right.multiselect(
-        "Embedded with",
-        list(dict.fromkeys([now.embedder, *ready])),
-        [now.embedder],
-        key="tuning_cut_embedders",
-        accept_new_options=True,
-    )
-    sizes = left.multiselect(
-        f"Longest passage, in {now.chunk_unit}",
-        sorted({100, 200, 400, now.chunk_size}),
-        [now.chunk_size],
-        key="tuning_cut_sizes",
-        accept_new_options=True,
-    )
-    overlaps = right.multiselect(
-        f"Overlap, in {now.chunk_unit}",
-        sorted({0, 25, 50, now.chunk_overlap}),
-        [now.chunk_overlap],
-        key="tuning_cut_overlaps",
-        accept_new_options=True,
-    )
+
+    free = partial(st.multiselect, accept_new_options=True)
+    with right:
+        names = list(dict.fromkeys([now.embedder, *ready]))
+        embedders = free("Embedded with", names, [now.embedder], key="tuning_cut_embedders")
+        label, offered = f"Overlap, in {now.chunk_unit}", sorted({0, 25, 50, now.chunk_overlap})
+        overlaps = free(label, offered, [now.chunk_overlap], key="tuning_cut_overlaps")
+    with left:
+        label = f"Longest passage, in {now.chunk_unit}"
+        offered = sorted({100, 200, 400, now.chunk_size})
+        sizes = free(label, offered, [now.chunk_size], key="tuning_cut_sizes")
     return {
         "index.chunker": chunkers or [now.chunker],
         "index.chunk_size": [_number(each) for each in sizes] or [now.chunk_size],
@@ -106,13 +97,9 @@ def _missing(
         for job in workspace().jobs.recent(base.id)[:1]
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Go on building" if stopped else f"Build {counted(len(missing), 'cut')}",
-            key="tuning_cut_build",
-            icon=":material/construction:",
-            on_click=_build,
-            args=(base, missing),
-        )
+        label = "Go on building" if stopped else f"Build {counted(len(missing), 'cut')}"
+        build = base.documents.build_several
+        action_button(label, "tuning_cut_build", "construction", build, missing)
         there = len(wanted) - len(missing)
         st.caption(
             f"{there:,} of {counted(len(wanted), 'cut')} are built. "
@@ -120,27 +107,12 @@ def _missing(
         )
 
 
-def _build(base: KnowledgeBase, missing: Sequence[IndexRecipe]) -> None:
-    with guard():
-        base.documents.build_several(missing)
-
-
 def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], cuts: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            f"Compare {counted(cuts, 'cut')}",
-            key="tuning_cut_compare",
-            icon=":material/table_chart:",
-            on_click=_start,
-            args=(bench, values),
-        )
+        asked = (bench.set_name, values, bench.recipe, _CUTOFFS)
+        start = partial(bench.base.tuning.build_tables.start, *asked)
+        action_button(f"Compare {counted(cuts, 'cut')}", "tuning_cut_compare", "table_chart", start)
         st.caption("All are built. Each answers every question, searched as the sliders say.")
-
-
-def _start(bench: Bench, values: Mapping[str, Sequence[Any]]) -> None:
-    with guard():
-        tables = bench.base.tuning.build_tables
-        tables.start(bench.set_name, values, bench.recipe, _CUTOFFS)
 
 
 def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
@@ -161,14 +133,11 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
     if not picked:
         st.caption(plain(_takeaway(rows)) + " Click a row to try that index.")
         return
-    st.button(
-        "Use this index",
-        key="tuning_cut_use",
-        icon=":material/check:",
-        help="Every page works with it until it is saved or reset in the sidebar.",
-        on_click=working_recipe.change,
-        args=(bench.base, _index_fields(picked[0].recipe.index)),
-    )
+    fields = picked[0].recipe.index.model_dump()
+    changes = {f"index.{name}": value for name, value in fields.items()}
+    use = partial(working_recipe.change, bench.base, changes)
+    explained = working_recipe.UNTIL_SAVED
+    action_button("Use this index", "tuning_cut_use", "check", use, help=explained)
 
 
 def _row(row: BuildFigures) -> dict[str, object]:
@@ -191,12 +160,10 @@ def _takeaway(rows: Sequence[BuildFigures]) -> str:
         f"Highest nDCG@10: {best.chunker} {best.chunk_size}/{best.chunk_overlap} with "
         f"{best.embedder}, {ranked[0].metrics['ndcg@10']:.3f}."
     )
-    if len(ranked) > 1:
-        lead = ranked[0].metrics["ndcg@10"] - ranked[1].metrics["ndcg@10"]
-        said += f" The next is {lead:.3f} behind; evaluate both and compare them in Runs to see "
-        said += "whether that is more than noise."
-    return said
-
-
-def _index_fields(index: IndexRecipe) -> dict[str, Any]:
-    return {f"index.{name}": value for name, value in index.model_dump().items()}
+    if len(ranked) == 1:
+        return said
+    lead = ranked[0].metrics["ndcg@10"] - ranked[1].metrics["ndcg@10"]
+    return (
+        f"{said} The next is {lead:.3f} behind; evaluate both and compare them in Runs to see "
+        "whether that is more than noise."
+    )

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
-from pages.components.runs.comparison import capitalised
+from pages.components.recipe.chip import recipe_download
+from pages.components.runs.comparison import BADGES, capitalised
 from pages.components.shell import job_progress
-from pages.components.shell.guard import guard
+from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
 from pages.components.tuning.bench import METRICS, Bench
 from rag import LEADERS, Grid, SearchRecipe, SearchResult, TouchstoneError
 
-_BADGES = {
-    "better": ("Better", "green", ":material/trending_up:"),
-    "worse": ("Worse", "red", ":material/trending_down:"),
-    "undecided": ("Not decided", "gray", ":material/drag_handle:"),
-}
 # A threshold only takes away, so no ranking metric gains from one: it is chosen further down.
 GRID: Mapping[str, Sequence[Any]] = {
     "search.mode": ["hybrid"],
@@ -65,24 +62,13 @@ def _ask(bench: Bench) -> None:
         with st.popover("Grid", icon=":material/grid_on:"):
             values = _editor()
         asked = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
-        st.button(
-            "Search all",
-            type="primary",
-            key="tuning_search",
-            icon=":material/manage_search:",
-            on_click=_start,
-            args=(bench, *asked),
-        )
+        start = partial(bench.base.tuning.searches.start, *asked)
+        action_button("Search all", "tuning_search", "manage_search", start, type="primary")
         try:
             number = len(Grid.parse(values, bench.recipe))
             st.caption(f"{counted(number, 'recipe')} around the present one")
         except TouchstoneError as error:
             st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
-
-
-def _start(bench: Bench, *asked: Any) -> None:
-    with guard():
-        bench.base.tuning.searches.start(*asked)
 
 
 def _editor() -> dict[str, list[Any]]:
@@ -103,7 +89,7 @@ def _editor() -> dict[str, list[Any]]:
         },
     )
     return {
-        str(row["Field"]): read_values(str(row["Values"]))
+        str(row["Field"]): working_recipe.read_values(str(row["Values"]))
         for row in edited
         if row.get("Field") and row.get("Values")
     }
@@ -113,22 +99,10 @@ def _written(values: Sequence[Any]) -> str:
     return ", ".join(each if isinstance(each, str) else json.dumps(each) for each in values)
 
 
-def read_values(text: str) -> list[Any]:
-    """Values as people write them: ``0.4, 0.6``, ``weighted, rrf``, ``null``."""
-    return [_value(each.strip()) for each in text.split(",") if each.strip()]
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
 def _report(bench: Bench, best: SearchResult) -> None:
     comparison = best.selection.comparison
     changed = best.baseline.differences(best.recipe)
-    label, colour, icon = _BADGES[comparison.verdict]
+    label, colour, icon = BADGES[comparison.verdict]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)
@@ -158,34 +132,12 @@ def _differences(changed: Mapping[str, tuple[Any, Any]]) -> str:
 
 def _buttons(bench: Bench, best: SearchResult) -> None:
     with st.container(horizontal=True, gap="small"):
-        st.button(
-            "Apply",
-            key="tuning_apply",
-            icon=":material/check:",
-            help="Every page works with it until it is saved or reset in the sidebar.",
-            on_click=working_recipe.replace,
-            args=(bench.base, best.recipe),
-        )
+        apply = partial(working_recipe.replace, bench.base, best.recipe)
+        action_button("Apply", "tuning_apply", "check", apply, help=working_recipe.UNTIL_SAVED)
         if best.selection.comparison.verdict == "better":
-            st.button(
-                "Save",
-                key="tuning_save",
-                icon=":material/save:",
-                help="Makes it the recipe of this knowledge base. Earlier ones stay in its "
-                "versions.",
-                on_click=_save,
-                args=(bench, best),
-            )
-        st.download_button(
-            "Export JSON",
-            data=json.dumps(best.recipe.model_dump(mode="json"), indent=2),
-            file_name=f"recipe-{best.recipe.hash}.json",
-            mime="application/json",
-            key="tuning_export",
-            icon=":material/data_object:",
-            help="For the command line: --recipe FILE.",
-            on_click="ignore",
-        )
+            kept = "Makes it the recipe of this knowledge base. Earlier ones stay in its versions."
+            action_button("Save", "tuning_save", "save", _save, bench, best, help=kept)
+        recipe_download("Export JSON", best.recipe, "tuning_export")
 
 
 def _save(bench: Bench, best: SearchResult) -> None:

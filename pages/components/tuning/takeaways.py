@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from pages.components.metrics.cards import UNCHANGED
 from rag import Comparison
 
-_NEGLIGIBLE = 0.0005  # below that, three decimals show no difference
 _WANTED_REFUSALS = 0.9
 ANSWERED, REFUSED = "Questions answered", "Rightly refused"
 
@@ -38,7 +38,7 @@ def _now(now: float | None) -> str:
 
 def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> str:
     """Where nDCG@10 peaks, and whether that is more than noise."""
-    if best is None or best.difference < _NEGLIGIBLE:
+    if best is None or best.difference < UNCHANGED:
         return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
     said = f"nDCG@10 peaks at {name} {at:.2f}: {best.difference:+.3f}"
     if best.verdict == "better":
@@ -78,7 +78,7 @@ def heat_takeaway(
     row, column = (int(place) for place in np.unravel_index(int(table.argmax()), table.shape))
     gain = float(table[row, column]) - now
     at = f"weight {weights[row]:.2f} and threshold {thresholds[column]:.2f}"
-    if gain < _NEGLIGIBLE:
+    if gain < UNCHANGED:
         return "No place on the map is better than the present one."
     return f"The best place is {at}: {gain:+.3f} against the present one, which is marked."
 

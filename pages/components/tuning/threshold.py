@@ -10,12 +10,13 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.runs.comparison import capitalised
 from pages.components.shell import job_progress
-from pages.components.shell.guard import guard
-from pages.components.shell.palette import palette, template
+from pages.components.shell.buttons import action_button
+from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.palette import palette
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
 from pages.components.tuning.bench import Bench, cached
-from rag import FittedCalibration, Recommendation
+from rag import FittedCalibration
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -61,15 +62,11 @@ def _promise(bench: Bench) -> None:
     )
     found = curve.recommend(wanted)
     st.markdown(plain(capitalised(found.sentence)))
-    value = _value(found)
-    st.button(
-        "Use this threshold",
-        key="tuning_use_floor",
-        icon=":material/check:",
-        disabled=found.point is None,
-        on_click=working_recipe.change,
-        args=(bench.base, {"search.threshold": value}),
-    )
+    # Rounded down: what reached the threshold still does.
+    value = int(found.point.threshold * 1000) / 1000 if found.point else None
+    use = partial(working_recipe.change, bench.base, {"search.threshold": value})
+    label = "Use this threshold"
+    action_button(label, "tuning_use_floor", "check", use, disabled=found.point is None)
 
 
 def _measured(bench: Bench) -> str:
@@ -80,25 +77,16 @@ def _measured(bench: Bench) -> str:
     return f"Measured on {held_out}, which the probabilities were not learned from."
 
 
-def _value(found: Recommendation) -> float | None:
-    """Rounded down: what reached the threshold still does."""
-    return None if found.point is None else int(found.point.threshold * 1000) / 1000
-
-
 def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
     """Learns probabilities, or says why there is not enough to learn from."""
     job = bench.base.tuning.fits.latest(bench.set_name, bench.recipe)
     if job is not None and job.active:
         job_progress.follow(job.id, "fit")
     else:
-        st.button(
-            "Fit again" if fitted else "Fit on the labels",
-            key="tuning_fit",
-            icon=":material/model_training:",
-            help="Learns how likely a passage is relevant, from the tuning questions.",
-            on_click=_fit,
-            args=(bench,),
-        )
+        label = "Fit again" if fitted else "Fit on the labels"
+        start = partial(bench.base.tuning.fits.start, bench.set_name, bench.recipe)
+        explained = "Learns how likely a passage is relevant, from the tuning questions."
+        action_button(label, "tuning_fit", "model_training", start, help=explained)
     if job is not None and job.status == "failed":
         st.info(plain(job.message), icon=":material/label:")
     if fitted is not None:
@@ -108,21 +96,11 @@ def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
         )
 
 
-def _fit(bench: Bench) -> None:
-    with guard():
-        bench.base.tuning.fits.start(bench.set_name, bench.recipe)
-
-
 def _reliability(fitted: FittedCalibration) -> None:
     said = _takeaway(fitted)
     st.caption(said)
-    st.plotly_chart(
-        _diagram(fitted),
-        theme=None,
-        key="tuning_reliability",
-        config={"displayModeBar": False},
-        alt=f"Reliability: observed shares against predicted probabilities. {said}",
-    )
+    alt = f"Reliability: observed shares against predicted probabilities. {said}"
+    draw_chart(_diagram(fitted), "tuning_reliability", alt)
 
 
 def _takeaway(fitted: FittedCalibration) -> str:
@@ -136,11 +114,8 @@ def _takeaway(fitted: FittedCalibration) -> str:
 
 
 def _diagram(fitted: FittedCalibration) -> go.Figure:
-    import plotly.graph_objects as go
-
-    colours = palette()
-    bins = fitted.bins
-    figure = go.Figure(layout={"template": template(colours), "height": 300, "showlegend": False})
+    colours, bins = palette(), fitted.bins
+    figure = empty_figure(colours, height=300, showlegend=False)
     ideal = {"color": colours.muted, "dash": "dot", "width": 1}
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=ideal, hoverinfo="skip")
     figure.add_scatter(
@@ -159,13 +134,9 @@ def _diagram(fitted: FittedCalibration) -> go.Figure:
         },
         hovertemplate="says %{x:.0%}: %{y:.0%} of %{customdata:,} relevant<extra></extra>",
     )
+    share = {"range": [-0.02, 1.02], "tickformat": ".0%"}
     figure.update_layout(
-        xaxis={
-            "title": "predicted probability",
-            "range": [-0.02, 1.02],
-            "tickformat": ".0%",
-            "dtick": 0.25,
-        },
-        yaxis={"title": "relevant in fact", "range": [-0.02, 1.02], "tickformat": ".0%"},
+        xaxis={"title": "predicted probability", "dtick": 0.25} | share,
+        yaxis={"title": "relevant in fact"} | share,
     )
     return figure
