@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from pages.components.labels.judging import judge_button
-from pages.components.runs.actions import downloads, use_button
 from pages.components.metrics.cards import metric_label
+from pages.components.runs.actions import downloads, use_button
 from pages.components.runs.difference_chart import difference_chart
 from pages.components.runs.questions import questions_table, select
 from pages.components.runs.table import run_names
