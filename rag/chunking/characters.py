@@ -12,6 +12,8 @@ import unicodedata
 import numpy as np
 import numpy.typing as npt
 
+from rag.types import Mask
+
 Kinds = npt.NDArray[np.uint16]
 """Bits of every character of a block, shape (characters,)."""
 Positions = npt.NDArray[np.int64]
@@ -128,13 +130,11 @@ def boundary_bits(text: str, kinds: Kinds, starts: Positions) -> Positions:
     return bits
 
 
-def _ends_sentence(
-    text: str, kinds: Kinds, starts: Positions, ends: Positions
-) -> npt.NDArray[np.bool_]:
+def _ends_sentence(text: str, kinds: Kinds, starts: Positions, ends: Positions) -> Mask:
     last = ends - 1
     for _ in range(2):
         last = np.where(kinds[last] & _CLOSER != 0, np.maximum(last - 1, 0), last)
-    stops: npt.NDArray[np.bool_] = (kinds[last] & _STOP != 0) & (kinds[starts] & _LOWER == 0)
+    stops: Mask = (kinds[last] & _STOP != 0) & (kinds[starts] & _LOWER == 0)
     for index in np.flatnonzero(stops):
         end = int(ends[index])
         stops[index] = not _ABBREVIATION.search(text, max(0, end - _LOOK_BACK), end)

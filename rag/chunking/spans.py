@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.chunking.atoms import Atoms
+from rag.types import Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def cut(
 
 
 def _next_start(
-    atoms: Atoms, first: int, after: int, overlap: int, ranks: npt.NDArray[np.int64], policy: Policy
+    atoms: Atoms, first: int, after: int, overlap: int, ranks: Integers, policy: Policy
 ) -> int:
     """The first atom of the next span: ``after``, or earlier by at most ``overlap``."""
     low = int(np.searchsorted(atoms[2], atoms[3, after - 1] - overlap))

@@ -8,20 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 
-from rag.lexical.expand import (
-    FUZZY_MOST,
-    PREFIX_MOST,
-    Kind,
-    Variant,
-    misspelt,
-    prefixed,
-)
+from rag.lexical.expand import FUZZY_MOST, PREFIX_MOST, Kind, Variant, misspelt, prefixed
 from rag.lexical.segment import Segment
-from rag.types import Scores
-
-Rows = npt.NDArray[np.int64]
+from rag.types import Integers, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +123,7 @@ def segment_scores(parts: Sequence[Clause], segment: Segment, at: int, damping: 
 
 
 def row_scores(
-    parts: Sequence[Clause], segment: Segment, at: int, damping: Scores, rows: Rows
+    parts: Sequence[Clause], segment: Segment, at: int, damping: Scores, rows: Integers
 ) -> Scores:
     """``segment_scores`` at a few ``rows``, to the last bit the same, without reading all."""
     scores = np.zeros(len(rows))
@@ -148,7 +138,7 @@ def row_scores(
 
 
 def _at_rows(
-    candidate: TermCandidate, segment: Segment, at: int, damping: Scores, rows: Rows
+    candidate: TermCandidate, segment: Segment, at: int, damping: Scores, rows: Integers
 ) -> Scores:
     """What one term contributes to each row; 0 where it does not stand."""
     part = slice(*segment.starts[candidate.places[at] : candidate.places[at] + 2])

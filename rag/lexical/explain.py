@@ -39,25 +39,21 @@ class TermMatch:
     ) -> TermMatch | None:
         """The match that a row of the segment numbered ``at`` is credited with, if any."""
         found = [
-            cls._of(clause, candidate, tf, damping)
+            cls(
+                term=clause.term,
+                matched=candidate.term,
+                kind=candidate.kind,
+                weight=candidate.weight,
+                repeats=clause.repeats,
+                tf=tf,
+                passages=candidate.passages,
+                idf=candidate.idf,
+                contribution=candidate.boost * (tf / (tf + damping)),
+            )
             for candidate in clause.candidates
             if (tf := _occurrences(candidate, segment, at, row))
         ]
         return max(found, key=lambda match: match.contribution, default=None)
-
-    @classmethod
-    def _of(cls, clause: Clause, candidate: TermCandidate, tf: int, damping: float) -> TermMatch:
-        return cls(
-            term=clause.term,
-            matched=candidate.term,
-            kind=candidate.kind,
-            weight=candidate.weight,
-            repeats=clause.repeats,
-            tf=tf,
-            passages=candidate.passages,
-            idf=candidate.idf,
-            contribution=candidate.boost * (tf / (tf + damping)),
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,17 @@ class _Matches(NamedTuple):
     boosts: Scores
     is_first: Mask
 
+    @classmethod
+    def joined(cls, parts: Sequence[_Matches]) -> _Matches:
+        """Those of all ``parts``, one after the other."""
+        return cls(
+            keys=_joined([each.keys for each in parts], np.int64),
+            counts=_joined([each.counts for each in parts], np.int64),
+            lengths=_joined([each.lengths for each in parts], np.int64),
+            boosts=_joined([each.boosts for each in parts], np.float64),
+            is_first=_joined([each.is_first for each in parts], np.bool_),
+        )
+
 
 def laid_out(
     queries: Sequence[Sequence[Clause]],
@@ -114,7 +125,10 @@ def laid_out(
         None if allowed is None and segment.whole else segment.usable(allowed)
         for segment in segments
     ]
-    found = [_matches(parts, segments, usable) for parts in queries]
+    found = [
+        _Matches.joined([_of_clause(clause, segments, usable) for clause in parts])
+        for parts in queries
+    ]
     keys = [np.union1d(each.keys, also) for each, also in zip(found, beside, strict=True)]
     sizes = np.array([len(each) for each in keys], np.int64)
     starts = np.cumsum(sizes) - sizes
@@ -122,35 +136,21 @@ def laid_out(
         start + np.searchsorted(held, each.keys)
         for start, held, each in zip(starts, keys, found, strict=True)
     ]
-    lengths = _joined([each.lengths for each in found], np.int64)
-    width = int(lengths.max(initial=0)) + 1
-    codes = _joined([each.counts for each in found], np.int64) * width + lengths
-    distinct, kinds = np.unique(codes, return_inverse=True)
-    first = np.flatnonzero(_joined([each.is_first for each in found], np.bool_))
+    matches = _Matches.joined(found)
+    width = int(matches.lengths.max(initial=0)) + 1
+    distinct, kinds = np.unique(matches.counts * width + matches.lengths, return_inverse=True)
+    first = np.flatnonzero(matches.is_first)
     return Postings(
         queries=len(found),
         average_length=average_length,
         rows=np.repeat(np.arange(len(keys)), sizes),
         keys=_joined(keys, np.int64),
         places=_joined(places, np.int64)[first],
-        boosts=_joined([each.boosts for each in found], np.float64),
+        boosts=matches.boosts,
         kinds=kinds,
         counts=(distinct // width).astype(np.float64),
         lengths=(distinct % width).astype(np.float64),
         firsts=None if len(first) == len(kinds) else first,
-    )
-
-
-def _matches(
-    parts: Sequence[Clause], segments: Sequence[Segment], usable: Sequence[Mask | None]
-) -> _Matches:
-    found = [_of_clause(clause, segments, usable) for clause in parts]
-    return _Matches(
-        keys=_joined([each.keys for each in found], np.int64),
-        counts=_joined([each.counts for each in found], np.int64),
-        lengths=_joined([each.lengths for each in found], np.int64),
-        boosts=_joined([each.boosts for each in found], np.float64),
-        is_first=_joined([each.is_first for each in found], np.bool_),
     )
 
 

@@ -42,33 +42,26 @@ class LexicalView(Protocol):
 
         ``allowed`` restricts the result, not the statistics.
         """
-        ...
 
     def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
         """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
-        ...
 
     def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
         """Why a passage has its score, term by term. Raises NotFound for an unknown key."""
-        ...
 
     def frequencies(self, query: Query, **variants: Unpack[Variants]) -> Mapping[str, int]:
         """The index terms that count for a query, by how many passages hold each."""
-        ...
 
     def terms(self, question: str) -> dict[str, float]:
         """The index terms of a question, by how often it has them."""
-        ...
 
     def matched_spans(
         self, query: Query, text: str, **variants: Unpack[Variants]
     ) -> list[tuple[int, int]]:
         """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
-        ...
 
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""
-        ...
 
 
 class LexicalServer(Protocol):
@@ -82,7 +75,6 @@ class LexicalServer(Protocol):
 
     def keys(self, build: str) -> Keys:
         """All keys of a build, in any order."""
-        ...
 
     def upsert(self, build: str, analyzer: str, passages: Sequence[tuple[int, str]]) -> None:
         """Keeps passages: distinct keys and their texts. A key that is there is replaced.
@@ -107,26 +99,21 @@ class LexicalServer(Protocol):
         **options: Unpack[Bm25Options],
     ) -> tuple[Keys, Scores]:
         """As ``LexicalView.search``."""
-        ...
 
     def scores(
         self, build: str, terms: Mapping[str, float], keys: Keys, **options: Unpack[Bm25Options]
     ) -> Scores:
         """As ``LexicalView.scores``; unknown keys have 0."""
-        ...
 
     def explain(
         self, build: str, terms: Mapping[str, float], key: int, **options: Unpack[Bm25Options]
     ) -> Explanation:
         """As ``LexicalView.explain``."""
-        ...
 
     def frequencies(
         self, build: str, terms: Mapping[str, float], **variants: Unpack[Variants]
     ) -> Mapping[str, int]:
         """As ``LexicalView.frequencies``."""
-        ...
 
     def meant(self, build: str, term: str) -> Meant | None:
         """The nearest term of an unknown one; None where it is known, or nothing is near."""
-        ...

@@ -16,10 +16,9 @@ import numpy.typing as npt
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.expand import Spelling
 from rag.segments import PassageRows
-from rag.types import Keys
+from rag.types import Integers, Keys
 
 Rows = npt.NDArray[np.int32]
-Offsets = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class Segment(PassageRows):
 
     lengths: Rows
     terms: list[str]
-    starts: Offsets
+    starts: Integers
     rows: Rows
     counts: Rows
 
@@ -155,9 +154,9 @@ def merged(segments: Sequence[Segment]) -> Segment:
 
 def _scattered(
     segments: Sequence[Segment],
-    places: Sequence[Offsets],
-    widths: Sequence[Offsets],
-    total: Offsets,
+    places: Sequence[Integers],
+    widths: Sequence[Integers],
+    total: Integers,
 ) -> tuple[Rows, Rows]:
     """Rows and counts of a merge, every posting copied straight to its place: no sort."""
     rows = np.empty(int(total.sum()), dtype=np.int32)
@@ -174,7 +173,7 @@ def _scattered(
     return rows, counts
 
 
-def _live_widths(segment: Segment) -> Offsets:
+def _live_widths(segment: Segment) -> Integers:
     """Number of live passages by term, shape (terms,)."""
     if segment.whole:
         return np.diff(segment.starts)
@@ -182,7 +181,7 @@ def _live_widths(segment: Segment) -> Offsets:
     return np.diff(running[segment.starts])
 
 
-def ranges(starts: Offsets, widths: Offsets) -> Offsets:
+def ranges(starts: Integers, widths: Integers) -> Integers:
     """``starts[0], starts[0] + 1, ...`` for ``widths[0]`` numbers, then those of ``starts[1]``."""
     shift = starts - np.concatenate(([0], np.cumsum(widths)))[:-1]
     return np.arange(int(widths.sum())) + np.repeat(shift, widths)

@@ -20,7 +20,7 @@ from rag.recipe import IndexRecipe
 from rag.retrieval.candidates import blocks, fetched_cosines
 from rag.services import Services
 from rag.storage import documents
-from rag.types import Keys
+from rag.types import Keys, Vectors
 
 MOST_CHANGED = 0.2  # of the passages; a map that lacks more should be drawn anew
 _ARRAYS = ("keys", "points", "mean", "axes")
@@ -74,14 +74,8 @@ class MapFiles:
         descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=".draft-")
         try:
             with os.fdopen(descriptor, "wb") as file:
-                np.savez(
-                    file,
-                    keys=drawn.keys,
-                    points=drawn.points,
-                    mean=drawn.mean,
-                    axes=drawn.axes,
-                    explained=drawn.explained,
-                )
+                arrays = {name: getattr(drawn, name) for name in _ARRAYS}
+                np.savez(file, **arrays, explained=drawn.explained)
             Path(draft).replace(target)
         except BaseException:
             Path(draft).unlink(missing_ok=True)
@@ -109,10 +103,7 @@ class MapFiles:
 class Maps:
     """The maps of all builds, brought up to the index of the moment; bounded in memory."""
 
-    def __init__(
-        self,
-        services: Services,
-    ) -> None:
+    def __init__(self, services: Services) -> None:
         self.files = MapFiles(services.settings.home / "maps")
         self._services = services
         self._current: OrderedDict[tuple[object, ...], PassageMap] = OrderedDict()
@@ -187,7 +178,7 @@ def _extended(drawn: Projection, index: Index) -> tuple[Projection, float]:
     return replace(kept, keys=keys, points=places), changed
 
 
-def _beside(kept: Projection, index: Index, vectors: npt.NDArray[np.float32]) -> Points:
+def _beside(kept: Projection, index: Index, vectors: Vectors) -> Points:
     """Places of newcomers among their nearest neighbours that are on the map already."""
     if not len(kept.keys):
         return np.zeros((len(vectors), 2), np.float32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -85,21 +85,15 @@ def _by_components(keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell) -
     # An axis has no direction of its own; the same one every time keeps a map as it was.
     axes = axes * np.where(axes[np.arange(2), np.abs(axes).argmax(axis=1)] < 0, -1.0, 1.0)[:, None]
     shared = values[-2:].sum() / values.sum() if values.sum() > 0 else 0.0
-    drawn = Projection(
-        "pca",
-        keys,
-        np.empty((0, 2), np.float32),
-        mean.astype(np.float32),
-        axes.astype(np.float32),
-        float(shared),
-    )
+    nowhere = np.empty((0, 2), np.float32)
+    single = mean.astype(np.float32), axes.astype(np.float32)
+    drawn = Projection("pca", keys, nowhere, *single, float(shared))
     parts = []
     for first in range(0, len(keys), _BLOCK):
         parts.append(drawn.place(vectors(keys[first : first + _BLOCK])))
         count += len(parts[-1])
         tell(count, total, f"{count - len(keys):,} of {len(keys):,} passages placed")
-    points = np.concatenate(parts)
-    return Projection("pca", keys, points, drawn.mean, drawn.axes, drawn.explained)
+    return replace(drawn, points=np.concatenate(parts))
 
 
 def _by_umap(keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell) -> Projection:

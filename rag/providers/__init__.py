@@ -1,13 +1,7 @@
 """Embedding, chat and reranking models behind protocols; which there are is in ``table.toml``."""
 
 from rag.providers.endpoint import Patience
-from rag.providers.making import (
-    STEP_PATIENCE,
-    chat_model,
-    embedder,
-    require_embedder,
-    reranker,
-)
+from rag.providers.making import STEP_PATIENCE, chat_model, embedder, require_embedder, reranker
 from rag.providers.probing import ProviderStatus, check, statuses
 from rag.providers.table import ROWS, ProviderRow, default_threshold
 

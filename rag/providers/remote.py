@@ -76,14 +76,11 @@ class RemoteEmbedder:
             raise self._endpoint.misbehaved("something that is no list of vectors")
         if not np.isfinite(vectors).all():
             raise self._endpoint.misbehaved("vectors that are not numbers")
-        self._check_dimension(vectors.shape[1])
-        return vectors
-
-    def _check_dimension(self, dimension: int) -> None:
+        dimension = vectors.shape[1]
         with self._lock:
-            if self._dimension is None:
-                self._dimension = dimension
-        if dimension != self._dimension:
+            known = self._dimension = self._dimension or dimension
+        if dimension != known:
             raise self._endpoint.misbehaved(
-                f"vectors of {dimension} dimensions where it answered {self._dimension} before"
+                f"vectors of {dimension} dimensions where it answered {known} before"
             )
+        return vectors

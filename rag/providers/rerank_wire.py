@@ -6,18 +6,13 @@ import json
 import math
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rag.errors import ProviderRejected
-from rag.providers.endpoint import (
-    CONNECT_SECONDS,
-    Endpoint,
-    batches,
-    patiently,
-    require_configured,
-)
+from rag.providers.endpoint import CONNECT_SECONDS, Endpoint, batches, patiently, require_configured
 from rag.providers.tokens import encodable
 from rag.types import Scores
 
@@ -46,7 +41,7 @@ class RerankService:
         require_configured(self._endpoint)
         sent = [encodable(text) or " " for text in texts]
         parts = [
-            patiently(lambda batch=batch: self._ask(question, batch), self._endpoint.patience)  # type: ignore[misc]
+            patiently(partial(self._ask, question, batch), self._endpoint.patience)
             for batch in batches(sent, self._batch)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -72,15 +67,17 @@ class RerankService:
         import httpx
 
         endpoint = self._endpoint
-        timeout = endpoint.patience.timeout
+        seconds = endpoint.patience.timeout
+        timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+        base = endpoint.base_url.rstrip("/")
+        url = base if base.endswith("/rerank") else f"{base}/rerank"
+        headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         try:
             with (
-                httpx.Client(
-                    timeout=httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
-                ) as client,
-                client.stream("POST", self._url(), json=request, headers=self._headers()) as reply,
+                httpx.Client(timeout=timeout) as client,
+                client.stream("POST", url, json=request, headers=headers) as reply,
             ):
-                body = self._read(reply, timeout)
+                body = self._read(reply, seconds)
                 self._raise_for_status(reply, body)
         except httpx.TimeoutException as error:
             raise endpoint.timed_out() from endpoint.cause(error)
@@ -133,14 +130,6 @@ class RerankService:
         if np.isnan(scores).any():
             raise misbehaved(f"{len(answer)} scores for {count} passages")
         return scores
-
-    def _url(self) -> str:
-        base = self._endpoint.base_url.rstrip("/")
-        return base if base.endswith("/rerank") else f"{base}/rerank"
-
-    def _headers(self) -> dict[str, str]:
-        key = self._endpoint.key
-        return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _entry(item: Any) -> tuple[int | None, float | None]:

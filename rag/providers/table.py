@@ -20,7 +20,6 @@ class Variables(Protocol):
 
     def variable(self, name: str) -> str | None:
         """The value of an environment variable, or None when it is not set."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,16 +22,7 @@ from rag.readers.pdf.page_image import Mark, PageImage
 from rag.readers.sniff import DESCRIPTIONS, kind_of
 from rag.types import Document
 
-__all__ = [
-    "SUPPORTED",
-    "Limits",
-    "Mark",
-    "PageImage",
-    "draw",
-    "format_of",
-    "read",
-    "read_text",
-]
+__all__ = ["SUPPORTED", "Limits", "Mark", "PageImage", "draw", "format_of", "read", "read_text"]
 
 _DEFAULT = Limits()
 _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits
@@ -57,7 +48,8 @@ def read(
     _check_size(path, limits)
     _check_kind(path, name, form)
     tick = _ticker(limits, progress, cancelled)
-    digest = _sha256(path)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     content = _content(form, Source(path.resolve(), limits, password, tick), cancelled)
     if not content.text or content.text.isspace():
         raise _empty()
@@ -163,11 +155,6 @@ def _check_kind(path: Path, name: str, form: Format) -> None:
         "Give the file its right extension, or export it again, and add that.",
         reason="wrong_extension",
     )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _ticker(

@@ -81,12 +81,12 @@ def _add(composer: Composer, record: object) -> None:
 
 def _first(record: dict[str, object], names: tuple[str, ...]) -> str | None:
     """The first of ``names``, in any case, under which a text stands."""
-    known = {key.casefold(): key for key, value in record.items() if _is_text(value)}
+    known = {
+        key.casefold(): key
+        for key, value in record.items()
+        if isinstance(value, str) and value.strip()
+    }
     return next((known[name] for name in names if name in known), None)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
 
 
 def _flatten(value: object, path: str) -> Iterator[str]:

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from rag.segments import PassageRows, tidy, total, without
-from rag.stores.faiss_rows import FaissRows, Mask, Rows, chunks
+from rag.stores.faiss_rows import FaissRows, chunks
 from rag.stores.given import check_dimension, checked
-from rag.types import Keys, Scores, Vectors
+from rag.types import Integers, Keys, Mask, Scores, Vectors
 
 MARGIN = 32
 FORMAT = 1
@@ -28,7 +28,7 @@ class _VectorSegment(PassageRows):
         rows = self._candidates(query, k, self.usable(allowed), exact=allowed is not None)
         return _best(self.keys[rows], self._cosines(query, rows), k)
 
-    def _candidates(self, query: Vectors, k: int, mask: Mask, *, exact: bool) -> Rows:
+    def _candidates(self, query: Vectors, k: int, mask: Mask, *, exact: bool) -> Integers:
         """Rows of ``mask`` that hold its k nearest; ``exact`` makes that certain in every kind."""
         choice, wanted = int(np.count_nonzero(mask)), k + MARGIN
         if choice <= wanted:
@@ -39,7 +39,7 @@ class _VectorSegment(PassageRows):
                 return rows
         return self.index.scan(query, k, mask)
 
-    def _cosines(self, query: Vectors, rows: Rows) -> Scores:
+    def _cosines(self, query: Vectors, rows: Integers) -> Scores:
         """Row by row in float64: the same figure whatever segment a vector is in."""
         exact = query.astype(np.float64)
         parts = [(self.index.vectors(part) * exact).sum(axis=1) for part in chunks(rows)]

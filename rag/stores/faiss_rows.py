@@ -9,12 +9,8 @@ from typing import Any
 
 import faiss as faiss_module
 import numpy as np
-import numpy.typing as npt
 
-from rag.types import Vectors
-
-Rows = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from rag.types import Integers, Mask, Vectors
 
 SMALLEST_APPROXIMATE = 10_000
 CHUNK = 8192
@@ -84,20 +80,20 @@ class FaissRows:
         """Length of a vector."""
         return int(self._index.d)
 
-    def vectors(self, rows: Rows) -> Vectors:
+    def vectors(self, rows: Integers) -> Vectors:
         """Copies of the vectors in ``rows``, shape (len(rows), dimension)."""
         index = self._index
         found: Vectors = index.reconstruct_batch(rows) if _is_listed(index) else _view(index)[rows]
         return found
 
-    def approximate(self, query: Vectors, count: int, mask: Mask) -> Rows:
+    def approximate(self, query: Vectors, count: int, mask: Mask) -> Integers:
         """About the ``count`` nearest rows of ``mask``, sometimes fewer, in no exact order."""
         index = self._ready()
         _, found = index.search(query[None], count, params=_depth(index, count, mask))
-        rows: Rows = found[0][found[0] >= 0]
+        rows: Integers = found[0][found[0] >= 0]
         return rows
 
-    def scan(self, query: Vectors, k: int, mask: Mask) -> Rows:
+    def scan(self, query: Vectors, k: int, mask: Mask) -> Integers:
         """All rows of ``mask`` that may be among its k nearest, given how float32 rounds.
 
         ``mask`` must hold more than k rows. A matrix product over FAISS's memory: for one query
@@ -123,7 +119,7 @@ class FaissRows:
             return self._index
 
 
-def chunks(rows: Rows) -> Iterator[Rows]:
+def chunks(rows: Integers) -> Iterator[Integers]:
     """``rows`` in pieces that bound the memory of what is done with them."""
     return (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
 

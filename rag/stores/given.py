@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.types import Keys, Vectors
+from rag.types import Integers, Keys, Vectors
 
 
-def checked(
-    keys: Keys, vectors: Vectors, dimension: int
-) -> tuple[Keys, Vectors, npt.NDArray[np.int64]]:
+def checked(keys: Keys, vectors: Vectors, dimension: int) -> tuple[Keys, Vectors, Integers]:
     """Keys (n,), vectors (n, dimension) and the rows that count: of a key given twice the later.
 
     Raises InvalidInput for vectors of another dimension or number.

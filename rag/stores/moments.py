@@ -14,10 +14,9 @@ from typing import Protocol
 from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.errors import StorageError
-from rag.types import Keys, Scores
+from rag.types import Keys, Mask, Scores
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +69,7 @@ class Moment:
         """Notes in an existing, empty folder what is on the server. Raises OSError."""
         np.save(Path(folder) / "served.npy", self.keys, allow_pickle=False)
 
-    def holds(self, keys: Keys) -> npt.NDArray[np.bool_]:
+    def holds(self, keys: Keys) -> Mask:
         """Which of ``keys`` are there, shape (n,)."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.bool_)

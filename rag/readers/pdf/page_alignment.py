@@ -14,10 +14,13 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 from rapidfuzz.distance import LCSseq
+
+from rag.types import Span
 
 Places = npt.NDArray[np.int64]
 """Index of the page's character by character of the text, -1 where there is none; shape (n,)."""
@@ -28,8 +31,6 @@ _NEAR = 3  # a short run counts when it stands this close to a long one in both 
 _SHORT_WORD = 4  # a word of so few characters is found whole or not at all
 _MOST_SEARCHES = 300
 _TAKEN = "\x00"
-
-_Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +93,23 @@ def _in_order(letters: str, signs: str) -> Iterator[_Run]:
 def _leans(runs: Sequence[_Run], place: int) -> bool:
     """Whether a short run stands right beside a long one, as around a misread letter."""
     run = runs[place]
-    before = runs[place - 1] if place else None
-    after = runs[place + 1] if place + 1 < len(runs) else None
-    return (before is not None and before.length >= _SHORTEST and _gap(before, run) <= _NEAR) or (
-        after is not None and after.length >= _SHORTEST and _gap(run, after) <= _NEAR
-    )
+    before = ((one, _gap(one, run)) for one in runs[max(place - 1, 0) : place])
+    after = ((one, _gap(run, one)) for one in runs[place + 1 : place + 2])
+    return any(one.length >= _SHORTEST and gap <= _NEAR for one, gap in chain(before, after))
 
 
 def _gap(one: _Run, next_one: _Run) -> int:
-    return max(
-        next_one.text - one.text - one.length,
-        next_one.page - one.page - one.length,
-    )
+    return max(next_one.text - one.text - one.length, next_one.page - one.page - one.length)
 
 
-def _words(text: str, origins: Places) -> list[_Span]:
+def _words(text: str, origins: Places) -> list[Span]:
     """Words, cut at white space, as spans of folded characters; words of none are left out."""
     edges = [match.span() for match in re.finditer(r"\S+", text)]
     spans = np.searchsorted(origins, np.asarray(edges, np.int64).reshape(-1, 2))
     return [(first, last) for first, last in spans.tolist() if last > first]
 
 
-def _release_torn(words: Sequence[_Span], found: Places) -> None:
+def _release_torn(words: Sequence[Span], found: Places) -> None:
     """Frees what of a word lies away from the rest of it, and short words found only in part.
 
     In the folded texts a word stands in one piece, also where a line ends within it.
@@ -132,7 +128,7 @@ def _release_torn(words: Sequence[_Span], found: Places) -> None:
             places[largest] = kept
 
 
-def _extend(letters: str, signs: str, words: Sequence[_Span], found: Places) -> None:
+def _extend(letters: str, signs: str, words: Sequence[Span], found: Places) -> None:
     """Fills ``found`` for the rest of a word beside what was found, where the page has it there."""
     taken = np.zeros(len(signs), dtype=bool)
     taken[found[found >= 0]] = True
@@ -168,11 +164,7 @@ def _place_moved(letters: str, signs: str, found: Places) -> None:
 
 
 def _place_words(
-    letters: str,
-    signs: str,
-    words: Sequence[_Span],
-    page_words: Sequence[_Span],
-    found: Places,
+    letters: str, signs: str, words: Sequence[Span], page_words: Sequence[Span], found: Places
 ) -> None:
     """Fills ``found`` for words that both texts have left over, like ones in the same order."""
     taken = np.zeros(len(signs), dtype=bool)
@@ -205,8 +197,7 @@ def _longest(wanted: str, free: str) -> _Run:
 
 def _unique(places: Places) -> Places:
     """A ligature on the page stands for several letters; the first of them keeps it."""
-    known = np.flatnonzero(places >= 0)
-    _, first = np.unique(places[known], return_index=True)
+    _, first = np.unique(places, return_index=True)
     kept = np.full(len(places), -1, np.int64)
-    kept[known[first]] = places[known[first]]
+    kept[first] = places[first]
     return kept

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.readers.pdf.page_alignment import MOST_CHARACTERS, Places
+from rag.types import Floats, Mask
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
-Boxes = npt.NDArray[np.float64]
+Boxes = Floats
 """Left, top, right, bottom as shares of the page's width and height, from its top left; (n, 4)."""
 
 _FINE = 1_000_000  # the size of the device that places are asked for: pdfium rounds to whole units
@@ -58,14 +58,11 @@ def _place(page: PdfPage, x: float, y: float) -> tuple[float, float]:
 
 
 def _upright(corners: Boxes) -> Boxes:
-    low, high = (
-        np.minimum(corners[:, :2], corners[:, 2:]),
-        np.maximum(corners[:, :2], corners[:, 2:]),
-    )
-    return np.asarray(np.clip(np.hstack([low, high]), 0.0, 1.0), np.float64)
+    points = np.clip(corners, 0.0, 1.0).reshape(-1, 2, 2)
+    return np.hstack([points.min(axis=1), points.max(axis=1)])
 
 
-def has_ink(boxes: Boxes) -> npt.NDArray[np.bool_]:
+def has_ink(boxes: Boxes) -> Mask:
     """Which boxes have an area, shape (n,)."""
     return np.asarray((boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]))
 

@@ -31,7 +31,7 @@ def read_pdf(source: Source) -> Content:
     """
     reader = _open(source)
     with PdfiumPages(source) as other:
-        count = _page_count(reader) or other.count()
+        count = (len(reader.pages) if reader else 0) or other.count()
         if count > source.limits.max_pages:
             raise UnreadableDocument(
                 f"The PDF has {count:,} pages; at most {source.limits.max_pages:,} are read.",
@@ -92,10 +92,6 @@ def _open(source: Source) -> PdfReader | None:
     except Exception:  # pypdf raises anything at all on damaged files; pdfium has its turn
         return None
     return reader
-
-
-def _page_count(reader: PdfReader | None) -> int:
-    return len(reader.pages) if reader else 0
 
 
 def _page_text(reader: PdfReader | None, other: PdfiumPages, index: int) -> str:
