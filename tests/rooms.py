@@ -22,7 +22,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
     # the vocabulary
     ("rag.types", "rag.errors"),
     ("rag.protocols", "rag.recipe"),
-    ("rag.results", "rag.segments"),
+    ("rag.results",),
     # adapters, each of one technique or one part of the world outside
     ("rag.network", "rag.lexical"),
     ("rag.chunking", "rag.readers", "rag.providers", "rag.stores", "rag.storage", "rag.http_tools"),

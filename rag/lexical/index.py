@@ -15,11 +15,11 @@ from rag.errors import NotFound
 from rag.lexical.analyzers import Analyzer, analyzer
 from rag.lexical.clauses import Clause, clauses, length_damping, row_scores, segment_scores
 from rag.lexical.explain import Explanation, TermMatch, term_spans
+from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
 from rag.lexical.protocols import Bm25Options, Query, Variants
 from rag.lexical.segment import Segment, build, merged
 from rag.lexical.spelling import Correction, Meant, corrections, nearest_term
-from rag.segments import tidy, total, without
 from rag.types import Keys, Scores
 
 BATCH_PASSAGES = 4096

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.expand import Spelling
-from rag.segments import PassageRows
+from rag.lexical.passage_rows import PassageRows
 from rag.types import Integers, Keys
 
 Rows = npt.NDArray[np.int32]

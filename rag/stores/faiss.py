@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.segments import PassageRows, tidy, total, without
+from rag.lexical.passage_rows import PassageRows, tidy, total, without
 from rag.stores.faiss_rows import FaissRows, chunks
 from rag.stores.given import check_dimension, checked
 from rag.types import Integers, Keys, Mask, Scores, Vectors

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import segments
-from rag.lexical import LexicalIndex, analyzer, analyzer_names
+from rag.lexical import LexicalIndex, analyzer, analyzer_names, passage_rows
 from rag.lexical import index as index_module
 from rag.lexical.postings import Postings
 
@@ -39,7 +38,7 @@ options = st.fixed_dictionaries(
 def tiny_segments() -> Iterator[None]:
     """Sizes at which a dozen passages already make several segments."""
     with (
-        mock.patch.object(segments, "SMALLEST_SEGMENT", 1),
+        mock.patch.object(passage_rows, "SMALLEST_SEGMENT", 1),
         mock.patch.object(index_module, "BATCH_PASSAGES", 3),
     ):
         yield

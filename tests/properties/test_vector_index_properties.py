@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import segments, stores
+from rag import stores
+from rag.lexical import passage_rows
 from rag.stores import faiss as faiss_index
 from rag.stores import faiss_rows
 from rag.types import Keys, Scores, Vectors
@@ -38,7 +39,7 @@ def unit(direction: list[int]) -> Vectors:
 def test_growing_and_shrinking_equals_building_at_once(plan, direction, k, allowed) -> None:
     store, held = stores.empty("flat", 3), dict[int, Vectors]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segments, "SMALLEST_SEGMENT", 1)
+        patch.setattr(passage_rows, "SMALLEST_SEGMENT", 1)
         patch.setattr(faiss_index, "MARGIN", 0)
         patch.setattr(faiss_rows, "CHUNK", 2)
         for verb, items in plan:
