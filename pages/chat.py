@@ -22,6 +22,7 @@ from pages.components.chat.streaming import unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
 from pages.components.shell.session import base as chosen_base
@@ -70,13 +71,7 @@ def _heading(base: KnowledgeBase, conversation_id: int | None) -> None:
     title.title("Chat")
     with actions.container(horizontal=True, horizontal_alignment="right", gap="small"):
         earlier_conversations(base, conversation_id)
-        st.button(
-            "New conversation",
-            key="chat_new",
-            icon=":material/add_comment:",
-            on_click=start_anew,
-            args=(base,),
-        )
+        action_button("New conversation", "chat_new", "add_comment", start_anew, base)
 
 
 def _conversation(base: KnowledgeBase) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.components.documents.add import sample_button
@@ -15,6 +17,7 @@ from pages.components.metrics.failures import failures_table
 from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.runs.actions import documents_changed, downloads
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
 from pages.components.shell.session import base as chosen_base
@@ -101,20 +104,9 @@ def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
     if job is not None and job.active:
         follow(job.id, "evaluate")
         return
-    st.button(
-        "Evaluate",
-        type="primary",
-        key="metrics_evaluate",
-        icon=":material/play_arrow:",
-        width="stretch",
-        on_click=_start,
-        args=(base, name, recipe),
-    )
-
-
-def _start(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
-    with guard():
-        base.evaluations.start(name, recipe)
+    start = partial(base.evaluations.start, name, recipe)
+    options = {"type": "primary", "width": "stretch"}
+    action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
 
 
 def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:

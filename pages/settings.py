@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.components.settings.data_locations import shown_database, size
 from pages.components.settings.providers import providers_view
 from pages.components.settings.tools import tools_view
 from pages.components.shell.base_picker import choose
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import oldest, workspace
@@ -51,13 +54,9 @@ def _knowledge_base(base: KnowledgeBase) -> None:
         st.markdown(f"**{plain(base.name)}** {_held(base)}", width="stretch")
         with st.popover("Rename", icon=":material/edit:", key="settings_rename"):
             name = st.text_input("New name", base.name, key="settings_name", max_chars=80)
-            st.button(
-                "Rename",
-                key="settings_rename_really",
-                disabled=name.strip() in ("", base.name),
-                on_click=_rename,
-                args=(base.name, name),
-            )
+            useless = name.strip() in ("", base.name)
+            rename = partial(_rename, base.name, name)
+            action_button("Rename", "settings_rename_really", "", rename, disabled=useless)
         if st.button("Delete", key="settings_delete", icon=":material/delete:"):
             _confirm_delete(base)
 
@@ -92,9 +91,8 @@ def _confirm_delete(base: KnowledgeBase) -> None:
 
 
 def _rename(name: str, new: str) -> None:
-    with guard():
-        workspace().rename(name, new)
-        choose(new.strip())
+    workspace().rename(name, new)
+    choose(new.strip())
 
 
 def _delete(name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.chat import turn_view
+from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
 from rag import KnowledgeBase
@@ -48,13 +49,8 @@ def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> N
         for talk in others:
             short = talk.question[:_LONGEST] + ("…" if len(talk.question) > _LONGEST else "")
             size = f"{counted(talk.turns, 'question')} · " if talk.turns > 1 else ""
-            st.button(
-                f"{plain(short)} :gray[· {size}{ago(talk.asked)}]",
-                key=f"chat_talk_{talk.id}",
-                type="tertiary",
-                on_click=_open,
-                args=(base, talk.id),
-            )
+            label = f"{plain(short)} :gray[· {size}{ago(talk.asked)}]"
+            action_button(label, f"chat_talk_{talk.id}", "", _open, base, talk.id, type="tertiary")
 
 
 def _open(base: KnowledgeBase, conversation_id: int) -> None:

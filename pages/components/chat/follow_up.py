@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Message, Turn
 
@@ -28,14 +29,8 @@ def understood(turn: Turn) -> None:
                 max_chars=2000,
                 help="It is searched as it stands, without looking at the conversation.",
             )
-            st.button(
-                "Ask again",
-                key=f"chat_reask_{turn.id}",
-                icon=":material/send:",
-                type="primary",
-                on_click=_ask_instead,
-                args=(key,),
-            )
+            again = f"chat_reask_{turn.id}"
+            action_button("Ask again", again, "send", _ask_instead, key, type="primary")
 
 
 def _ask_instead(key: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence, Set
+from functools import partial
 
 import streamlit as st
 
@@ -13,6 +14,7 @@ from pages.components.chat.collect_dialog import collect_button
 from pages.components.inspector import retrieval
 from pages.components.inspector.hit_sources import result_view, search_notes
 from pages.components.recipe import federation, working_recipe
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import show, to_url, workspace
 from pages.components.shell.text import lines, marked, plain
@@ -112,13 +114,8 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
         st.markdown("\n".join(_miss(drop, relevance(trace)) for drop in misses[:NEAREST]))
         least = misses[:NEAREST][-1].hit.relevance
         enough = max(int(least * 100) / 100, 0.0)
-        st.button(
-            f"Ask again with threshold {enough:.2f}",
-            key=f"chat_lower_{turn.id}",
-            icon=":material/vertical_align_bottom:",
-            on_click=_ask_with,
-            args=(base, turn.complete, enough),
-        )
+        label, key = f"Ask again with threshold {enough:.2f}", f"chat_lower_{turn.id}"
+        action_button(label, key, "vertical_align_bottom", _ask_with, base, turn.complete, enough)
 
 
 def _miss(drop: Dropped, name: str) -> str:
@@ -189,13 +186,8 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
 def _links(base: KnowledgeBase, turn: Turn) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if turn.status in ("failed", "asked", "interrupted"):
-            st.button(
-                "Try again",
-                key=f"chat_retry_{turn.id}",
-                icon=":material/refresh:",
-                on_click=st.session_state.update,
-                args=({follow_up.RETRY: turn.question},),
-            )
+            again = partial(st.session_state.update, {follow_up.RETRY: turn.question})
+            action_button("Try again", f"chat_retry_{turn.id}", "refresh", again)
         if st.button(
             "Inspect this",
             key=f"chat_inspect_{turn.id}",

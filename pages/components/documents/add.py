@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.components.shell import base_picker, job_progress
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -152,13 +155,8 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):
                 st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")
-            st.button(
-                "Dismiss",
-                key="documents_dismiss",
-                type="tertiary",
-                on_click=_followed().pop,
-                args=(base.id, None),
-            )
+            forget = partial(_followed().pop, base.id, None)
+            action_button("Dismiss", "documents_dismiss", "", forget, type="tertiary")
 
 
 def _followed() -> dict[int, int]:

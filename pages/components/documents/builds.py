@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.index_fields import embedders
 from pages.components.shell import job_progress
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
@@ -73,14 +74,10 @@ def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
         if missing:
             build_button(base, build.recipe, "documents_build_rest", "Build the rest")
         elif not answers:
-            st.button(
-                "Answer with this build",
-                key="documents_build_use",
-                icon=":material/check_circle:",
-                help="Saves it as the index part of the recipe.",
-                on_click=_use,
-                args=(base, build.recipe),
-            )
+            label, key = "Answer with this build", "documents_build_use"
+            use = partial(_use, base, build.recipe)
+            explained = "Saves it as the index part of the recipe."
+            action_button(label, key, "check_circle", use, help=explained)
         if not answers and st.button(
             "Delete", key="documents_build_drop", icon=":material/delete:"
         ):
@@ -91,11 +88,10 @@ def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
 
 def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:
     """Saves a recipe with that index; other changes that are not saved stay as they are."""
-    with guard():
-        working = working_recipe.working(base).model_copy(update={"index": recipe})
-        base.save_recipe(base.recipe().model_copy(update={"index": recipe}))
-        working_recipe.replace(base, working)
-        st.toast("Questions are answered with this build now.", icon=":material/check:")
+    working = working_recipe.working(base).model_copy(update={"index": recipe})
+    base.save_recipe(base.recipe().model_copy(update={"index": recipe}))
+    working_recipe.replace(base, working)
+    st.toast("Questions are answered with this build now.", icon=":material/check:")
 
 
 @st.dialog("Delete this build?", icon=":material/delete:")
@@ -150,14 +146,8 @@ def build_button(
     """Queues a build, and says before what it costs."""
     with guard(), st.container(horizontal=True, vertical_alignment="center"):
         building = _being_built(base, recipe)
-        st.button(
-            label,
-            key=key,
-            icon=":material/construction:",
-            disabled=building,
-            on_click=guard()(base.documents.build),
-            args=(recipe,),
-        )
+        build = partial(base.documents.build, recipe)
+        action_button(label, key, "construction", build, disabled=building)
         st.caption("It is being built." if building else cost_of(base, [recipe]))
 
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from statistics import mean, median
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.documents.builds import build_button
-from pages.components.shell.buttons import download_button
-from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.buttons import action_button, download_button
+from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted, cut, kind
 from pages.components.source.passages import draw_passages
 from rag import Chunk, DocumentInfo, IndexRecipe, KnowledgeBase
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CHUNKER, _SIZE, _OVERLAP = "documents_chunker", "documents_size", "documents_overlap"
@@ -44,13 +40,8 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
         _sizes(base, wanted, proposed, present)
         if wanted.cut != stored.cut:
             build_button(base, wanted, "documents_build_cut")
-            st.button(
-                "Back to the stored cut",
-                key="documents_cut_reset",
-                type="tertiary",
-                on_click=_follow,
-                args=(stored,),
-            )
+            label, key = "Back to the stored cut", "documents_cut_reset"
+            action_button(label, key, "", _follow, stored, type="tertiary")
     with left:
         st.caption(_caption(wanted, stored))
         text = base.documents.document(info.id).text
@@ -146,7 +137,7 @@ def _ticks(step: int, *sizes: Sequence[int]) -> dict[str, int]:
     return {"dtick": 1} if max(map(max, bars)) <= _FEW else {"nticks": 5}
 
 
-def _histogram(lengths: Sequence[int], before: Sequence[int], unit: str) -> go.Figure:
+def _histogram(lengths: Sequence[int], before: Sequence[int], unit: str) -> Figure:
     colours = palette()
     step = max(1, -(-max([*lengths, *before]) // _BINS))
     bins = {"start": 0, "size": step}

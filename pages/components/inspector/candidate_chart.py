@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.inspector.candidates import FOUND_BY, Candidate, FoundBy
-from pages.components.shell.charts import chart_text, clicked_point, draw_chart, empty_figure
+from pages.components.shell.charts import (
+    Figure,
+    chart_text,
+    clicked_point,
+    draw_chart,
+    empty_figure,
+)
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import relevance
 from rag import Trace
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 CHART = "inspector_picture"
 HEIGHT = 270
@@ -74,7 +76,7 @@ def figure(
     selected: int | None,
     colours: Palette,
     grades: Mapping[int, int],
-) -> go.Figure:
+) -> Figure:
     """The chart as a plotly figure."""
     chart = empty_figure(
         colours,
@@ -128,7 +130,7 @@ def _where(candidate: Candidate) -> str:
 
 
 def _mark_selected(
-    chart: go.Figure, shown: Sequence[Candidate], selected: int | None, colours: Palette
+    chart: Figure, shown: Sequence[Candidate], selected: int | None, colours: Palette
 ) -> None:
     for candidate in shown:
         if candidate.hit.chunk.key == selected:
@@ -147,7 +149,7 @@ def _mark_selected(
             )
 
 
-def _cuts(chart: go.Figure, trace: Trace, colours: Palette) -> None:
+def _cuts(chart: Figure, trace: Trace, colours: Palette) -> None:
     """Draws the cuts as lines with their labels."""
     line = {"line_color": colours.threshold, "line_width": 1.5}
     if trace.threshold is not None:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.components.inspector.candidates import Candidate, Group, cuts
 from pages.components.inspector.what_if import open_passage
+from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.source.snippets import snippet
@@ -75,14 +76,9 @@ def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) ->
     for candidate in members[:shown]:
         _card(candidate, evidence)
     if len(members) > shown:
-        st.button(
-            f"Show more ({len(members) - shown:,} left)",
-            key=f"{key}_button",
-            type="tertiary",
-            icon=":material/expand_more:",
-            on_click=st.session_state.update,
-            args=({key: shown + MORE},),
-        )
+        label, more = f"Show more ({len(members) - shown:,} left)", {key: shown + MORE}
+        show = st.session_state.update
+        action_button(label, f"{key}_button", "expand_more", show, more, type="tertiary")
 
 
 def _card(candidate: Candidate, evidence: CardContext) -> None:
@@ -90,15 +86,13 @@ def _card(candidate: Candidate, evidence: CardContext) -> None:
     is_selected = hit.chunk.key == evidence.selected
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.button(
-                _title(hit, kept=kept),
-                key=f"inspector_card_{hit.chunk.id}",
-                type="tertiary",
-                icon=":material/radio_button_checked:" if is_selected else None,
-                on_click=open_passage,
-                args=(hit.chunk.id,),
-                help="Open in its document",
+            key, icon = (
+                f"inspector_card_{hit.chunk.id}",
+                "radio_button_checked" if is_selected else "",
             )
+            options = {"type": "tertiary", "help": "Open in its document"}
+            title = _title(hit, kept=kept)
+            action_button(title, key, icon, open_passage, hit.chunk.id, **options)
             st.space("stretch")
             if hit.base in ("", evidence.labelled):
                 evidence.grade(hit.chunk)

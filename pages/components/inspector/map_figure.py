@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from pages.components.shell.charts import chart_text, empty_figure
+from pages.components.shell.charts import Figure, chart_text, empty_figure
 from pages.components.shell.palette import Palette
 from pages.components.shell.wording import shortened
 from rag import Hit, PassageMap, Placed
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 Colouring = Literal["Document", "Label", "Similarity"]
 Keys = npt.NDArray[np.int64]
@@ -47,7 +44,7 @@ class Drawing:
         return np.flatnonzero(np.isin(self.shown.keys, np.array(keys, np.int64)))
 
 
-def figure(drawing: Drawing, colours: Palette) -> tuple[go.Figure, list[Keys]]:
+def figure(drawing: Drawing, colours: Palette) -> tuple[Figure, list[Keys]]:
     """The figure, and for each of its traces the passages of its points in their order."""
     nothing = {"showticklabels": False, "zeroline": False, "showgrid": False}
     chart = empty_figure(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.charts import chart_text, draw_chart, empty_figure
+from pages.components.shell.charts import Figure, chart_text, draw_chart, empty_figure
 from pages.components.shell.palette import Palette, palette
 from rag import Compared, RankedPassage
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 _ROW = 26
 _NAME = 12  # characters of a document's name beside a line
@@ -75,7 +72,7 @@ def takeaway(drawn: list[Move]) -> str:
     return f"{up} up, {down} down, {new} new, {gone} gone."
 
 
-def figure(drawn: list[Move], colours: Palette) -> go.Figure:
+def figure(drawn: list[Move], colours: Palette) -> Figure:
     """The chart as a plotly figure."""
     lowest = max(rank for move in drawn for rank in (move.before, move.after) if rank) + 1
     chart = empty_figure(
@@ -105,7 +102,7 @@ def figure(drawn: list[Move], colours: Palette) -> go.Figure:
     return chart
 
 
-def _line(chart: go.Figure, move: Move, lowest: int, colours: Palette) -> None:
+def _line(chart: Figure, move: Move, lowest: int, colours: Palette) -> None:
     step = _step(move)
     colour = colours.relevant if move.grade else colours.dense if step > 0 else colours.lexical
     if step == 0 and not move.grade:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.components.inspector.map_figure import Colouring, Drawing, figure
 from pages.components.shell import job_progress
+from pages.components.shell.buttons import switch
 from pages.components.shell.charts import clicked_point, draw_chart
 from pages.components.shell.guard import guard
 from pages.components.shell.palette import palette
@@ -46,7 +47,7 @@ def passage_map(
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         method = _method(base)
         shown = base.maps.current(recipe.index, method)
-        colouring = _colouring() if shown is not None else COLOURS[0]
+        colouring = COLOURS[0] if shown is None else switch("Colour by", COLOURS, "map_colour")
     if shown is None or not len(shown.keys):
         if base.maps.drawing(recipe.index, method) is None:
             st.markdown("The map shows all passages by likeness, with the question among them.")
@@ -72,33 +73,16 @@ def passage_map(
     _follow(keys, select)
 
 
-def _colouring() -> str:
-    chosen = st.segmented_control(
-        "Colour by",
-        COLOURS,
-        key="map_colour",
-        default=COLOURS[0],
-        required=True,
-        bind="query-params",
-    )
-    return str(chosen)
-
-
 def _method(base: KnowledgeBase) -> Method:
     """The chosen kind of map; no switch where there is only one."""
     if len(base.maps.methods) == 1:
         return "pca"
-    chosen = st.segmented_control(
-        "Kind of map",
-        list(base.maps.methods),
-        key="map_method",
-        default="pca",
-        required=True,
-        format_func=lambda method: METHODS[method],
-        bind="query-params",
-        help="PCA shows true distances in the two directions with most variance. UMAP keeps "
-        "neighbours together; distances between groups mean little.",
+    explained = (
+        "PCA shows true distances in the two directions with most variance. UMAP keeps "
+        "neighbours together; distances between groups mean little."
     )
+    options = {"default": "pca", "format_func": METHODS.__getitem__, "help": explained}
+    chosen = switch("Kind of map", list(base.maps.methods), "map_method", **options)
     return "umap" if chosen == "umap" else "pca"
 
 

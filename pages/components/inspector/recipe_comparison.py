@@ -12,6 +12,7 @@ from pages.components.inspector.moves_chart import listed, moves_chart
 from pages.components.labels.grading import SET
 from pages.components.recipe.working_recipe import read_value
 from pages.components.runs.traces import ranking
+from pages.components.shell.buttons import switch
 from pages.components.shell.text import plain
 from rag import Compared, InvalidRecipe, KnowledgeBase, Recipe, Trace
 
@@ -49,14 +50,7 @@ def compare_view(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
 
 def _other(base: KnowledgeBase, recipe: Recipe) -> Recipe | None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        kind = st.segmented_control(
-            "Compare with",
-            [_CHANGED, _SAVED, _OF_RUN],
-            key=AGAINST,
-            default=_CHANGED,
-            required=True,
-            bind="query-params",
-        )
+        kind = switch("Compare with", [_CHANGED, _SAVED, _OF_RUN], AGAINST)
         if kind == _SAVED:
             return base.recipe()
         if kind == _OF_RUN:

@@ -11,6 +11,7 @@ from pages.components.inspector.hit_sources import HitSource, HitSources
 from pages.components.inspector.passage_map import passage_map
 from pages.components.inspector.recipe_comparison import compare_view
 from pages.components.inspector.what_if import what_if
+from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.shell.wording import placed
@@ -33,15 +34,7 @@ def trace_details(
     ``grades`` are this question's labels by passage key, ``select`` opens a passage by its id.
     A passage is explained by the knowledge base that it is from, as that one alone finds it.
     """
-    view = st.segmented_control(
-        "Details",
-        VIEWS,
-        key=VIEW,
-        default=VIEWS[0],
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+    view = switch("Details", VIEWS, VIEW, label_visibility="collapsed")
     if view == "Stages":
         _stages(trace)
     elif view == "Prompt":
@@ -57,7 +50,7 @@ def trace_details(
         if origin is not origins.own:
             st.caption(f"As {plain(origin.base.name)} finds it by its saved recipe.")
         found = origin.hit(selected.chunk.key) if selected else None
-        _explained(str(view), origin, found or selected)
+        _explained(view, origin, found or selected)
 
 
 def _explained(view: str, origin: HitSource, selected: Hit | None) -> None:
@@ -148,19 +141,9 @@ def _term_rows(
         }
         for match in sorted(found.matches, key=lambda match: -match.contribution)
     ]
-    missing = [
-        {
-            "word": asked.get(word, word),
-            "in the passage": None,
-            "match": "missing",
-            "times": 0,
-            "passages with it": None,
-            "rarity": None,
-            "contribution": 0.0,
-        }
-        for word in found.unmatched
-    ]
-    return [*matched, *missing]
+    lacking = {"in the passage": None, "match": "missing", "times": 0, "passages with it": None}
+    lacking |= {"rarity": None, "contribution": 0.0}
+    return [*matched, *({"word": asked.get(word, word)} | lacking for word in found.unmatched)]
 
 
 def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:

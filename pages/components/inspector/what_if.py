@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components.inspector import explanations
 from pages.components.recipe import working_recipe
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.source.view import forget_walk
@@ -112,22 +113,16 @@ def _change(base: KnowledgeBase, change: Counterfactual) -> None:
     words, button = st.columns([4, 1], vertical_alignment="center")
     icon = ":material/login:" if change.enters else ":material/logout:"
     words.markdown(f"{icon} {plain(change.words[0].upper() + change.words[1:])}")
-    button.button(
-        "Apply",
-        key=f"what_if_apply_{change.field}",
-        type="tertiary",
-        icon=":material/tune:",
-        help="Changes the recipe that you work with; reset brings it back.",
-        on_click=_apply,
-        args=(base, change),
-    )
+    key = f"what_if_apply_{change.field}"
+    explained = "Changes the recipe that you work with; reset brings it back."
+    with button:
+        action_button("Apply", key, "tune", _apply, base, change, type="tertiary", help=explained)
 
 
 def _apply(base: KnowledgeBase, change: Counterfactual) -> None:
     whole = change.field in ("top_k", "candidates")
-    with guard():
-        value = int(change.value or 0) if whole else change.value
-        working_recipe.change(base, {f"search.{change.field}": value})
+    value = int(change.value or 0) if whole else change.value
+    working_recipe.change(base, {f"search.{change.field}": value})
 
 
 def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
@@ -171,14 +166,9 @@ def _finding(finding: Finding) -> None:
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{headline(standing)} {_MATCHES[finding.match]}", width="stretch")
-            st.button(
-                "Look up",
-                key=f"what_if_look_{standing.chunk.id}",
-                type="tertiary",
-                icon=":material/search:",
-                on_click=open_passage,
-                args=(standing.chunk.id,),
-            )
+            chunk_id = standing.chunk.id
+            key = f"what_if_look_{chunk_id}"
+            action_button("Look up", key, "search", open_passage, chunk_id, type="tertiary")
         words = gap_words(finding)
         if words:
             st.caption(words)

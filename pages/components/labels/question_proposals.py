@@ -8,8 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.labels.grading import FIRST_SET
-from pages.components.shell.buttons import confirm_button
-from pages.components.shell.guard import guard
+from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.notices import later
 from pages.components.shell.wording import counted
 from rag import MODEL_KINDS, OFFLINE_KINDS, KnowledgeBase, LabelledQuestion, Recipe
@@ -103,13 +102,8 @@ def _decisions(
             ("reject", f"Reject {len(picked):,}", reject, picked),
             ("accept_open", f"Accept the {len(tight):,} with little leak", accept, tight),
         ):
-            st.button(
-                label,
-                key=f"questions_{key}",
-                disabled=not ids,
-                on_click=guard()(decide),
-                args=(set_name, ids),
-            )
+            act = partial(decide, set_name, ids)
+            action_button(label, f"questions_{key}", "", act, disabled=not ids)
 
 
 def _row(item: LabelledQuestion) -> dict[str, object]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.metrics.cards import MEASURES, cutoffs
-from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from rag import QuestionResult, Run
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 _LINES = {"ndcg": ("solid", "circle"), "recall": ("dash", "square"), "mrr": ("dot", "diamond")}
 _LINES |= {"precision": ("dashdot", "triangle-up")}
@@ -39,7 +35,7 @@ def depth_takeaway(run: Run) -> str:
     return f"The first 5 passages hold {five:.0%} of what is relevant, the first 10 {ten:.0%}."
 
 
-def _lines(run: Run) -> go.Figure:
+def _lines(run: Run) -> Figure:
     colours = palette()
     inks = (colours.accent, colours.dense, colours.fused, colours.lexical)
     ks = cutoffs(run)
@@ -94,7 +90,7 @@ def rank_takeaway(counts: Mapping[str, int]) -> str:
     )
 
 
-def _bars(counts: Mapping[str, int]) -> go.Figure:
+def _bars(counts: Mapping[str, int]) -> Figure:
     colours = palette()
     inks = [colours.not_relevant if name == NOT_FOUND else colours.relevant for name in counts]
     figure = empty_figure(colours, height=_HEIGHT, bargap=0.25)

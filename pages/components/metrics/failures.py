@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.metrics.cards import cutoffs
+from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, QuestionResult, Run
 
@@ -30,9 +31,8 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
         placeholder="–",
         alt="Questions with tags, first relevant rank, found passages and nDCG@10, worst first.",
     )
-    rows = event.selection.rows or [row for row, _ in event.selection.cells]
-    picked = shown[rows[0]] if rows and rows[0] < len(shown) else None
-    _open(base, picked)
+    picked = [shown[row] for row in picked_rows(event) if row < len(shown)]
+    _open(base, picked[0] if picked else None)
 
 
 def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:

@@ -13,13 +13,13 @@ from pages.components.runs.difference_chart import difference_chart
 from pages.components.runs.questions import questions_table, select
 from pages.components.runs.table import run_names
 from pages.components.runs.traces import traces
+from pages.components.shell.buttons import switch
 from pages.components.shell.session import remembered, show, to_url
 from pages.components.shell.text import plain
 from rag import Comparison, KnowledgeBase, LeaderboardRow, RunComparison, TouchstoneError
 
 AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and the run in detail
-ON = "on"
-ALL, HELD_OUT = "All questions", "Held-out only"
+HELD_OUT = "Held-out only"
 BADGES = {
     "better": ("Better", "green", ":material/trending_up:"),
     "worse": ("Worse", "red", ":material/trending_down:"),
@@ -92,15 +92,8 @@ def _held_out(base: KnowledgeBase, set_name: str) -> tuple[str, ...] | None:
         ids = base.questions.split(set_name).held_out
     except TouchstoneError:
         return None  # the set is gone, or too small to be split
-    choice = st.segmented_control(
-        "Questions",
-        [ALL, HELD_OUT],
-        default=ALL,
-        required=True,
-        key=ON,
-        bind="query-params",
-        help="Whoever tuned on some questions reports on the others: the held-out ones.",
-    )
+    explained = "Whoever tuned on some questions reports on the others: the held-out ones."
+    choice = switch("Questions", ["All questions", HELD_OUT], "on", help=explained)
     return ids if choice == HELD_OUT else None
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.metrics.cards import metric_label
-from pages.components.shell.charts import chart_text, clicked_point, draw_chart, empty_figure
+from pages.components.shell.charts import (
+    Figure,
+    chart_text,
+    clicked_point,
+    draw_chart,
+    empty_figure,
+)
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import counted
 from rag import QuestionDifference, RunComparison
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 _HEIGHT = 260
 _LONGEST = 70
@@ -53,7 +55,7 @@ def sorted_by_gain(rows: Sequence[QuestionDifference]) -> list[QuestionDifferenc
     return sorted(rows, key=lambda row: -row.difference)
 
 
-def figure(compared: RunComparison, colours: Palette) -> go.Figure:
+def figure(compared: RunComparison, colours: Palette) -> Figure:
     """The chart as a plotly figure; a difference of zero is a tick on the line."""
     rows = sorted_by_gain(compared.rows)
     chart = empty_figure(colours, height=_HEIGHT, bargap=0.15)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.metrics.cards import MEASURES
+from pages.components.shell.buttons import switch
 from pages.components.shell.session import to_url
 from pages.components.shell.tables import pick_rows, picked_rows
 from rag import QuestionDifference, RunComparison
@@ -21,17 +22,8 @@ def select(question_id: str) -> None:
 
 def questions_table(compared: RunComparison, scope: str) -> str | None:
     """Draws the table; returns the id of the picked question."""
-    outcome = str(
-        st.segmented_control(
-            "Questions by outcome",
-            ["Lost", "Won", "Tied"],
-            default="Lost",
-            required=True,
-            key=OUTCOME,
-            bind="query-params",
-            label_visibility="collapsed",
-        )
-    ).lower()
+    label, outcomes = "Questions by outcome", ["Lost", "Won", "Tied"]
+    outcome = switch(label, outcomes, OUTCOME, label_visibility="collapsed").lower()
     rows = [row for row in compared.rows if row.outcome == outcome]
     if not rows:
         st.caption(f"No question is {outcome}.")

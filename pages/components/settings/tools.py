@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.buttons import confirm_button
+from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -39,21 +39,15 @@ def tools_view() -> None:
         with st.container(border=True):
             _edit(None)
     else:
-        st.button(
-            "Add a tool",
-            key="tools_add",
-            icon=":material/add:",
-            on_click=_open,
-            args=("edit", ""),
-        )
+        action_button("Add a tool", "tools_add", "add", _open, "edit", "")
 
 
 def _row(tool: HttpTool) -> None:
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{plain(tool.name)}** {_badges(tool)}", width="stretch")
-            _button(tool, "test", "Test", ":material/play_arrow:")
-            _button(tool, "edit", "Edit", ":material/edit:")
+            _button(tool, "test", "Test", "play_arrow")
+            _button(tool, "edit", "Edit", "edit")
             if st.button(
                 "", key=f"tools_delete_{tool.name}", icon=":material/delete:", help="Delete"
             ):
@@ -67,13 +61,8 @@ def _row(tool: HttpTool) -> None:
 
 def _button(tool: HttpTool, what: str, label: str, icon: str) -> None:
     opened = _is_open(what, tool.name)
-    st.button(
-        "Close" if opened else label,
-        key=f"tools_{what}_{tool.name}",
-        icon=icon,
-        on_click=_open,
-        args=("", "") if opened else (what, tool.name),
-    )
+    label, *given = ("Close", "", "") if opened else (label, what, tool.name)
+    action_button(label, f"tools_{what}_{tool.name}", icon, _open, *given)
 
 
 def _is_open(what: str, name: str) -> bool:

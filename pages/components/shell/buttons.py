@@ -14,8 +14,8 @@ def action_button(
     label: str, key: str, icon: str, act: Callable[..., object], *given: Any, **options: Any
 ) -> None:
     """Calls ``act`` with what is given; what goes wrong is said on the page."""
-    act, icon = guard()(act), f":material/{icon}:"
-    st.button(label, key=key, icon=icon, on_click=act, args=given, **options)
+    sign = f":material/{icon}:" if icon else None
+    st.button(label, key=key, icon=sign, on_click=guard()(act), args=given, **options)
 
 
 def switch(label: str, choices: Sequence[str], key: str, **options: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import streamlit as st
 
@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
-def empty_figure(colours: Palette, **layout: Any) -> go.Figure:
+Figure: TypeAlias = "go.Figure"  # plotly itself is imported when a chart is drawn
+
+
+def empty_figure(colours: Palette, **layout: Any) -> Figure:
     """A figure in the colours of the theme, with nothing drawn yet."""
     import plotly.graph_objects as go
 
     return go.Figure(layout={"template": template(colours), **layout})
 
 
-def draw_chart(figure: go.Figure, key: str, alt: str, *, zoom: bool = False, **options: Any) -> Any:
+def draw_chart(figure: Figure, key: str, alt: str, *, zoom: bool = False, **options: Any) -> Any:
     """Draws a figure without plotly's toolbar; ``zoom`` by the wheel. Returns the selection."""
     config = {"displayModeBar": False, "scrollZoom": zoom}
     return st.plotly_chart(figure, theme=None, key=key, config=config, alt=alt, **options)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from pages.components.shell.buttons import switch
 from pages.components.shell.session import to_url
 from pages.components.shell.text import plain
 from pages.components.source.page import is_printed, printed_page
@@ -112,16 +113,8 @@ def _switch(base: KnowledgeBase, document: Document) -> str:
     first = "Table" if is_table(document) else "Page" if is_printed(base, document) else TEXT
     if first == TEXT:
         return TEXT
-    chosen = st.segmented_control(
-        "View of the document",
-        [first, TEXT],
-        key=f"{first.lower()}_or_text",
-        default=first,
-        required=True,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return str(chosen)
+    key = f"{first.lower()}_or_text"
+    return switch("View of the document", [first, TEXT], key, label_visibility="collapsed")
 
 
 def _page(

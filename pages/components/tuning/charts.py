@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette, template
 from pages.components.shell.wording import counted
 from rag import CostPoint
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 _HEIGHT = 330
 _SHAPES = ("solid", "dash", "dot", "dashdot")
@@ -196,7 +193,7 @@ def _lines(
     inks: Sequence[str],
     hover: str,
     now: float | None,
-) -> go.Figure:
+) -> Figure:
     """Lines, with the present value marked where there is one."""
     colours = palette()
     figure = empty_figure(colours, height=_HEIGHT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,15 +10,12 @@ from pages.components.recipe import working_recipe
 from pages.components.runs.comparison import capitalised
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
-from pages.components.shell.charts import draw_chart, empty_figure
+from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
 from pages.components.tuning.bench import Bench, cached
 from rag import FittedCalibration
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 
 def threshold_panel(bench: Bench) -> None:
@@ -113,7 +109,7 @@ def _takeaway(fitted: FittedCalibration) -> str:
     return f"{said}. Its errors (Brier) are {better:.0%} smaller than those of the base rate."
 
 
-def _diagram(fitted: FittedCalibration) -> go.Figure:
+def _diagram(fitted: FittedCalibration) -> Figure:
     colours, bins = palette(), fitted.bins
     figure = empty_figure(colours, height=300, showlegend=False)
     ideal = {"color": colours.muted, "dash": "dot", "width": 1}
