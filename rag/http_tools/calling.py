@@ -141,6 +141,8 @@ def _redirected(request: _Request, response: httpx.Response) -> _Request:
 
 
 def _received(tool: HttpTool, response: httpx.Response) -> bytes:
+    import httpx
+
     status = response.status_code
     if not response.is_success:
         busy = status >= 500 or status == 429
@@ -160,6 +162,11 @@ def _received(tool: HttpTool, response: httpx.Response) -> bytes:
         raise ProviderMisbehaved(
             f"The tool {tool.name} answers more than {MOST_BYTES / 1e6:.0f} MB.",
             "Ask it for fewer or shorter results.",
+        ) from error
+    except httpx.DecodingError as error:
+        raise ProviderMisbehaved(
+            f"The answer of the tool {tool.name} cannot be unpacked ({error}).",
+            "Let it answer unpacked, or packed once by gzip.",
         ) from error
 
 

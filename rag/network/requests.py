@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import httpx
 
 _CREDENTIALS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/\\?#]*@", re.IGNORECASE)
+_STEP = 65_536  # bytes unpacked at a time
 
 
 class TooLarge(Exception):
@@ -70,6 +72,7 @@ def checked_client(
 
     from rag.network.transport import CheckedTransport
 
+    headers = {"Accept-Encoding": "gzip", **headers}
     with (
         CheckedTransport(allow_private=allow_private, deadline=deadline) as transport,
         httpx.Client(
@@ -80,15 +83,36 @@ def checked_client(
 
 
 def body_of(response: httpx.Response, max_bytes: int) -> bytes:
-    """The unpacked body. Raises TooLarge as soon as it is known to be."""
+    """The unpacked body. Raises TooLarge as soon as it is known to be, httpx.DecodingError."""
     if _declared_length(response) > max_bytes:
         raise TooLarge
     data = bytearray()
-    for block in response.iter_bytes(65_536):
+    for block in _unpacked(response):
         data += block
         if len(data) > max_bytes:
             raise TooLarge
     return bytes(data)
+
+
+def _unpacked(response: httpx.Response) -> Iterator[bytes]:
+    """The body in small blocks: httpx itself unpacks any number of layers, each block at once."""
+    import httpx
+
+    packing = response.headers.get("content-encoding", "").strip().lower()
+    if packing in ("", "identity"):
+        yield from response.iter_raw()
+    elif packing in ("gzip", "x-gzip"):
+        unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        try:
+            for packed in response.iter_raw():
+                while packed and not unpack.eof:
+                    yield unpack.decompress(packed, _STEP)
+                    packed = unpack.unconsumed_tail
+            yield unpack.flush()
+        except zlib.error as error:
+            raise httpx.DecodingError(str(error)) from error
+    else:
+        raise httpx.DecodingError(f"Content-Encoding: {packing[:80]} is not read here")
 
 
 def _declared_length(response: httpx.Response) -> int:

@@ -139,6 +139,7 @@ def refused(reply: Reply, **fields: Any) -> ProviderError:
         (Reply(body='{"items": []}'), ProviderMisbehaved, "list of results at “data.hits”"),
         (Reply(body='{"data": {"hits": "none"}}'), ProviderMisbehaved, "without a list"),
         (Reply(body='{"data": {"hits": [{}]}}'), ProviderMisbehaved, "no text at “doc.body”"),
+        (Reply(headers={"Content-Encoding": "gzip, gzip"}), ProviderMisbehaved, "gzip, gzip"),
         (Reply(cut=True), ProviderUnavailable, "cannot be reached"),
         (Reply(body="[]", delay=1.0), ProviderUnavailable, "did not answer within 0.3 s"),
         (Reply(302, headers={"Location": "http://[broken"}), ProviderUnavailable, "reached"),

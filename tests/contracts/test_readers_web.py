@@ -3,6 +3,7 @@
 import gzip
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -17,6 +18,7 @@ from rag.readers.web import fetch
 from tests.sample_files import pdf
 
 PAGE = b"<html><body><p>Hello</p></body></html>"
+BOMB = gzip.compress(bytes(60_000_000))
 
 
 class Site(BaseHTTPRequestHandler):
@@ -59,6 +61,24 @@ class Site(BaseHTTPRequestHandler):
 
     def bomb(self) -> None:
         self.answer(gzip.compress(bytes(5_000_000)), "text/html", Content_Encoding="gzip")
+
+    def bigger_bomb(self) -> None:
+        self.answer(BOMB, "text/html", Content_Encoding="gzip")
+
+    def bomb_in_a_bomb(self) -> None:
+        self.answer(gzip.compress(BOMB), "text/html", Content_Encoding="gzip, x-gzip")
+
+    def unpacked(self) -> None:
+        self.answer(PAGE, "text/html", Content_Encoding="identity")
+
+    def unasked(self) -> None:
+        self.answer(PAGE, "text/html", Content_Encoding="br")
+
+    def garbled(self) -> None:
+        self.answer(PAGE, "text/html", Content_Encoding="gzip")
+
+    def accepted(self) -> None:
+        self.answer(self.headers["Accept-Encoding"].encode(), "text/plain")
 
     def picture(self) -> None:
         self.answer(b"\x89PNG", "image/png")
@@ -158,8 +178,26 @@ def test_a_redirect_ends_at_the_final_address(site: str) -> None:
     assert fetched.name == f"{site.removeprefix('http://')}/moved.html"
 
 
-def test_compressed_content_is_unpacked(site: str) -> None:
-    assert fetch(f"{site}/squeezed", allow_private=True).data == PAGE
+@pytest.mark.parametrize("path", ["squeezed", "unpacked"])
+def test_compressed_content_is_unpacked(site: str, path: str) -> None:
+    assert fetch(f"{site}/{path}", allow_private=True).data == PAGE
+
+
+def test_only_what_is_unpacked_in_small_steps_is_asked_for(site: str) -> None:
+    assert fetch(f"{site}/accepted", allow_private=True).data == b"gzip"
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"), [("bigger/bomb", "too_large"), ("bomb/in/a/bomb", "unreachable")]
+)
+def test_what_would_unpack_to_much_takes_little_memory(site: str, path: str, reason: str) -> None:
+    fetch(f"{site}/page", allow_private=True)  # what the first request imports is not counted
+    tracemalloc.start()
+    try:
+        assert refusal(f"{site}/{path}", max_bytes=1_000_000).reason == reason
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_name_in_the_host_header_is_that_of_the_url(site: str) -> None:
@@ -322,6 +360,9 @@ def test_is_public(address: str, public: bool) -> None:
         ("cut", "unreachable", "cannot be reached"),
         ("picture", "unsupported_type", "image/png"),
         ("nothing", "empty", "is empty"),
+        ("unasked", "unreachable", "Content-Encoding: br"),
+        ("bomb/in/a/bomb", "unreachable", "Content-Encoding: gzip, x-gzip"),
+        ("garbled", "unreachable", "cannot be reached"),
     ],
 )
 def test_what_cannot_be_had(site: str, path: str, reason: str, said: str) -> None:
