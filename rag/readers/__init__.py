@@ -14,6 +14,7 @@ from pathlib import Path
 from rag.errors import Cancelled, TouchstoneError, UnreadableDocument
 from rag.readers.characters import normalise
 from rag.readers.content import Content, Source
+from rag.readers.failures import explained
 from rag.readers.formats import SUPPORTED, Format, format_of
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
@@ -99,12 +100,11 @@ def _content(form: Format, source: Source, cancelled: Callable[[], bool] | None)
         return form.read(source)
     except (TouchstoneError, OSError, MemoryError):
         raise
-    except Exception as error:  # parsers raise anything on hostile input; none may escape
-        raise UnreadableDocument(
-            f"The file is damaged: it cannot be read as {form.media_type}.",
-            "Open it in the program that made it, save a fresh copy, and add that.",
-            reason="damaged",
-        ) from error
+    except Exception as error:
+        told = explained(error, form.extensions[0])
+        if told is None:
+            raise
+        raise told from error
 
 
 def _document(content: Content, digest: str, name: str, source: str, media_type: str) -> Document:

@@ -27,8 +27,13 @@ class Format:
 
     def read(self, source: Source) -> Content:
         """Runs the reader here and now."""
-        module, function = self.reader.split(":")
-        return cast(Content, getattr(importlib.import_module(module), function)(source))
+        return run(self.reader, source)
+
+
+def run(reader: str, source: Source) -> Content:
+    """Reads a file by ``module:function``."""
+    module, function = reader.split(":")
+    return cast(Content, getattr(importlib.import_module(module), function)(source))
 
 
 _TEXT = ("text", "html")

@@ -15,6 +15,7 @@ from pathlib import Path
 from rag.errors import Cancelled, UnreadableDocument
 from rag.readers import wire
 from rag.readers.content import Content, Source
+from rag.readers.failures import ReaderDefect
 from rag.readers.formats import Format
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
@@ -49,7 +50,7 @@ class WorkerPool:
         self, form: Format, source: Source, cancelled: Callable[[], bool] | None = None
     ) -> Content:
         """Has ``source`` read. Raises UnreadableDocument, Cancelled, or what its tick raises."""
-        request = wire.request(form.extensions[0], source)
+        request = wire.request(form, source)
         return wire.content_of(self._ask(request, source, cancelled))
 
     def draw(self, source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:
@@ -141,7 +142,9 @@ class Worker:
     def ask(
         self, request: wire.Message, source: Source, cancelled: Callable[[], bool] | None
     ) -> wire.Message:
-        """The answer to a request. Raises UnreadableDocument, Cancelled, or what ``tick`` raises.
+        """The answer to a request.
+
+        Raises UnreadableDocument, Cancelled, what ``tick`` raises, or ReaderDefect.
 
         The program that crashes, hangs or lies is given up; whoever asks next gets another.
         """
@@ -161,8 +164,11 @@ class Worker:
             if "error" in message:
                 failure = wire.error_of(message)
                 # After running out of memory the process ends itself.
-                self.clean = failure.reason != "too_large"
+                self.clean = getattr(failure, "reason", None) != "too_large"
                 raise failure
+            if "defect" in message:
+                self.clean = True
+                raise ReaderDefect(message["defect"])
             self.clean = True
             return message
 

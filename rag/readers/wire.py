@@ -1,7 +1,7 @@
 """What goes over the pipes between the program and its reading processes: JSON, one per line.
 
-Request: extension, path, limits, password, and for a picture the page. Replies: any number of
-``progress``, then one of ``content``, ``page`` or ``error``.
+Request: extension, reader, path, limits, password, and for a picture the page. Replies: any number
+of ``progress``, then one of ``content``, ``page``, ``error`` or ``defect`` (a traceback).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.errors import UnreadableDocument
+from rag.errors import InvalidFile, TouchstoneError, UnreadableDocument
 from rag.readers.content import Content, Source
+from rag.readers.formats import Format, format_of
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
 from rag.types import Heading, Page
@@ -35,10 +36,11 @@ def decode(line: bytes) -> Message:
     return message
 
 
-def request(extension: str, source: Source) -> Message:
+def request(form: Format, source: Source) -> Message:
     """Asks for a file to be read."""
     return {
-        "extension": extension,
+        "extension": form.extensions[0],
+        "reader": form.reader,
         "path": str(source.path),
         "limits": dataclasses.asdict(source.limits),
         "password": source.password,
@@ -48,7 +50,9 @@ def request(extension: str, source: Source) -> Message:
 def page_request(source: Source, number: int, text: str, marks: Sequence[Mark]) -> Message:
     """Asks for a page of a PDF to be drawn."""
     spans = [(mark.start, mark.end) for mark in marks]
-    return request("pdf", source) | {"page": {"number": number, "text": text, "marks": spans}}
+    return request(format_of("x.pdf"), source) | {
+        "page": {"number": number, "text": text, "marks": spans}
+    }
 
 
 def page_asked(message: Message) -> tuple[int, str, list[Mark]] | None:
@@ -99,11 +103,15 @@ def content_of(message: Message) -> Content:
     )
 
 
-def error_message(error: UnreadableDocument) -> Message:
+def error_message(error: TouchstoneError) -> Message:
     """A reading that failed."""
-    return {"error": {"message": error.message, "hint": error.hint, "reason": error.reason}}
+    reason = error.reason if isinstance(error, UnreadableDocument) else None
+    return {"error": {"message": error.message, "hint": error.hint, "reason": reason}}
 
 
-def error_of(message: Message) -> UnreadableDocument:
-    """The reverse of ``error_message``."""
-    return UnreadableDocument(**message["error"])
+def error_of(message: Message) -> UnreadableDocument | InvalidFile:
+    """The reverse of ``error_message``: without a reason it is the file of a question set."""
+    body = message["error"]
+    if body["reason"] is None:
+        return InvalidFile(body["message"], body["hint"])
+    return UnreadableDocument(**body)

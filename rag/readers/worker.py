@@ -8,12 +8,14 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import traceback
 from typing import BinaryIO
 
-from rag.errors import UnreadableDocument
+from rag.errors import TouchstoneError, UnreadableDocument
 from rag.readers import wire
 from rag.readers.content import Source
-from rag.readers.formats import format_of
+from rag.readers.failures import explained
+from rag.readers.formats import run
 from rag.readers.pdf.page_image import draw_page
 
 
@@ -41,14 +43,16 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
     source = Source(asked.path, asked.limits, asked.password, tick)
     try:
         reply = _reply(request, source)
-    except UnreadableDocument as error:
+    except TouchstoneError as error:
         send(wire.error_message(error))
     except MemoryError:
         send(wire.error_message(_out_of_memory(asked.limits.memory_mb)))
         # What filled the memory may still hold it: the parent starts a fresh process.
         raise SystemExit(1) from None
-    except Exception:  # parsers raise anything on hostile input
-        send(wire.error_message(_damaged(request["extension"])))
+    except Exception as error:
+        told = explained(error, request["extension"])
+        defect = {"defect": "".join(traceback.format_exception(error))}
+        send(wire.error_message(told) if told else defect)
     else:
         send(reply)
 
@@ -57,7 +61,7 @@ def _reply(request: wire.Message, source: Source) -> wire.Message:
     page = wire.page_asked(request)
     if page is not None:
         return wire.page_message(draw_page(source, *page))
-    return wire.content_message(format_of(f"file.{request['extension']}").read(source))
+    return wire.content_message(run(request["reader"], source))
 
 
 def _limit_memory(megabytes: int) -> None:
@@ -81,14 +85,6 @@ def _out_of_memory(megabytes: int) -> UnreadableDocument:
         f"Reading the file takes more than {megabytes:,} MB of memory.",
         "Split the file into smaller ones.",
         reason="too_large",
-    )
-
-
-def _damaged(extension: str) -> UnreadableDocument:
-    return UnreadableDocument(
-        f"The file is damaged: it cannot be read as .{extension}.",
-        "Open it in the program that made it, save a fresh copy, and add that.",
-        reason="damaged",
     )
 
 

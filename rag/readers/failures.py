@@ -1,0 +1,46 @@
+"""What a reader's exception means: the file is damaged, it is too large, or the program is at fault."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+from rag.errors import UnreadableDocument
+
+_PROGRAM = str(Path(__file__).parents[1])
+_XML_LIMITS = {2, 114}  # libxml2: ERR_NO_MEMORY, ERR_RESOURCE_LIMIT
+
+
+class ReaderDefect(Exception):
+    """A fault of the program in a reading process; the text is the traceback there."""
+
+
+def explained(error: Exception, extension: str) -> UnreadableDocument | None:
+    """What to tell whoever added the file; None for a fault of the program, which is to be logged.
+
+    Parsers raise anything on hostile input; what our own lines raise, other than for values and
+    nesting that they cannot work with, no input excuses.
+    """
+    if isinstance(error, ImportError | NameError):
+        return None
+    if _is_ours(error) and not isinstance(error, ValueError | OSError | RecursionError):
+        return None
+    etree = sys.modules.get("lxml.etree")
+    if etree and isinstance(error, etree.XMLSyntaxError) and error.code in _XML_LIMITS:
+        return UnreadableDocument(
+            "The file unpacks to a part that is larger, or nested deeper, than is read here.",
+            "If it is what you meant to add, split it into smaller files.",
+            reason="too_large",
+        )
+    return UnreadableDocument(
+        f"The file is damaged: it cannot be read as .{extension}.",
+        "Open it in the program that made it, save a fresh copy, and add that.",
+        reason="damaged",
+    )
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether a line of this package raised it, and not a library that it called."""
+    innermost = traceback.extract_tb(error.__traceback__)[-1:]
+    return any(frame.filename.startswith(_PROGRAM) for frame in innermost)
