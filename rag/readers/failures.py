@@ -1,4 +1,4 @@
-"""What a reader's exception means: the file is damaged, it is too large, or the program is at fault."""
+"""What a reader's exception means: a damaged file, one that is too large, or a fault of ours."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Word and PowerPoint files, and what office archives may hide."""
 
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -97,19 +98,56 @@ def test_half_an_archive_is_damaged(tmp_path: Path, name: str, data: bytes) -> N
     assert caught.value.reason == "damaged"
 
 
-def test_expanding_entities_do_no_harm(tmp_path: Path) -> None:
-    entities = '<!ENTITY a0 "ha">' + "".join(
-        f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10)
-    )
-    part = f"<?xml version='1.0'?><!DOCTYPE x [{entities}]><x>&a9;</x>"
+def changed(data: bytes, member: str, old: str, new: str) -> bytes:
+    """An archive with one part of it changed."""
     buffer = io.BytesIO()
     with (
-        zipfile.ZipFile(io.BytesIO(word())) as original,
-        zipfile.ZipFile(buffer, "w") as changed,
+        zipfile.ZipFile(io.BytesIO(data)) as original,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as copy,
     ):
         for name in original.namelist():
-            data = part.encode() if name == "word/document.xml" else original.read(name)
-            changed.writestr(name, data)
-    with pytest.raises(UnreadableDocument) as caught:
-        read(put(tmp_path, buffer.getvalue()), "x.docx")
-    assert caught.value.reason in ("damaged", "empty")
+            part = original.read(name)
+            if name == member:
+                assert old.encode() in part
+                part = part.replace(old.encode(), new.encode(), 1)
+            copy.writestr(name, part)
+    return buffer.getvalue()
+
+
+LAUGHS = '<!ENTITY e "ha">' + "".join(
+    f'<!ENTITY a{n} "{(f"&a{n - 1};" if n else "&e;") * 10}">' for n in range(9)
+)
+
+
+@pytest.mark.parametrize("entities", [LAUGHS, '<!ENTITY e SYSTEM "file:///etc/hostname">'])
+@pytest.mark.parametrize(
+    ("name", "data", "member", "old"),
+    [
+        ("x.docx", word(), "word/document.xml", "Book"),
+        ("x.pptx", slides(), "ppt/slides/slide1.xml", "Sales"),
+        ("x.xlsx", workbook(A=[["Rome"]]), "xl/worksheets/sheet1.xml", "Rome"),
+    ],
+)
+def test_a_file_with_entities_is_refused_and_not_cut(
+    tmp_path: Path, name: str, data: bytes, member: str, old: str, entities: str
+) -> None:
+    used = changed(data, member, old, f"{old} &e; then")
+    with zipfile.ZipFile(io.BytesIO(used)) as archive:
+        root = re.search(r"<[a-z:]+", archive.read(member).decode())
+    assert root
+    declared = changed(used, member, root.group(), f"<!DOCTYPE x [{entities}]>{root.group()}")
+    with pytest.raises(UnreadableDocument, match="document type declaration") as caught:
+        read(put(tmp_path, declared), name)
+    assert caught.value.reason == "damaged"
+
+
+@pytest.mark.parametrize(
+    "new",
+    ["x" * 11_000_000, "<w:r>" * 300 + "</w:r>" * 300, "</w:t></w:r><w:r><w:t>" * 600_000],
+    ids=["a long text", "deep nesting", "many elements"],
+)
+def test_a_part_that_is_too_large_is_not_called_damaged(tmp_path: Path, new: str) -> None:
+    data = changed(word(), "word/document.xml", "Book", new)
+    with pytest.raises(UnreadableDocument, match=r"larger|more than 300 MB") as caught:
+        read(put(tmp_path, data), "x.docx", limits=Limits(memory_mb=300))
+    assert caught.value.reason == "too_large"

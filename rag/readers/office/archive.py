@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
+
+_PROLOG_BYTES = 65_536
+_FRESH = "Open it in the program that made it, save a fresh copy, and add that."
 
 
 def check_archive(source: Source) -> None:
@@ -16,17 +20,37 @@ def check_archive(source: Source) -> None:
     """
     try:
         with zipfile.ZipFile(source.path) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            _check_size(archive, source.limits.max_unpacked_bytes)
+            declaring = any(_declares_entities(archive, name) for name in archive.namelist())
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
         raise UnreadableDocument(
             "The file is damaged: it is incomplete, or was changed on its way.",
-            "Open it in the program that made it, save a fresh copy, and add that.",
+            _FRESH,
             reason="damaged",
         ) from error
-    if unpacked > source.limits.max_unpacked_bytes:
-        most = source.limits.max_unpacked_bytes / 1e6
+    if declaring:
+        # Entities are not resolved, as they may name files: text would be missing without a word.
+        raise UnreadableDocument(
+            "The file is damaged: it has a document type declaration, which no Office file may "
+            "have, and the text that it stands for would be missing.",
+            _FRESH,
+            reason="damaged",
+        )
+
+
+def _check_size(archive: zipfile.ZipFile, limit: int) -> None:
+    unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > limit:
+        most = limit / 1e6
         raise UnreadableDocument(
             f"The file unpacks to {unpacked / 1e6:,.0f} MB; at most {most:,.0f} MB are read.",
             "If it is what you meant to add, split it into smaller files.",
             reason="too_large",
         )
+
+
+def _declares_entities(archive: zipfile.ZipFile, name: str) -> bool:
+    if not name.endswith((".xml", ".rels")):
+        return False
+    with archive.open(name) as part:
+        return b"<!DOCTYPE" in part.read(_PROLOG_BYTES).replace(b"\0", b"")  # UTF-16 too
