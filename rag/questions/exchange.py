@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Literal
 
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats import question_files as files
+from rag.evaluation.formats.question_files import FileQuestion
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
+from rag.questions.packed import questions_in
 from rag.questions.sets import QuestionSets
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
@@ -40,20 +42,20 @@ class Exchange:
         name = file_name.lower()
         if name.endswith(".zip"):
             packed = content.encode() if isinstance(content, str) else content
-            return self.import_folder(set_name, beir.open_zip(file_name, packed), split)
+            return self._save(set_name, questions_in(file_name, packed, split))
         text = files.decoded(file_name, content) if isinstance(content, bytes) else content
         if name.endswith(_QRELS):
             return self._sets.add_judgements(set_name, trec.read_qrels(file_name, text))
-        questions = files.parse(file_name, text)
-        self._sets.save(set_name, questions)
-        return len(questions)
+        return self._save(set_name, files.parse(file_name, text))
 
-    def import_folder(self, set_name: str, folder: Traversable, split: str | None = None) -> int:
+    def import_folder(self, set_name: str, folder: Path, split: str | None = None) -> int:
         """Creates or replaces a question set from a BEIR folder; returns how many questions.
 
         ``split`` names the qrels; None takes ``test``, or the only ones. Raises InvalidFile.
         """
-        questions = beir.read_questions(folder, split)
+        return self._save(set_name, beir.read_questions(folder, split))
+
+    def _save(self, set_name: str, questions: Sequence[FileQuestion]) -> int:
         self._sets.save(set_name, questions)
         return len(questions)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,13 +20,15 @@ class Source:
     """One file to read. Readers call ``tick(done, total)`` per page or block of rows.
 
     ``tick`` reports progress and raises what should end the reading: Cancelled when the user
-    stopped it, UnreadableDocument (``timed_out``) when the time is over.
+    stopped it, UnreadableDocument (``timed_out``) when the time is over. ``about`` is what else
+    some readers must be told.
     """
 
     path: Path
     limits: Limits = field(default_factory=Limits)
     password: str | None = None
     tick: Callable[[int, int], None] = _silent
+    about: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What goes over the pipes between the program and its reading processes: JSON, one per line.
 
-Request: extension, reader, path, limits, password, and for a picture the page. Replies: any number
+Request: extension, reader, the fields of a Source, and for a picture the page. Replies: any number
 of ``progress``, then one of ``content``, ``page``, ``error`` or ``defect`` (a traceback).
 """
 
@@ -44,6 +44,7 @@ def request(form: Format, source: Source) -> Message:
         "path": str(source.path),
         "limits": dataclasses.asdict(source.limits),
         "password": source.password,
+        "about": dict(source.about),
     }
 
 
@@ -77,7 +78,7 @@ def page_of(message: Message) -> PageImage:
 def source_of(message: Message) -> Source:
     """The file that a request names, still without a ``tick``."""
     limits = Limits(**message["limits"])
-    return Source(Path(message["path"]), limits, message["password"])
+    return Source(Path(message["path"]), limits, message["password"], about=message["about"])
 
 
 def content_message(content: Content) -> Message:

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import traceback
+from dataclasses import replace
 from typing import BinaryIO
 
 from rag.errors import TouchstoneError, UnreadableDocument
@@ -40,7 +41,7 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
         send({"progress": [done, total]})
 
     _limit_memory(asked.limits.memory_mb)
-    source = Source(asked.path, asked.limits, asked.password, tick)
+    source = replace(asked, tick=tick)
     try:
         reply = _reply(request, source)
     except TouchstoneError as error:

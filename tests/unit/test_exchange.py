@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -144,6 +145,33 @@ def test_a_zip_without_questions_is_refused(base: KnowledgeBase) -> None:
         archive.writestr("notes.txt", "nothing")
     with pytest.raises(InvalidFile, match=r"queries\.jsonl"):
         base.exchange.import_file("x", "x.zip", packed.getvalue())
+
+
+def collection(queries: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("queries.jsonl", queries)
+        archive.writestr("qrels/test.tsv", "q1\ttravel.md\t1\n")
+    return packed.getvalue()
+
+
+def test_a_zip_unpacks_to_no_more_than_questions_take(base: KnowledgeBase) -> None:
+    packed = collection(json.dumps({"_id": "q1", "text": "x" * 101_000_000}))
+    with pytest.raises(InvalidFile, match=r"x\.zip is too large unpacked"):
+        base.exchange.import_file("x", "x.zip", packed)
+
+
+def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base: KnowledgeBase) -> None:
+    lists = ", ".join(["[]"] * 1_000_000)
+    packed = collection(f'{{"_id": "q1", "text": " Why? ", "metadata": {{"a": [{lists}]}}}}')
+    tracemalloc.start()
+    try:
+        assert base.exchange.import_file("x", "x.zip", packed) == 1
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+    (question,) = base.questions.usable("x")
+    assert (question.id, question.text) == ("q1", " Why? ")
 
 
 def test_qrels_judge_documents_and_leave_spans_alone(base: KnowledgeBase) -> None:

@@ -23,7 +23,6 @@ from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.types import Document
 
 _HINT = "A BEIR folder has corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."
-_LARGEST_ZIP = 1 << 30  # bytes, unpacked
 _Span = tuple[int, int, str, int | None]
 
 
@@ -73,13 +72,17 @@ def read_documents(folder: Path) -> Iterator[BeirDocument]:
                 ) from error
 
 
-def open_zip(name: str, content: bytes) -> Traversable:
-    """The folder with ``queries.jsonl`` in a zip file. Raises InvalidFile."""
+def open_zip(name: str, path: Path, most_bytes: int) -> Traversable:
+    """The folder with ``queries.jsonl`` in the zip file at ``path``, known to its user as ``name``.
+
+    What is read of it may unpack to ``most_bytes``. Raises InvalidFile.
+    """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
+        archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise InvalidFile(f"{name} is not a zip file.", _HINT) from error
-    if sum(entry.file_size for entry in archive.infolist()) > _LARGEST_ZIP:
+    used = (entry for entry in archive.infolist() if not entry.filename.endswith("corpus.jsonl"))
+    if sum(entry.file_size for entry in used) > most_bytes:
         raise InvalidFile(f"{name} is too large unpacked.", "Unpack it and import the folder.")
     places = [entry for entry in archive.namelist() if entry.endswith("queries.jsonl")]
     if not places:
