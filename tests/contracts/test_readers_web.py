@@ -7,12 +7,11 @@ import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import httpcore
 import pytest
 
 from rag.errors import BlockedAddress, UnreadableDocument
 from rag.network import addresses
-from rag.network.addresses import CheckedBackend, is_public, resolve
+from rag.network.addresses import resolve
 from rag.network.requests import FetchLimits
 from rag.readers.web import fetch
 from tests.sample_files import pdf
@@ -254,6 +253,10 @@ def test_a_redirect_into_this_computer_is_refused(
     "url",
     [
         "http://user:s3cret@host/page",
+        "http://user:s3cret\\@host/page",
+        "http://user\\:s3cret@host/page",
+        "http:\\\\user:s3cret@host/page",
+        "http://user:s3\tcret\\@host/page",
         " HTTPS://s3cret@host",
         "http://user:s3 cret@[broken",
         "//user:s3cret@host",
@@ -284,71 +287,6 @@ def test_an_at_sign_behind_the_host_is_no_credential(
 def test_a_redirect_to_another_scheme_is_refused(site: str) -> None:
     with pytest.raises(BlockedAddress, match="file"):
         fetch(f"{site}/to/file", allow_private=True)
-
-
-def test_the_connection_goes_to_the_address_that_was_checked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A name server that answers differently the second time (DNS rebinding) gains nothing."""
-    answers = iter(["93.184.216.34", "127.0.0.1"])
-    dialled: list[str] = []
-
-    def resolver(host: str, port: int, **options: object) -> list[object]:
-        return [(2, 1, 6, "", (next(answers), port))]
-
-    def dial(self: object, host: str, *rest: object) -> httpcore.NetworkStream:
-        dialled.append(host)
-        raise httpcore.ConnectError("not in a test")
-
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", resolver)
-    monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", dial)
-    backend = CheckedBackend(allow_private=False, deadline=time.monotonic() + 10)
-    with pytest.raises(httpcore.ConnectError):
-        backend.connect_tcp("rebinding.example", 80)
-    assert dialled == ["93.184.216.34"]
-    with pytest.raises(BlockedAddress):
-        backend.connect_tcp("rebinding.example", 80)
-    assert dialled == ["93.184.216.34"]
-
-
-def test_one_private_address_among_public_ones_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [(2, 1, 6, "", ("93.184.216.34", 80)), (2, 1, 6, "", ("10.0.0.1", 80))]
-    monkeypatch.setattr(addresses.socket, "getaddrinfo", lambda *a, **k: found)
-    with pytest.raises(BlockedAddress):
-        resolve("mixed.example", 80, allow_private=False)
-    assert resolve("mixed.example", 80, allow_private=True) == ["93.184.216.34", "10.0.0.1"]
-
-
-@pytest.mark.parametrize(
-    ("address", "public"),
-    [
-        ("93.184.216.34", True),
-        ("2606:4700::1111", True),
-        ("64:ff9b::808:808", True),
-        ("127.0.0.1", False),
-        ("10.1.2.3", False),
-        ("172.16.0.1", False),
-        ("192.168.0.1", False),
-        ("169.254.169.254", False),
-        ("100.64.0.1", False),
-        ("0.0.0.0", False),
-        ("224.0.0.1", False),
-        ("240.0.0.1", False),
-        ("255.255.255.255", False),
-        ("::", False),
-        ("::1", False),
-        ("fe80::1%eth0", False),
-        ("fc00::1", False),
-        ("ff02::1", False),
-        ("::ffff:10.0.0.1", False),
-        ("::ffff:8.8.8.8", False),
-        ("64:ff9b::7f00:1", False),
-        ("2002:7f00:1::", False),
-        ("fec0::1", False),
-    ],
-)
-def test_is_public(address: str, public: bool) -> None:
-    assert is_public(address) is public
 
 
 @pytest.mark.parametrize(
