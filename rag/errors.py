@@ -26,7 +26,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # the name is enough for type checkers
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Mapping
+    from typing import Any, Literal
 
     UnreadableReason = Literal[
         "encrypted",
@@ -50,6 +51,11 @@ class TouchstoneError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+
+def validation_words(problem: Mapping[str, Any]) -> str:
+    """What one error of a pydantic ValidationError says, without the library's own beginning."""
+    return str(problem["msg"]).removeprefix("Value error, ")
 
 
 class InvalidInput(TouchstoneError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -22,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from rag.errors import InvalidRecipe
+from rag.errors import InvalidRecipe, validation_words
 
 Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page"]
 Mode = Literal["dense", "lexical", "hybrid"]
@@ -177,6 +178,14 @@ class SearchRecipe(Retrievers):
             name: value for name, value in self if name in _STEPS and value != fields[name].default
         }
 
+    @field_validator("pages")
+    @classmethod
+    def _rise(cls, value: str) -> str:
+        for first, last in re.findall(r"(\d+)-(\d+)", value):
+            if int(first) > int(last):
+                raise ValueError(f"{first}-{last} is no range: write {last}-{first}")
+        return value
+
     @field_validator("after", "before")
     @classmethod
     def _is_a_day(cls, value: str) -> str:
@@ -272,7 +281,7 @@ _NAMES = {*_PARTS, *(field for part in _PARTS.values() for field in part.model_f
 def _refused(problem: Any) -> InvalidRecipe:
     """What was found wrong first; in the words of the field, where a pattern says too little."""
     path = [str(part) for part in problem["loc"] if part in _NAMES]
-    where, said = ".".join(path) or "recipe", problem["msg"]
+    where, said = ".".join(path) or "recipe", validation_words(problem)
     if problem["type"] == "string_pattern_mismatch" and len(path) == 2:
         meant = _PARTS[path[0]].model_fields[path[1]].description
         return InvalidRecipe(

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from rag.bundles import contents
 from rag.bundles.contents import DocumentEntry, Documents, Environment, Learned, Results, Text
-from rag.errors import InvalidFile
+from rag.errors import InvalidFile, validation_words
 from rag.recipe import Recipe
 from rag.types import Document
 
@@ -89,8 +89,9 @@ class Bundle:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"][:4])
+            said = f"{where} {validation_words(first)}"
             raise InvalidFile(
-                f"{name} of the bundle is not what it should be: {where} {first['msg']}.", _HINT
+                f"{name} of the bundle is not what it should be: {said}.", _HINT
             ) from error
 
     def _text(self, name: str) -> str:

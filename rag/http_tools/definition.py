@@ -18,12 +18,12 @@ from pydantic import (
     model_validator,
 )
 
-from rag.errors import InvalidInput, TouchstoneError
+from rag.errors import InvalidInput, TouchstoneError, validation_words
 from rag.network.requests import checked_url
 
 QUESTION = "{question}"
-SECRET = re.compile(r"^(?:(Bearer|Token|Basic|ApiKey) )?(TOUCHSTONE_TOOL_[A-Z0-9_]+)$")
-_HEADER = re.compile(r"^[A-Za-z0-9-]{1,64}$")
+SECRET = re.compile(r"(?:(Bearer|Token|Basic|ApiKey) )?(TOUCHSTONE_TOOL_[A-Z0-9_]+)")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 _FRAMING = {"host", "content-length", "transfer-encoding", "connection", "content-type"}
 _ELSEWHERE = "touchstone-question"  # where the question would stand
 
@@ -78,13 +78,13 @@ class HttpTool(BaseModel):
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             where = ".".join(str(part) for part in first["loc"]) or "as a whole"
-            said = _SAID.get(first["type"], first["msg"].removeprefix("Value error, "))
+            said = _SAID.get(first["type"], validation_words(first))
             raise InvalidInput(f"The tool, {where}: {said}.", "Correct it and try again.") from None
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables that its headers name."""
-        found = (SECRET.match(value) for value in self.headers.values())
+        found = (SECRET.fullmatch(value) for value in self.headers.values())
         return tuple(dict.fromkeys(match.group(2) for match in found if match))
 
     @field_validator("url")
@@ -114,9 +114,9 @@ class HttpTool(BaseModel):
     @classmethod
     def _names_only(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
-            if not _HEADER.match(name) or name.lower() in _FRAMING:
+            if not _HEADER.fullmatch(name) or name.lower() in _FRAMING:
                 raise ValueError(f"“{name}” is not a header that can be set")
-            if not SECRET.match(value):  # it may be a secret: it is not repeated
+            if not SECRET.fullmatch(value):  # it may be a secret: it is not repeated
                 raise ValueError(
                     f"the value of {name} must be the name of an environment variable that begins "
                     "with TOUCHSTONE_TOOL_, after Bearer where the service wants that"

@@ -82,8 +82,9 @@ def _fits(document: Traits, recipe: SearchRecipe) -> bool:
 def _is_named(name: str, pattern: str) -> bool:
     """The whole name, or its last part, is the pattern, in which * and ? stand for any."""
     name, pattern = name.casefold(), pattern.casefold()
+    glob = pattern.replace("[", "[[]")  # brackets are part of many a name
     names = (name, name.rpartition("/")[2])
-    return pattern in names or any(fnmatch.fnmatchcase(each, pattern) for each in names)
+    return pattern in names or any(fnmatch.fnmatchcase(each, glob) for each in names)
 
 
 def _is_of_type(document: Traits, kind: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import InvalidInput, KnowledgeBase, NotFound
+from rag import InvalidInput, InvalidRecipe, KnowledgeBase, NotFound
 from rag.__main__ import main
 from rag.recipe import SearchRecipe
 from rag.retrieval.filters import fits_passage, fitting_documents
@@ -58,6 +58,22 @@ def test_documents_fit_by_any_value_of_every_filter(
     fields: dict[str, object], fitting: str
 ) -> None:
     assert fitting_documents(SHELF, SearchRecipe.model_validate(fields)) == set(fitting)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["report [final]*", "report [final] v?.txt", "* [FINAL] *", "*]*", "*[*"]
+)
+def test_brackets_of_a_name_stand_for_themselves(pattern: str) -> None:
+    shelf = [Traits("1", "a/Report [final] v2.txt"), Traits("2", "report f v2.txt")]
+    assert fitting_documents(shelf, SearchRecipe(documents=(pattern,))) == {"1"}
+
+
+@pytest.mark.parametrize("pages", ["9-3", "1, 9-3", "9-3,12"])
+def test_pages_are_named_from_the_first_to_the_last(pages: str) -> None:
+    with pytest.raises(InvalidRecipe) as caught:
+        RECIPE.with_fields({"search.pages": pages})
+    assert caught.value.message == "Recipe field search.pages: 9-3 is no range: write 3-9."
+    assert RECIPE.with_fields({"search.pages": "3-9,4-4"}).search.pages == "3-9,4-4"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag import Recipe
+from rag import InvalidRecipe, Recipe
 from rag.__main__ import main
 from tests.runs import handbook
 from tests.workspaces import QUICK
@@ -28,6 +28,19 @@ CHANGES = st.fixed_dictionaries(
         "answer.model": st.one_of(st.none(), st.text(min_size=1, max_size=8)),
     },
 )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("index.chunk_overlap", 200, "Recipe field index: chunk_overlap must be less than"),
+        ("search.after", "2024-13-01", "Recipe field search.after: month must be in 1..12"),
+    ],
+)
+def test_what_is_wrong_is_said_in_plain_words(field: str, value: object, said: str) -> None:
+    with pytest.raises(InvalidRecipe) as caught:
+        Recipe().with_fields({field: value})
+    assert caught.value.message.startswith(said)
 
 
 @given(CHANGES)
