@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from rag.errors import (
     InvalidInput,
@@ -68,8 +68,18 @@ def call(
 
 
 def url_for(tool: HttpTool, question: str) -> str:
-    """The address with the question as one percent-encoded piece (RFC 3986)."""
-    return tool.url.replace(QUESTION, quote(question, safe="", errors="replace"))
+    """The address with the question as one percent-encoded piece (RFC 3986).
+
+    Raises ProviderRejected for a piece of the path that would mean another one: no encoding keeps
+    servers from taking dots for a step up.
+    """
+    piece = quote(question, safe="", errors="replace")
+    for part in urlsplit(tool.url).path.split("/"):
+        if QUESTION in part and part.replace(QUESTION, piece) in (".", ".."):
+            raise ProviderRejected(
+                f"The tool {tool.name} cannot be asked for dots alone.", "Ask in words."
+            )
+    return tool.url.replace(QUESTION, piece)
 
 
 def body_for(tool: HttpTool, question: str) -> bytes | None:

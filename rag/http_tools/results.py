@@ -30,6 +30,8 @@ class ToolResult:
 def parsed(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
     """The first ``tool.most`` results, in the service's order, and how many had no text.
 
+    What comes twice counts once.
+
     Raises ProviderMisbehaved for what is not JSON, or has nothing where the results should be.
     """
     try:
@@ -47,7 +49,10 @@ def parsed(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
     kept = [result for result in results if result.text]
     if results and not kept:
         raise _misbehaved(tool, f"answered results that have no text at “{tool.text}”")
-    return kept, len(results) - len(kept)
+    once: dict[tuple[str, str, str], ToolResult] = {}
+    for result in kept:
+        once.setdefault((result.url, result.title, result.text), result)
+    return list(once.values()), len(results) - len(kept)
 
 
 def _result(tool: HttpTool, item: Any) -> ToolResult:

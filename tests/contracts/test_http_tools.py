@@ -120,6 +120,31 @@ def test_a_header_without_a_usable_value_is_not_sent(server: Script, value: str)
     assert server.paths == []
 
 
+@pytest.mark.parametrize(
+    ("path", "question"),
+    [("find/{question}/now", ".."), ("find/{question}/now", "."), (".{question}", ".")],
+)
+def test_a_question_of_dots_does_not_walk_up_the_address(
+    server: Script, path: str, question: str
+) -> None:
+    with pytest.raises(ProviderRejected, match="dots"):
+        ask(tool(f"{server.url}/{path}"), question)
+    assert server.paths == []
+    ask(tool(f"{server.url}/find?q={{question}}"), question)
+    ask(tool(f"{server.url}/a/../{path}"), "...")
+    assert server.paths == [f"/find?q={question}", "/" + path.replace("{question}", "...")]
+
+
+def test_a_result_that_comes_twice_counts_once() -> None:
+    hit = {"doc": {"body": "One"}, "name": "A"}
+    other = {"doc": {"body": "Two"}}
+    hits = [{**hit, "s": 5}, other, {**hit, "s": 3}, {}]
+    with scripted(Reply(body=json.dumps({"data": {"hits": hits}}))) as server:
+        outcome = ask(tool(f"{server.url}?q={{question}}"))
+    assert [(each.text, each.score) for each in outcome.results] == [("One", 5.0), ("Two", None)]
+    assert outcome.empty == 1
+
+
 def refused(reply: Reply, **fields: Any) -> ProviderError:
     with scripted(reply) as server, pytest.raises(ProviderError) as caught:
         ask(tool(f"{server.url}?q={{question}}", **fields))
@@ -249,6 +274,8 @@ def test_secrets_stay_with_the_first_server(server: Script) -> None:
         ({"headers": {"Host": "TOUCHSTONE_TOOL_X"}}, "not a header that can be set"),
         ({"headers": {"X-Key": "OPENAI_API_KEY"}}, "begins with TOUCHSTONE_TOOL_"),
         ({"headers": {"X-Key": "Bearer s3cret"}}, "begins with TOUCHSTONE_TOOL_"),
+        ({"headers": {"X-Key": "TOUCHSTONE_TOOL_X\n"}}, "begins with TOUCHSTONE_TOOL_"),
+        ({"headers": {"X-Key\n": "TOUCHSTONE_TOOL_X"}}, "not a header that can be set"),
     ],
 )
 def test_a_tool_that_makes_no_sense_is_refused(fields: dict[str, Any], said: str) -> None:
