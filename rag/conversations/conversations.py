@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
-from rag.storage import Database
+from rag.storage import Database, storable
 from rag.storage import conversations as rows
 from rag.storage.conversations import ConversationRow, StoredCitation, Turn
 from rag.types import Answer, Message, Stage
@@ -60,6 +60,7 @@ class Conversations:
         self, conversation_id: int, question: str, recipe: Recipe, also: Sequence[str] = ()
     ) -> int:
         """Stores a question that is about to be answered; returns the turn."""
+        question = storable(question)
         with self._database.write() as connection:
             return rows.ask(connection, conversation_id, question, recipe, also)
 

@@ -22,7 +22,7 @@ from rag.questions.sets import checked_name
 from rag.readers import PageImage
 from rag.recipe import IndexRecipe
 from rag.services import Services
-from rag.storage import bases, builds, documents, jobs, labels, passages, vectors
+from rag.storage import bases, builds, documents, jobs, labels, passages, storable, vectors
 from rag.storage.builds import BuildRow
 from rag.types import Chunk, Document, Span
 
@@ -180,9 +180,9 @@ class Library:
         """Queues a pasted text; returns the job."""
         if not title.strip() or not text.strip():
             raise InvalidInput("A text needs a title and some words.", "Fill in both fields.")
-        stored = self._services.files.put(io.BytesIO(text.encode("utf-8", "replace")))
+        stored = self._services.files.put(io.BytesIO(storable(text).encode()))
         payload = {"file": stored.sha256, "source": "pasted text", "pasted": True}
-        return self._ingest([(title.strip(), payload)])
+        return self._ingest([(storable(title.strip()), payload)])
 
     def add_urls(self, urls: Sequence[str]) -> int:
         """Queues pages to fetch; returns the job. Raises BlockedAddress for credentials."""

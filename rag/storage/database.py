@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from rag.errors import StorageError
+from rag.errors import InvalidInput, StorageError
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = "0005"
@@ -59,6 +59,11 @@ class Database:
         self._engine.dispose()
 
 
+def storable(text: str) -> str:
+    """``text`` with lone surrogates, which no encoding has, as question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _engine(url: str) -> Engine:
     """The engine of a database URL. Raises StorageError; the URL is not shown: it may hold a
     password."""
@@ -74,6 +79,11 @@ def _engine(url: str) -> Engine:
 def _translated() -> Iterator[None]:
     try:
         yield
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            "There is half a character (a lone surrogate) in the text: it cannot be stored.",
+            "Type it again, or leave it out.",
+        ) from error
     except DBAPIError as error:
         raise StorageError(f"The database said: {error.orig}.", _hint(str(error.orig))) from error
     except SQLAlchemyError as error:

@@ -299,6 +299,24 @@ def test_pasted_text_is_a_document(workspace: Workspace) -> None:
     assert base.documents.document(hit.chunk.document_id).source == "pasted text"
 
 
+def test_half_a_surrogate_pair_is_stored_as_a_question_mark(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    job = workspace.jobs.run(base.documents.add_text("Note \ud800", f"{LEAVE} \udfff"))
+    assert (job.status, workspace.jobs.items(job.id)[0].status) == ("done", "added")
+    assert [row.name for row in base.documents.documents(QUICK.index)] == ["Note ?"]
+    conversation = base.conversations.open(None)
+    turn = base.conversations.ask(conversation, "carried \ud800 over?", QUICK)
+    assert [each.question for each in base.conversations.turns(conversation)] == ["carried ? over?"]
+    stream = base.answer(base.search("carried \ud800 over?", QUICK), QUICK)
+    assert list(stream)
+    base.conversations.conclude(turn, stream.answer)
+
+
+def test_what_no_database_can_store_is_said(workspace: Workspace) -> None:
+    with pytest.raises(InvalidInput, match="cannot be stored"):
+        workspace.base("half \ud800 a pair")
+
+
 def test_deleting_a_base_takes_everything_with_it(workspace: Workspace, home: Path) -> None:
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE})
