@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 TIERS: tuple[tuple[str, ...], ...] = (
     # the vocabulary
-    ("rag.types", "rag.errors"),
+    ("rag.types", "rag.errors", "rag.fences"),
     ("rag.protocols", "rag.recipe"),
     ("rag.results",),
     # adapters, each of one technique or one part of the world outside

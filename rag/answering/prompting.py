@@ -7,22 +7,24 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from rag.fences import fenced, mark, neutral
 from rag.types import Hit, Message
 
 NO_ANSWER = "The passages do not answer this question."
 """What a model is told to reply when the passages do not hold the answer."""
 
 _PROMPTS = Path(__file__).parent / "prompts"
-_FENCE = re.compile(r"<(?=[\s/]*passage)", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 
 
 def messages(question: str, hits: Sequence[Hit]) -> list[Message]:
     """The messages that ask a model to answer ``question`` from ``hits``, numbered from 1."""
-    passages = "\n\n".join(_fenced(n, hit) for n, hit in enumerate(hits, start=1))
+    quoted = (part for hit in hits for part in (hit.document, hit.chunk.heading, hit.chunk.text))
+    fence = f"passage-{mark(question, *quoted)}"
+    passages = "\n\n".join(_fenced(fence, n, hit) for n, hit in enumerate(hits, start=1))
     return [
-        Message("system", _filled("grounded.txt", no_answer=NO_ANSWER)),
-        Message("user", _filled("question.txt", passages=passages, question=_unfenced(question))),
+        Message("system", _filled("grounded.txt", no_answer=NO_ANSWER, fence=fence)),
+        Message("user", _filled("question.txt", passages=passages, question=neutral(question))),
     ]
 
 
@@ -43,22 +45,17 @@ def says_no_answer(text: str) -> bool:
     return said.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
 
 
-def _fenced(number: int, hit: Hit) -> str:
-    attributes = [f'n="{number}"', f'source="{escape(_one_line(hit.document))}"']
+def _fenced(fence: str, number: int, hit: Hit) -> str:
+    attributes = [f'n="{number}"', f'source="{_attribute(hit.document)}"']
     if hit.chunk.page is not None:
         attributes.append(f'page="{hit.chunk.page}"')
     if hit.chunk.heading:
-        attributes.append(f'section="{escape(_one_line(hit.chunk.heading))}"')
-    return f"<passage {' '.join(attributes)}>\n{_unfenced(hit.chunk.text)}\n</passage>"
+        attributes.append(f'section="{_attribute(hit.chunk.heading)}"')
+    return fenced(fence, hit.chunk.text, " ".join(attributes))
 
 
-def _unfenced(text: str) -> str:
-    """``text`` without anything that could be read as the beginning or end of a fence."""
-    return _FENCE.sub("&lt;", text)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _attribute(text: str) -> str:
+    return neutral(escape(" ".join(text.split())))
 
 
 def _filled(name: str, **values: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rag.errors import ProviderMisbehaved
+from rag.fences import fenced
 from rag.protocols import ChatModel
-from rag.retrieval.replies import fenced, prompt, reply
+from rag.retrieval.replies import prompt, reply
 from rag.types import Message, Scores
 
 LONGEST_PASSAGE = 1_500

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rag.errors import ProviderMisbehaved
+from rag.fences import fenced
 from rag.protocols import ChatModel
-from rag.retrieval.replies import fenced, prompt, reply
+from rag.retrieval.replies import prompt, reply
 from rag.types import Message
 
 LONGEST_QUESTION = 400

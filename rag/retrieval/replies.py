@@ -18,7 +18,6 @@ LONGEST_REPLY = 8_000
 
 _PROMPTS = Path(__file__).with_name("prompts")
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_FENCE = re.compile(r"<(?=[\s/]*(?:passage|question|turn)\b)", re.IGNORECASE)
 
 
 def reply(
@@ -54,9 +53,3 @@ def prompt(name: str, **values: object) -> str:
     """A prompt file with its places filled in."""
     template = (_PROMPTS / f"{name}.txt").read_text(encoding="utf-8").strip()
     return re.sub(r"\{(\w+)\}", lambda place: str(values[place.group(1)]), template)
-
-
-def fenced(tag: str, text: str, attributes: str = "") -> str:
-    """``text`` between marks that it cannot imitate."""
-    inside = _FENCE.sub("&lt;", text)
-    return f"<{tag}{attributes and f' {attributes}'}>\n{inside}\n</{tag}>"

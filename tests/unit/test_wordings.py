@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from rag.errors import ProviderMisbehaved, ProviderUnavailable
+from rag.fences import fenced
 from rag.retrieval.query_rewriting import (
     LONGEST_PASSAGE,
     contextualise,
     expand,
     hypothetical_passage,
 )
-from rag.retrieval.replies import LONGEST_REPLY, fenced, reply
+from rag.retrieval.replies import LONGEST_REPLY, reply
 from rag.types import Delta, Message
 from tests.scripted_chat import ScriptedChat
 

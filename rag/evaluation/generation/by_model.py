@@ -13,6 +13,7 @@ from rag.errors import ProviderMisbehaved
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.generation.drafts import Draft, ModelKind, draft
 from rag.evaluation.generation.lexical_leakage import Rarity
+from rag.fences import fenced
 from rag.protocols import ChatModel
 from rag.types import Chunk, Message
 
@@ -27,7 +28,6 @@ _SHORTEST_QUOTE = 8
 _MAX_TOKENS = 400
 
 _PROMPTS = Path(__file__).with_name("prompts")
-_FENCE = re.compile(r"<(?=\s*/?\s*passage)", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FIELD = re.compile(
     r"^[^\w{]*(question|quotes?)\W*?(\d*)\W*?[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE
@@ -84,12 +84,12 @@ def write_question(
 
 
 def _request(kind: ModelKind, passages: Sequence[Chunk]) -> str:
-    fenced = "\n".join(
-        f'<passage n="{number}">\n{_FENCE.sub("&lt;", passage.text)}\n</passage>'
+    quoted = "\n".join(
+        fenced("passage", passage.text, f'n="{number}"')
         for number, passage in enumerate(passages, start=1)
     )
     template = (_PROMPTS / f"{kind}.txt").read_text(encoding="utf-8").strip()
-    return template.replace("{passages}", fenced, 1)
+    return template.replace("{passages}", quoted, 1)
 
 
 def parse_reply(text: str) -> Reply:
