@@ -53,6 +53,8 @@ PASSAGE = "Leave is earned monthly. Up to eight days may be carried over. They l
         ("Eight days can be carried over [1].", "Up to eight days may be carried over."),
         ("Eight days can be carried over. [1]", "Up to eight days may be carried over."),
         ("Leave is earned each month [1].", "Leave is earned monthly."),
+        ("Leave is earned. Days are carried over [1].", "Up to eight days may be carried over."),
+        ("All lapse in June. Leave is earned [1].", "Leave is earned monthly."),
         ("[1] says that leave is earned.", "Leave is earned monthly."),
         ("Bananas are yellow [1].", ""),
     ],
@@ -60,6 +62,15 @@ PASSAGE = "Leave is earned monthly. Up to eight days may be carried over. They l
 def test_the_quote_supports_the_citing_sentence(text: str, quote: str) -> None:
     citations, _ = check(text, hits(PASSAGE))
     assert citations[0].quote == quote
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_shortest_statement_that_says_it_all_is_quoted(first: bool) -> None:
+    short = "Unused leave lapses."
+    long = "Unused leave of staff hired before March, like that of guests, lapses in the next year."
+    passage = f"{short} {long}" if first else f"{long} {short}"
+    assert best_quote("Unused leave lapses", passage) == short
+    assert best_quote("Leave of guests lapses in the next year", passage) == long
 
 
 @given(st.text(alphabet="[]0123456789,-–; `()a.\n", max_size=60), st.integers(0, 5))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, bootstrap
+from scipy.stats import binomtest, bootstrap, norm, t
 
 from rag.evaluation.intervals import Interval, bootstrap_intervals, mean_intervals, wilson
 
@@ -40,6 +40,23 @@ def test_the_bootstrap_is_scipys_with_a_wider_tail() -> None:
     ours = bootstrap_intervals(values, resamples=20_000)
     ends = (theirs.confidence_interval.low, theirs.confidence_interval.high)
     assert ours == pytest.approx(ends, abs=0.002)
+
+
+@pytest.mark.parametrize("questions", [8, 10, 20])
+def test_with_few_questions_the_tail_is_as_wide_as_that_of_a_t_interval(questions: int) -> None:
+    values = np.random.default_rng(5).random(questions)
+    # Hesterberg: the normal tail beyond sqrt(n / (n - 1)) times the quantile of t.
+    tail = norm.cdf(np.sqrt(questions / (questions - 1)) * t.ppf(0.025, questions - 1))
+    low, high = bootstrap(
+        (values,),
+        np.mean,
+        method="percentile",
+        n_resamples=100_000,
+        rng=1,
+        confidence_level=1 - 2 * tail,
+    ).confidence_interval
+    ours = bootstrap_intervals(values, resamples=100_000)
+    assert ours == pytest.approx((low, high), abs=0.01 * (high - low))
 
 
 def test_rows_are_independent_and_repeatable() -> None:

@@ -13,6 +13,7 @@ from rag import Grid, KnowledgeBase, Recipe
 from rag.errors import InvalidFile, InvalidInput, InvalidRecipe, NotFound
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import Arithmetic, Cut, Prepared, arithmetic, flattened
+from rag.evaluation.sweeping.deep import Deep
 from rag.evaluation.sweeping.pruning import leading
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
@@ -274,6 +275,31 @@ def test_scores_that_rounding_makes_equal_are_ordered_by_key() -> None:
             break
     assert candidates.keys[selection.kept].tolist() == [4, 1]
     assert _recall(candidates, 1, search, None, 2) == 1.0
+
+
+@pytest.mark.parametrize("by_unit", [True, False])
+def test_a_passage_that_is_only_tied_in_words_is_not_pruned(by_unit: bool) -> None:
+    """Nearer, and first of those with the same BM25 score, is not clearly ahead in both lists."""
+
+    def leads(*bm25: float) -> tuple[list[bool], list[bool]]:
+        count, ranks = len(bm25), np.argsort(np.argsort(-np.array(bm25), kind="stable"))
+        deep = Deep(
+            questions=1,
+            row=np.zeros(count, np.int64),
+            keys=np.arange(count, dtype=np.uint64),
+            cosine=np.linspace(0.9, 0.1, count),
+            bm25=np.array(bm25),
+            dense_rank=np.arange(count, dtype=np.int32),
+            lexical_rank=ranks.astype(np.int32),
+            unit=np.zeros(count, np.int64),
+            grade=np.ones(count, np.int64),
+        )
+        found = leading(deep, 1, by_unit)
+        return found.mixed.tolist(), found.single.tolist()
+
+    assert leads(2.0, 2.0, 1.0) == ([True, True, False], [True, True, False])
+    assert leads(2.0, 1.0, 1.0) == ([True, False, False], [True, False, False])
+    assert leads(1.0, 2.0, 2.0) == ([True, True, True], [True, True, True])
 
 
 def test_pruning_leaves_out_what_cannot_matter_and_nothing_of_an_approximate_index() -> None:
