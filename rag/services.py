@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from rag.providers import STEP_PATIENCE
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.caches import KnownResults, KnownVectors
 from rag.settings import Settings
-from rag.storage import Database, documents, jobs
+from rag.storage import Database
 from rag.storage.files import Files
 
 Forget = Callable[[int, str | None], None]
@@ -119,7 +119,7 @@ class Services:
         return cls(
             settings=settings,
             database=database,
-            files=Files(settings.home / "files"),
+            files=Files(settings.home / "files", database),
             models=models,
             indexes=indexes,
         )
@@ -129,12 +129,3 @@ class Services:
         self.indexes.forget(base_id, build_hash)
         for forget in self.on_forgotten:
             forget(base_id, build_hash)
-
-    def discard_files(self, sha256s: Iterable[str]) -> None:
-        """Deletes stored files that no document of any base has, and no job has still to read."""
-        # Removed within the transaction: a job that is queued meanwhile waits for it.
-        with self.database.write() as connection:
-            for name in sha256s:
-                held = documents.anywhere(connection, name)
-                if not held and not jobs.awaits_file(connection, name):
-                    self.files.remove(name)

@@ -166,7 +166,7 @@ class Workspace:
         base.documents.delete_documents([info.id for info in held])
         with self._services.database.write() as connection:
             bases.remove(connection, base.id)
-        self._services.discard_files([info.id for info in held])  # its own jobs wait no more
+        self._services.files.discard([info.id for info in held])  # its own jobs wait no more
         self._services.forget_build(base.id)
 
     def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:

@@ -23,6 +23,7 @@ from rag.runs.history import RunHistory
 from rag.services import Services
 from rag.storage import Connection, builds, calibrations, documents
 from rag.storage.calibrations import CalibrationRow
+from rag.storage.files import Arrival
 from rag.types import Document
 
 _GROUP = 64  # documents stored in one transaction
@@ -50,7 +51,8 @@ class Restorer:
         found, UnreadableDocument, ProviderError, InvalidFile.
         """
         found = _Sources(folder, bundle.documents) if folder else None
-        missing, changed = self._add_all(bundle, found)
+        with self._services.files.arriving() as arrival:
+            missing, changed = self._add_all(bundle, found, arrival)
         exchange = Exchange(self._services.database, self._base_id)
         exchange.import_file(bundle.results.set, "questions.jsonl", bundle.questions)
         if bundle.calibration is not None:
@@ -71,7 +73,9 @@ class Restorer:
             builds.ensure(connection, self._base_id, recipe.index)
             calibrations.replace(connection, self._base_id, recipe.index.hash, calibration)
 
-    def _add_all(self, bundle: Bundle, found: _Sources | None) -> tuple[list[str], list[str]]:
+    def _add_all(
+        self, bundle: Bundle, found: _Sources | None, arrival: Arrival
+    ) -> tuple[list[str], list[str]]:
         """Names of the documents that are missing, and of those that were read differently."""
         missing, changed, group = list[str](), list[str](), list[Document]()
         entries = {entry.id: entry for entry in bundle.documents}
@@ -81,7 +85,7 @@ class Restorer:
         total = len(bundle.documents)
         for place, entry in enumerate(bundle.documents):
             self._tell(place, total, f"adding {entry.name}")
-            document = self._document(bundle, entry, found)
+            document = self._document(bundle, entry, found, arrival)
             if document is None:
                 missing.append(entry.name)
                 continue
@@ -89,7 +93,7 @@ class Restorer:
                 changed.append(entry.name)
             group.append(_dated(document, entry.date))
             if len(group) == _GROUP:
-                self._store(ingestion, group, entries)
+                self._store(ingestion, group, entries, arrival)
                 group = []
         if len(missing) == total:
             raise InvalidInput(
@@ -98,7 +102,7 @@ class Restorer:
                 "--with-documents.",
             )
         if group:
-            self._store(ingestion, group, entries)
+            self._store(ingestion, group, entries, arrival)
         return missing, changed
 
     def _store(
@@ -106,10 +110,12 @@ class Restorer:
         ingestion: Ingestion,
         group: Sequence[Document],
         entries: Mapping[str, DocumentEntry],
+        arrival: Arrival,
     ) -> None:
         """Stores documents with their tags and dates: filters let the same ones through."""
 
         def mark(connection: Connection, _stored: object) -> None:
+            arrival.confirm(connection)
             for entry in (entries[document.id] for document in group):
                 documents.set_tags(connection, self._base_id, entry.id, entry.tags)
                 if entry.added is not None:
@@ -118,15 +124,15 @@ class Restorer:
         ingestion.store(group, _silent, mark)
 
     def _document(
-        self, bundle: Bundle, entry: DocumentEntry, found: _Sources | None
+        self, bundle: Bundle, entry: DocumentEntry, found: _Sources | None, arrival: Arrival
     ) -> Document | None:
         document = bundle.document(entry)
         original = bundle.original(entry)
         if original is not None:
-            self._services.files.put(io.BytesIO(original))
+            arrival.put(io.BytesIO(original))
         elif found is not None and (path := found.file(entry)) is not None:
             with path.open("rb") as file:
-                self._services.files.put(file)
+                arrival.put(file)
         if document is not None:
             return document
         stored = self._services.files.path(entry.id)

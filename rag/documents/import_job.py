@@ -39,7 +39,7 @@ def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
 
         if new:
             kept = ingestion.store(new, tell)
-            services.discard_files([each.before for each in kept if each.before is not None])
+            services.files.discard([each.before for each in kept if each.before is not None])
         seen, stored = seen + len(group), stored + len(new)
     refresh(services, job.base_id)
     shifted = [_shifted(question, shifts) for question in questions]

@@ -114,7 +114,7 @@ class _ItemReader:
                 rows.reopen(connection, self._job.id, done.before)
 
         stored = self._ingestion.store([document], tell, book)
-        self._services.discard_files([each.before for each in stored if each.before is not None])
+        self._services.files.discard([each.before for each in stored if each.before is not None])
 
     def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
         """Whether these bytes are stored already, which is then noted.
@@ -133,7 +133,7 @@ class _ItemReader:
             rows.set_item(connection, self._job.id, item.position, status, reason)
             if before is not None:
                 rows.reopen(connection, self._job.id, before)
-        self._services.discard_files([before] if before is not None else [])
+        self._services.files.discard([before] if before is not None else [])
         return True
 
     def _fetched(self, item: JobItem, tell: Tell) -> Mapping[str, Any]:
@@ -146,7 +146,11 @@ class _ItemReader:
         tell("fetching", 0, 0)
         settings = self._services.settings
         fetched = web.fetch(item.payload["url"], allow_private=settings.allow_private_urls)
-        stored = self._services.files.put(io.BytesIO(fetched.data))
+        with self._services.files.arriving() as arrival:
+            stored = arrival.put(io.BytesIO(fetched.data))
+            with self._services.database.write() as connection:
+                arrival.confirm(connection)
+                rows.note_fetched(connection, item, stored.sha256)
         with self._services.database.read() as connection:
             other = documents.source_of(connection, self._job.base_id, fetched.name)
         taken = other is not None and other != fetched.asked

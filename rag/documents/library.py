@@ -22,8 +22,19 @@ from rag.questions.sets import checked_name
 from rag.readers import PageImage
 from rag.recipe import IndexRecipe
 from rag.services import Services
-from rag.storage import bases, builds, documents, jobs, labels, passages, storable, vectors
+from rag.storage import (
+    Connection,
+    bases,
+    builds,
+    documents,
+    jobs,
+    labels,
+    passages,
+    storable,
+    vectors,
+)
 from rag.storage.builds import BuildRow
+from rag.storage.files import Arrival
 from rag.types import Chunk, Document, Span
 
 _Item = tuple[str, Mapping[str, object]]
@@ -142,13 +153,14 @@ class Library:
         Files of types that nobody reads are not stored; they fail with the reason.
         ``questions`` (set name, file name, content) are imported when the documents are in.
         """
-        items = _distinct(self._stored(upload) for upload in uploads)
-        payload: Mapping[str, object] = _NOTHING
-        if questions is not None:
-            set_name, file_name, content = questions
-            stored = self._services.files.put(content)
-            payload = {"questions": {"set": set_name, "name": file_name, "file": stored.sha256}}
-        return self._ingest(items, payload)
+        with self._services.files.arriving() as arrival:
+            items = _distinct(_stored(arrival, upload) for upload in uploads)
+            payload: Mapping[str, object] = _NOTHING
+            if questions is not None:
+                set_name, file_name, content = questions
+                file = arrival.put(content).sha256
+                payload = {"questions": {"set": set_name, "name": file_name, "file": file}}
+            return self._ingest(items, payload, arrival)
 
     def add_paths(self, paths: Sequence[Path], urls: Sequence[str] = ()) -> int:
         """Stores files, and those in folders, and queues pages to fetch; returns the job.
@@ -158,31 +170,18 @@ class Library:
         InvalidInput for a file that cannot be opened, BlockedAddress as ``add_urls``.
         """
         pages = _pages(urls)
-        files = _distinct(self._stored_path(file, name) for file, name in named(paths))
-        return self._ingest([*files, *pages])
-
-    def _stored_path(self, path: Path, name: str) -> _Item:
-        if refused := _refused(path.name):
-            return name, refused
-        try:
-            with path.open("rb") as content:
-                return self._stored(Upload(name, content))
-        except OSError as error:
-            raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
-
-    def _stored(self, upload: Upload) -> _Item:
-        if refused := _refused(upload.name):
-            return upload.name, refused
-        stored = self._services.files.put(upload.content)
-        return upload.name, {"file": stored.sha256, "source": upload.source}
+        with self._services.files.arriving() as arrival:
+            files = _distinct(_stored_path(arrival, file, name) for file, name in named(paths))
+            return self._ingest([*files, *pages], arrival=arrival)
 
     def add_text(self, title: str, text: str) -> int:
         """Queues a pasted text; returns the job."""
         if not title.strip() or not text.strip():
             raise InvalidInput("A text needs a title and some words.", "Fill in both fields.")
-        stored = self._services.files.put(io.BytesIO(storable(text).encode()))
-        payload = {"file": stored.sha256, "source": "pasted text", "pasted": True}
-        return self._ingest([(storable(title.strip()), payload)])
+        with self._services.files.arriving() as arrival:
+            stored = arrival.put(io.BytesIO(storable(text).encode()))
+            payload = {"file": stored.sha256, "source": "pasted text", "pasted": True}
+            return self._ingest([(storable(title.strip()), payload)], arrival=arrival)
 
     def add_urls(self, urls: Sequence[str]) -> int:
         """Queues pages to fetch; returns the job. Raises BlockedAddress for credentials."""
@@ -197,14 +196,24 @@ class Library:
         payload = {"folder": str(folder.resolve()), "split": split}
         return self._jobs.submit(self._base_id, "import-beir", f"Importing {folder.name}", payload)
 
-    def _ingest(self, items: Sequence[_Item], payload: Mapping[str, object] = _NOTHING) -> int:
+    def _ingest(
+        self,
+        items: Sequence[_Item],
+        payload: Mapping[str, object] = _NOTHING,
+        arrival: Arrival | None = None,
+    ) -> int:
         if not items:
             raise InvalidInput("There is nothing to add.", "Give a file or an address.")
         title = f"Reading {items[0][0]}" if len(items) == 1 else f"Reading {len(items)} files"
-        job = self._jobs.submit(self._base_id, "ingest", title, payload, items)
-        with self._database.write() as connection:
-            abandoned = jobs.supersede(connection, job)
-        self._services.discard_files(abandoned)
+        abandoned = list[str]()
+
+        def book(connection: Connection, job: int) -> None:
+            if arrival is not None:
+                arrival.confirm(connection)
+            abandoned.extend(jobs.supersede(connection, job))
+
+        job = self._jobs.submit(self._base_id, "ingest", title, payload, items, book)
+        self._services.files.discard(abandoned)
         return job
 
     def delete_documents(self, document_ids: Sequence[str]) -> None:
@@ -216,7 +225,7 @@ class Library:
                 removed = documents.remove(connection, self._base_id, document_id)
                 vectors.forget(connection, removed)
             bases.touch(connection, self._base_id)
-        self._services.discard_files(document_ids)
+        self._services.files.discard(document_ids)
 
     def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:
         """Sets the tags of a document, named by id or by name; returns them, sorted.
@@ -302,6 +311,23 @@ def _pages(urls: Sequence[str]) -> list[_Item]:
     for url in urls:
         refuse_credentials(url)
     return [(url, {"url": url}) for url in urls]
+
+
+def _stored_path(arrival: Arrival, path: Path, name: str) -> _Item:
+    if refused := _refused(path.name):
+        return name, refused
+    try:
+        with path.open("rb") as content:
+            return _stored(arrival, Upload(name, content))
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _stored(arrival: Arrival, upload: Upload) -> _Item:
+    if refused := _refused(upload.name):
+        return upload.name, refused
+    stored = arrival.put(upload.content)
+    return upload.name, {"file": stored.sha256, "source": upload.source}
 
 
 def _refused(name: str) -> dict[str, object] | None:

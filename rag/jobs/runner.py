@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.storage import Database, bases
+from rag.storage import Connection, Database, bases
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
 
@@ -112,10 +112,15 @@ class Jobs:
         title: str,
         payload: Mapping[str, Any],
         items: Sequence[tuple[str, Mapping[str, Any]]] = (),
+        also: Callable[[Connection, int], None] = lambda _connection, _job: None,
     ) -> int:
-        """Stores a job; once this returns, it will be done even if the process dies."""
+        """Stores a job; once this returns, it will be done even if the process dies.
+
+        ``also`` joins the transaction.
+        """
         with self._database.write() as connection:
             job_id = rows.create(connection, base_id, kind, title, payload, items)
+            also(connection, job_id)
         self._wake.set()
         return job_id
 

@@ -209,12 +209,6 @@ def exists(connection: Connection, base_id: int, document_id: str) -> str | None
     return connection.execute(statement).scalar()
 
 
-def anywhere(connection: Connection, document_id: str) -> bool:
-    """Whether any knowledge base holds these bytes."""
-    statement = select(document.c.id).where(document.c.id == document_id).limit(1)
-    return connection.execute(statement).first() is not None
-
-
 def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes]:
     """Deletes a document with its passages in every build; returns the hashes of their texts.
 

@@ -1,18 +1,37 @@
-"""The bytes of uploaded files, kept by their SHA-256, written whole or not at all."""
+"""The bytes of uploaded files, kept by their SHA-256, written whole or not at all.
+
+A file stays while something refers to it: a document, a job that has still to read it, or the lease
+of whoever is bringing it in. The lease is in the database before the file is in its place, and goes
+after what refers to the file is there, so that no moment is left in which it could be discarded.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import logging
 import os
-import shutil
 import tempfile
-from dataclasses import dataclass
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from sqlalchemy import Connection, Select, select, union_all
 
 from rag.errors import StorageError
+from rag.storage import leases
+from rag.storage.database import Database
+from rag.storage.tables import document, job, job_item, lease
+
+log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 3600.0
+"""How long a file waits for what shall refer to it, from the last file of the same arrival on."""
 
 _BLOCK = 1 << 20
+_IN_LIMIT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +42,13 @@ class StoredFile:
     bytes: int
 
 
-class Files:
-    """A folder of files named by content, so that the same bytes are stored once."""
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Files on their way in, which nobody discards meanwhile."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def path(self, sha256: str) -> Path:
-        """Where a file is, or would be."""
-        return self._folder / sha256[:2] / sha256
+    files: Files
+    holder: str
+    names: set[str] = field(default_factory=set)
 
     def put(self, content: BinaryIO) -> StoredFile:
         """Stores a stream. It is on disk when this returns. Raises StorageError."""
@@ -44,29 +61,118 @@ class Files:
             ) from error
 
     def _put(self, content: BinaryIO) -> StoredFile:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        digest = hashlib.sha256()
-        descriptor, draft = tempfile.mkstemp(dir=self._folder, prefix=".draft-")
+        folder = self.files.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, draft = tempfile.mkstemp(dir=folder, prefix=".draft-")
         try:
-            with os.fdopen(descriptor, "wb") as target:
-                while block := content.read(_BLOCK):
-                    digest.update(block)
-                    target.write(block)
-                size = target.tell()
-                target.flush()
-                os.fsync(target.fileno())
-            final = self.path(digest.hexdigest())
+            stored = _written(content, descriptor)
+            self.names.add(stored.sha256)
+            with self.files.database.write() as connection:
+                leases.take(connection, self.holder, stored.sha256, LEASE_SECONDS)
+            final = self.files.path(stored.sha256)
             final.parent.mkdir(exist_ok=True)
             Path(draft).replace(final)
-        except BaseException:
+        finally:
             Path(draft).unlink(missing_ok=True)
-            raise
-        return StoredFile(digest.hexdigest(), size)
+        for changed in (final.parent, folder):
+            _sync(changed)
+        return stored
 
-    def remove(self, sha256: str) -> None:
-        """Deletes a file; one that is gone already is fine."""
-        self.path(sha256).unlink(missing_ok=True)
+    def confirm(self, connection: Connection) -> None:
+        """Says, in the transaction that refers to the files, that they are all there.
 
-    def clear(self) -> None:
-        """Deletes everything."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        Raises StorageError where they waited too long for it and may have been discarded.
+        """
+        if not self.names <= leases.held(connection, self.holder):
+            raise StorageError("Storing the files took too long.", "Add them again.")
+
+
+class Files:
+    """A folder of files named by content, so that the same bytes are stored once."""
+
+    def __init__(self, folder: Path, database: Database) -> None:
+        self.folder = folder
+        self.database = database
+
+    def path(self, sha256: str) -> Path:
+        """Where a file is, or would be."""
+        return self.folder / sha256[:2] / sha256
+
+    @contextlib.contextmanager
+    def arriving(self) -> Iterator[Arrival]:
+        """Takes files in; those that nothing refers to when the block ends are discarded."""
+        arrival = Arrival(self, uuid.uuid4().hex)
+        try:
+            yield arrival
+        finally:
+            if arrival.names:
+                self._settle(arrival)
+
+    def _settle(self, arrival: Arrival) -> None:
+        try:
+            with self.database.write() as connection:
+                leases.release(connection, arrival.holder)
+                self._discard(connection, list(arrival.names))
+        except StorageError:  # what was stored is safe, and a lease ends by itself
+            log.warning("The lease of new files could not be given back.", exc_info=True)
+
+    def discard(self, sha256s: Iterable[str]) -> None:
+        """Deletes those files that nothing refers to any more."""
+        if names := list(sha256s):
+            with self.database.write() as connection:
+                leases.lock(connection)
+                self._discard(connection, names)
+
+    def _discard(self, connection: Connection, names: Sequence[str]) -> None:
+        """Deletes within the transaction: whoever takes a lease meanwhile waits for it."""
+        for name in set(names) - referenced(connection, names):
+            try:
+                self.path(name).unlink(missing_ok=True)
+            except OSError:
+                log.warning("The file %s could not be deleted.", name, exc_info=True)
+
+
+def referenced(connection: Connection, names: Sequence[str]) -> set[str]:
+    """Those files that a document, a lease, or a job that is not over refers to.
+
+    One statement looks at all of them, so that what changes hands meanwhile is not overlooked.
+    """
+    every = _references().subquery()
+    held: set[str] = set()
+    for start in range(0, len(names), _IN_LIMIT):
+        part = names[start : start + _IN_LIMIT]
+        held.update(connection.execute(select(every).where(every.c.name.in_(part))).scalars())
+    return held
+
+
+def _references() -> Any:
+    active = job.c.status.in_(("queued", "running"))
+    awaited = select(job_item).join(job).where(active, job_item.c.status == "waiting").subquery()
+    questions: Select[Any] = select(job.c.payload["questions"]["file"].as_string()).where(active)
+    return union_all(
+        select(document.c.id.label("name")),
+        select(lease.c.subject),
+        *(select(awaited.c.payload[key].as_string()) for key in ("file", "fetched")),
+        questions,
+    )
+
+
+def _written(content: BinaryIO, descriptor: int) -> StoredFile:
+    digest = hashlib.sha256()
+    with os.fdopen(descriptor, "wb") as target:
+        while block := content.read(_BLOCK):
+            digest.update(block)
+            target.write(block)
+        target.flush()
+        os.fsync(target.fileno())
+        return StoredFile(digest.hexdigest(), target.tell())
+
+
+def _sync(folder: Path) -> None:
+    """Makes the names in a folder last; where folders cannot be opened, the system does so."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

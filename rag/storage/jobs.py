@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, union_all, update
 
 from rag.errors import NotFound
 from rag.storage.tables import job, job_item, knowledge_base
@@ -17,6 +17,7 @@ JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ItemStatus = Literal["waiting", "added", "replaced", "unchanged", "failed", "cancelled"]
 
 _LEASE_SECONDS = 15.0
+_FILE_KEYS = ("file", "fetched")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +152,19 @@ def _row(row: Row[tuple[object, ...]]) -> JobRow:
     return JobRow(**values)
 
 
-def awaits_file(connection: Connection, sha256: str) -> bool:
-    """Whether a job that is not over has still to read a stored file."""
-    item = (job_item.c.status == "waiting") & (job_item.c.payload["file"].as_string() == sha256)
-    questions = job.c.payload["questions"]["file"].as_string() == sha256
-    found = (
-        select(job.c.id)
-        .outerjoin(job_item, job_item.c.job_id == job.c.id)
-        .where(job.c.status.in_(("queued", "running")), or_(item, questions))
-    )
-    return connection.execute(found.limit(1)).first() is not None
+def files(connection: Connection, job_id: int) -> list[str]:
+    """The stored files, by SHA-256, that were brought in for a job."""
+    questions = select(job.c.payload["questions"]["file"].as_string()).where(job.c.id == job_id)
+    mine = job_item.c.job_id == job_id
+    brought = (select(job_item.c.payload[key].as_string()).where(mine) for key in _FILE_KEYS)
+    return [name for name in connection.execute(union_all(questions, *brought)).scalars() if name]
+
+
+def note_fetched(connection: Connection, item: JobItem, sha256: str) -> None:
+    """Lets an item that waits refer to the file that was fetched for it."""
+    this = (job_item.c.job_id == item.job_id) & (job_item.c.position == item.position)
+    payload = {**item.payload, "fetched": sha256}
+    connection.execute(update(job_item).where(this).values(payload=payload))
 
 
 def claim(connection: Connection, owner: str, job_id: int | None = None) -> int | None:

@@ -348,3 +348,12 @@ turn = Table(
     goes_with("conversation", conversation_id="id"),
     Index(None, "conversation_id"),
 )
+
+# Who holds what until when: a file that is on its way to a job or a document, a worker its turn.
+lease = Table(
+    "lease",
+    metadata,
+    Column("subject", String, primary_key=True),
+    Column("holder", String, primary_key=True),
+    Column("until", Float, nullable=False),
+)

@@ -1,0 +1,71 @@
+"""Who holds what until when, by the clock of the database: files on their way in, and workers."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Double,
+    cast,
+    delete,
+    extract,
+    func,
+    insert,
+    select,
+    text,
+)
+from sqlalchemy import update as changed
+
+from rag.storage.tables import lease
+
+
+def now() -> ColumnElement[float]:
+    """Seconds since 1970 by the database's clock, which all its processes share."""
+    return cast(extract("epoch", func.current_timestamp()), Double)
+
+
+def in_force(until: ColumnElement[float], seconds: float) -> ColumnElement[bool]:
+    """Whether a lease of at most ``seconds`` holds.
+
+    One that ends later than any lease begun now was given before the clock was set back.
+    """
+    return until.between(now(), now() + seconds)
+
+
+def lock(connection: Connection) -> None:
+    """Lets nobody else take or give back a lease until the transaction ends.
+
+    SQLite has one writer at a time anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE lease IN EXCLUSIVE MODE"))
+
+
+def take(connection: Connection, holder: str, subject: str, seconds: float) -> None:
+    """Gives a subject to a holder, and renews what that holds already."""
+    lock(connection)
+    mine = lease.c.holder == holder
+    connection.execute(delete(lease).where(mine, lease.c.subject == subject))
+    until = now() + seconds
+    connection.execute(insert(lease).values(holder=holder, subject=subject, until=until))
+    connection.execute(changed(lease).where(mine).values(until=until))
+
+
+def held(connection: Connection, holder: str) -> set[str]:
+    """What a holder has; nothing of it is taken away before the transaction ends."""
+    lock(connection)
+    return set(
+        connection.execute(select(lease.c.subject).where(lease.c.holder == holder)).scalars()
+    )
+
+
+def release(connection: Connection, holder: str) -> None:
+    """Gives back all that a holder has."""
+    lock(connection)
+    connection.execute(delete(lease).where(lease.c.holder == holder))
+
+
+def expire(connection: Connection, seconds: float) -> None:
+    """Takes back the leases of holders that are gone; none was given for more than ``seconds``."""
+    lock(connection)
+    connection.execute(delete(lease).where(~in_force(lease.c.until, seconds)))
