@@ -8,6 +8,7 @@ that are done leave off.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import socket
 import threading
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.storage import Connection, Database, bases
+from rag.storage import Connection, Database, bases, leases
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
 
@@ -25,6 +26,10 @@ log = logging.getLogger(__name__)
 
 _HEARTBEAT_SECONDS = 0.4
 _POLL_SECONDS = 2.0
+_LONGEST_PAUSE = 60.0
+_ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
+_ATTENDED_SECONDS = 30.0  # how long that is believed
+_WORKER = "worker"  # what workers have a lease on
 
 Handler = Callable[[JobRow, "Reporter"], str]
 """Does a job and returns a closing message; runs again from the start when a process died."""
@@ -86,6 +91,7 @@ class Reporter:
         try:
             with self._database.write() as connection:
                 goes_on = rows.report(connection, self._job_id, self._owner, *self._progress)
+                leases.renew(connection, self._owner, _ATTENDED_SECONDS)
         except TouchstoneError:
             log.warning("The progress of job %s could not be stored.", self._job_id, exc_info=True)
             return
@@ -168,6 +174,11 @@ class Jobs:
         with self._database.read() as connection:
             return rows.recent(connection, base_id, limit)
 
+    def attended(self) -> bool:
+        """Whether a worker lives, here or in another process: without one, jobs wait for ever."""
+        with self._database.read() as connection:
+            return leases.taken(connection, _WORKER, _ATTENDED_SECONDS)
+
     def cancel(self, job_id: int) -> None:
         """Asks a job to stop; what it has finished stays."""
         with self._database.write() as connection:
@@ -182,7 +193,8 @@ class Jobs:
     def run(self, job_id: int, watch: Watch = _nobody) -> JobRow:
         """Does one job in this thread, or waits until the process that has it is done."""
         while (job := self.get(job_id)).active:
-            self._adopt_orphans()
+            with self._database.write() as connection:
+                self._adopt_orphans(connection)
             if not self._run_next(job_id, watch):
                 watch(job.done, job.total, job.message)
                 time.sleep(_HEARTBEAT_SECONDS)
@@ -198,26 +210,37 @@ class Jobs:
             self._thread.join(timeout=10)
         with self._database.write() as connection:
             rows.release(connection, self._owner)
+            leases.release(connection, self._owner)
 
     def _work(self) -> None:
-        self._adopt_orphans()
+        """Whatever fails, such as a database that is away, the worker tries again."""
+        pause, attended = _POLL_SECONDS, -math.inf
         while not self._closing:
             self._wake.clear()
             try:
+                if time.monotonic() - attended > _ATTENDS_SECONDS:
+                    self._attend()
+                    attended = time.monotonic()
                 if self._run_next(None):
                     continue
-            except TouchstoneError:
+                pause = _POLL_SECONDS
+            except Exception:
                 log.exception("The worker could not reach its jobs; it tries again.")
-            self._wake.wait(_POLL_SECONDS)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            self._wake.wait(pause)
 
-    def _adopt_orphans(self) -> None:
+    def _attend(self) -> None:
+        with self._database.write() as connection:
+            leases.take(connection, self._owner, _WORKER, _ATTENDED_SECONDS)
+            self._adopt_orphans(connection)
+
+    def _adopt_orphans(self, connection: Connection) -> None:
         """Frees jobs of processes on this host that are gone, without waiting for their lease."""
         host = socket.gethostname()
-        with self._database.write() as connection:
-            for owner in rows.owners(connection):
-                name, pid, _ = owner.rsplit(":", 2)
-                if name == host and owner != self._owner and not _alive(int(pid)):
-                    rows.release(connection, owner)
+        for owner in rows.owners(connection):
+            name, pid, _ = owner.rsplit(":", 2)
+            if name == host and owner != self._owner and not _alive(int(pid)):
+                rows.release(connection, owner)
 
     def _run_next(self, job_id: int | None, watch: Watch = _nobody) -> bool:
         with self._database.write() as connection:

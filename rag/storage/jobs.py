@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, union_all, update
 
 from rag.errors import NotFound
+from rag.storage import leases
 from rag.storage.tables import job, job_item, knowledge_base
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -171,14 +171,15 @@ def claim(connection: Connection, owner: str, job_id: int | None = None) -> int 
     """Takes the oldest job that waits, or whose owner's lease ran out; None when there is none."""
     free = or_(
         job.c.status == "queued",
-        (job.c.status == "running") & (func.coalesce(job.c.lease, 0.0) < time.time()),
+        (job.c.status == "running")
+        & ~leases.in_force(func.coalesce(job.c.lease, 0.0), _LEASE_SECONDS),
     )
     statement = select(job.c.id).where(free).order_by(job.c.id).limit(1)
     if job_id is not None:
         statement = statement.where(job.c.id == job_id)
     found = connection.execute(statement.with_for_update(skip_locked=True)).scalar()
     if found is not None:
-        _set(connection, found, status="running", owner=owner, lease=time.time() + _LEASE_SECONDS)
+        _set(connection, found, status="running", owner=owner, lease=leases.now() + _LEASE_SECONDS)
     return found
 
 
@@ -186,7 +187,7 @@ def report(
     connection: Connection, job_id: int, owner: str, done: int, total: int, message: str
 ) -> bool:
     """Stores progress and renews the lease. False when the job was cancelled or taken away."""
-    lease = time.time() + _LEASE_SECONDS
+    lease = leases.now() + _LEASE_SECONDS
     values = {"done": done, "total": total, "message": message, "lease": lease}
     mine = update(job).where(_held(job_id, owner)).values(**values)
     cancelled = connection.execute(mine.returning(job.c.cancel)).scalar()

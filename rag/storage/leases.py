@@ -13,8 +13,8 @@ from sqlalchemy import (
     insert,
     select,
     text,
+    update,
 )
-from sqlalchemy import update as changed
 
 from rag.storage.tables import lease
 
@@ -25,11 +25,11 @@ def now() -> ColumnElement[float]:
 
 
 def in_force(until: ColumnElement[float], seconds: float) -> ColumnElement[bool]:
-    """Whether a lease of at most ``seconds`` holds.
+    """Whether a lease that was given for ``seconds`` holds.
 
-    One that ends later than any lease begun now was given before the clock was set back.
+    One that ends far later than one given now was given before the clock was set back.
     """
-    return until.between(now(), now() + seconds)
+    return until.between(now(), now() + 2 * seconds)
 
 
 def lock(connection: Connection) -> None:
@@ -48,7 +48,19 @@ def take(connection: Connection, holder: str, subject: str, seconds: float) -> N
     connection.execute(delete(lease).where(mine, lease.c.subject == subject))
     until = now() + seconds
     connection.execute(insert(lease).values(holder=holder, subject=subject, until=until))
-    connection.execute(changed(lease).where(mine).values(until=until))
+    renew(connection, holder, seconds)
+
+
+def renew(connection: Connection, holder: str, seconds: float) -> None:
+    """Lets what a holder has begin anew."""
+    mine = lease.c.holder == holder
+    connection.execute(update(lease).where(mine).values(until=now() + seconds))
+
+
+def taken(connection: Connection, subject: str, seconds: float) -> bool:
+    """Whether anybody has a subject now."""
+    current = lease.c.subject == subject, in_force(lease.c.until, seconds)
+    return connection.execute(select(lease.c.holder).where(*current)).first() is not None
 
 
 def held(connection: Connection, holder: str) -> set[str]:
@@ -66,6 +78,6 @@ def release(connection: Connection, holder: str) -> None:
 
 
 def expire(connection: Connection, seconds: float) -> None:
-    """Takes back the leases of holders that are gone; none was given for more than ``seconds``."""
+    """Takes back the leases of holders that are gone; they were given for ``seconds``."""
     lock(connection)
     connection.execute(delete(lease).where(~in_force(lease.c.until, seconds)))

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
-from rag.errors import InvalidInput
-from rag.jobs import JobRow, Jobs, Reporter
+from rag.errors import InvalidInput, StorageError
+from rag.jobs import JobRow, Jobs, Reporter, runner
 from rag.recipe import Recipe
-from rag.storage import Database, bases
+from rag.storage import Connection, Database, bases, tables
 from rag.storage import jobs as rows
 
 
@@ -169,6 +170,59 @@ def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> N
     resumed = Jobs(database, {"work": lambda _job, _reporter: "resumed"})
     assert resumed.get(job_id).active
     assert resumed.run(job_id).message == "resumed"
+
+
+def test_a_worker_outlives_a_database_that_is_away(
+    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners, failures = rows.owners, [StorageError("The database is away."), OSError("disk")]
+
+    def away_at_first(connection: Connection) -> list[str]:
+        if failures:
+            raise failures.pop()
+        return owners(connection)
+
+    monkeypatch.setattr(rows, "owners", away_at_first)
+    monkeypatch.setattr(runner, "_POLL_SECONDS", 0.01)
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "done after all"})
+    job_id = submit(jobs, base_id)
+    jobs.start()
+    assert _wait(jobs, job_id).message == "done after all"
+    assert failures == []
+    jobs.close()
+
+
+def test_others_can_tell_whether_a_worker_lives(database: Database) -> None:
+    jobs, others = Jobs(database, {}), Jobs(database, {})
+    assert not others.attended()
+    jobs.start()
+    assert any(others.attended() or time.sleep(0.01) for _ in range(2000))
+    jobs.close()
+    assert not others.attended()
+
+
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_leases_go_by_the_clock_of_the_database(
+    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    job_id, now = submit(Jobs(database, {}), base_id), time.time()
+    with monkeypatch.context() as wrong, database.write() as connection:
+        wrong.setattr(time, "time", lambda: now + jump)
+        assert rows.claim(connection, "wrong:1:clock") == job_id
+    with database.write() as connection:
+        assert rows.claim(connection, "right:1:clock") is None
+        assert rows.report(connection, job_id, "wrong:1:clock", 1, 2, "")
+
+
+def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(
+    database: Database, base_id: int
+) -> None:
+    job_id = submit(Jobs(database, {}), base_id)
+    with database.write() as connection:
+        assert rows.claim(connection, "host:1:one") == job_id
+        connection.execute(update(tables.job).values(lease=time.time() + 86400))
+    with database.write() as connection:
+        assert rows.claim(connection, "host:2:two") == job_id
 
 
 def _wait(jobs: Jobs, job_id: int) -> JobRow:
