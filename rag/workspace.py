@@ -21,6 +21,8 @@ from rag.indexing.indexes import import_vectors
 from rag.indexing.servers import IN_PROCESS, Servers
 from rag.jobs import Handler, Jobs
 from rag.knowledge_base import FederatedBase, KnowledgeBase
+from rag.maintenance import check
+from rag.maintenance.check import Problem
 from rag.maps.draw_job import draw_map
 from rag.maps.maps import Maps
 from rag.questions.generate_job import generate
@@ -62,7 +64,8 @@ class Workspace:
         self._services = Services.start(settings, servers)
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)
-        self.jobs = Jobs(self._services.database, self._handlers())
+        tidy = partial(check.sweep, self._services)
+        self.jobs = Jobs(self._services.database, self._handlers(), tidy)
         self.tools = Tools(self._services)
 
     @classmethod
@@ -160,14 +163,23 @@ class Workspace:
             bases.rename(connection, base.id, new)
 
     def delete(self, name: str) -> None:
-        """Deletes a knowledge base with documents, labels, runs and conversations."""
+        """Deletes a knowledge base with documents, labels, runs and conversations.
+
+        All of it, or nothing: the files that a process killed meanwhile leaves behind are removed
+        at the next start.
+        """
         base = self.base(name)
-        held = base.documents.documents(base.recipe().index)
-        base.documents.delete_documents([info.id for info in held])
         with self._services.database.write() as connection:
             bases.remove(connection, base.id)
-        self._services.files.discard([info.id for info in held])  # its own jobs wait no more
+        self._services.files.discard()
         self._services.forget_build(base.id)
+
+    def check(self, *, repair: bool = False) -> list[Problem]:
+        """Compares the database with the files, indexes and maps of this home.
+
+        ``repair`` removes what nothing refers to; safe while others work on the same home.
+        """
+        return check.check(self._services, repair=repair)
 
     def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:
         """Writes a run with its recipe, questions and results as a zip that can be repeated.

@@ -35,7 +35,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
     ("rag.maps", "rag.search", "rag.questions"),
     ("rag.documents", "rag.runs"),
     ("rag.tuning", "rag.explanation", "rag.conversations", "rag.bundles"),
-    ("rag.knowledge_base",),
+    ("rag.knowledge_base", "rag.maintenance"),
     ("rag.workspace",),
     ("rag",),
     # the outside

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from rag.cli import builds, tools, verbs
+from rag.cli import builds, maintenance, tools, verbs
 from rag.cli.printing import Output
 
 Parser = argparse.ArgumentParser
@@ -56,6 +56,7 @@ def parser() -> Parser:
     added.add_argument("build", help="its id, or the beginning of it")
     _measuring(verb)
     _sharing(verb)
+    _maintaining(verb)
     verb(verbs.schema)
     added = verb(verbs.bench)
     added.add_argument("--data", type=Path, help="folder with BEIR collections")
@@ -193,6 +194,11 @@ def _sharing(verb: Verb) -> None:
     added.add_argument("file", type=Path)
     added.add_argument("--kb", help="name of the new knowledge base (default: the bundle's)")
     added.add_argument("--documents", type=Path, metavar="FOLDER", help="where the documents are")
+
+
+def _maintaining(verb: Verb) -> None:
+    """Verbs that look after a home."""
+    _switch(verb(maintenance.check), "--repair", "remove what nothing refers to")
 
 
 def _switch(added: Parser, flag: str, text: str) -> None:

@@ -38,8 +38,8 @@ def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
             reporter.tell(int(seen + share), total, f"{seen:,} of {total:,} documents, {step}")
 
         if new:
-            kept = ingestion.store(new, tell)
-            services.files.discard([each.before for each in kept if each.before is not None])
+            ingestion.store(new, tell)
+            services.files.discard()
         seen, stored = seen + len(group), stored + len(new)
     refresh(services, job.base_id)
     shifted = [_shifted(question, shifts) for question in questions]

@@ -113,8 +113,8 @@ class _ItemReader:
             if done.before is not None:
                 rows.reopen(connection, self._job.id, done.before)
 
-        stored = self._ingestion.store([document], tell, book)
-        self._services.files.discard([each.before for each in stored if each.before is not None])
+        self._ingestion.store([document], tell, book)
+        self._services.files.discard()
 
     def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
         """Whether these bytes are stored already, which is then noted.
@@ -133,7 +133,7 @@ class _ItemReader:
             rows.set_item(connection, self._job.id, item.position, status, reason)
             if before is not None:
                 rows.reopen(connection, self._job.id, before)
-        self._services.files.discard([before] if before is not None else [])
+        self._services.files.discard()
         return True
 
     def _fetched(self, item: JobItem, tell: Tell) -> Mapping[str, Any]:

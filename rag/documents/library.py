@@ -205,15 +205,14 @@ class Library:
         if not items:
             raise InvalidInput("There is nothing to add.", "Give a file or an address.")
         title = f"Reading {items[0][0]}" if len(items) == 1 else f"Reading {len(items)} files"
-        abandoned = list[str]()
 
         def book(connection: Connection, job: int) -> None:
             if arrival is not None:
                 arrival.confirm(connection)
-            abandoned.extend(jobs.supersede(connection, job))
+            jobs.supersede(connection, job)
 
         job = self._jobs.submit(self._base_id, "ingest", title, payload, items, book)
-        self._services.files.discard(abandoned)
+        self._services.files.discard()
         return job
 
     def delete_documents(self, document_ids: Sequence[str]) -> None:
@@ -225,7 +224,7 @@ class Library:
                 removed = documents.remove(connection, self._base_id, document_id)
                 vectors.forget(connection, removed)
             bases.touch(connection, self._base_id)
-        self._services.files.discard(document_ids)
+        self._services.files.discard()
 
     def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:
         """Sets the tags of a document, named by id or by name; returns them, sorted.

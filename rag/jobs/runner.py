@@ -29,6 +29,7 @@ _POLL_SECONDS = 2.0
 _LONGEST_PAUSE = 60.0
 _ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
 _ATTENDED_SECONDS = 30.0  # how long that is believed
+_TIDIES_SECONDS = 3600.0
 _WORKER = "worker"  # what workers have a lease on
 
 Handler = Callable[[JobRow, "Reporter"], str]
@@ -102,9 +103,16 @@ class Reporter:
 class Jobs:
     """The jobs of all knowledge bases, and this process's worker."""
 
-    def __init__(self, database: Database, handlers: Mapping[str, Handler]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        handlers: Mapping[str, Handler],
+        tidy: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``tidy`` is called after every job, when the worker starts, and every hour."""
         self._database = database
         self._handlers = handlers
+        self._tidy = tidy
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._wake = threading.Event()
         self._closing = False
@@ -183,6 +191,7 @@ class Jobs:
         """Asks a job to stop; what it has finished stays."""
         with self._database.write() as connection:
             rows.cancel(connection, job_id)
+        self._tidy()
 
     def start(self) -> None:
         """Starts the worker thread, once; it also takes up what dead processes left."""
@@ -214,7 +223,7 @@ class Jobs:
 
     def _work(self) -> None:
         """Whatever fails, such as a database that is away, the worker tries again."""
-        pause, attended = _POLL_SECONDS, -math.inf
+        pause, attended, tidied = _POLL_SECONDS, -math.inf, -math.inf
         while not self._closing:
             self._wake.clear()
             try:
@@ -224,6 +233,9 @@ class Jobs:
                 if self._run_next(None):
                     continue
                 pause = _POLL_SECONDS
+                if time.monotonic() - tidied > _TIDIES_SECONDS:
+                    tidied = time.monotonic()
+                    self._tidy()
             except Exception:
                 log.exception("The worker could not reach its jobs; it tries again.")
                 pause = min(2 * pause, _LONGEST_PAUSE)
@@ -254,6 +266,7 @@ class Jobs:
         if not (self._closing and status == "cancelled"):
             with self._database.write() as connection:
                 rows.finish(connection, claimed, self._owner, status, message, reporter.result)
+            self._tidy()
         return True
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:

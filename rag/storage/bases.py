@@ -11,8 +11,9 @@ from sqlalchemy.exc import IntegrityError
 
 from rag.errors import AlreadyExists, NotFound
 from rag.recipe import Recipe
+from rag.storage import files, leases, vectors
 from rag.storage.rows import read
-from rag.storage.tables import knowledge_base, recipe_version
+from rag.storage.tables import chunk, knowledge_base, recipe_version
 from rag.storage.upserts import insert_or_replace
 
 _MOST_BASES = 2**31 - 1  # what an integer of SQL holds
@@ -95,8 +96,12 @@ def _name_taken(name: str) -> AlreadyExists:
 
 
 def remove(connection: Connection, base_id: int) -> None:
-    """Deletes a knowledge base with all that it holds."""
+    """Deletes a knowledge base with all that it holds; what came in for it is dropped."""
+    leases.drop(connection, files.of_base(connection, base_id))
+    texts = select(chunk.c.text_hash).distinct().where(chunk.c.base_id == base_id)
+    hashes = list(connection.execute(texts).scalars())
     connection.execute(delete(knowledge_base).where(knowledge_base.c.id == base_id))
+    vectors.forget(connection, hashes)
 
 
 def version(connection: Connection, base_id: int) -> int:

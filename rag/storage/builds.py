@@ -92,6 +92,11 @@ def every(connection: Connection, base_id: int) -> list[BuildRow]:
     return [read(BuildRow, row, recipe=IndexRecipe.model_validate(row.recipe)) for row in rows]
 
 
+def places(connection: Connection) -> set[tuple[int, str]]:
+    """Every build of every base: the base's id, and the build's hash."""
+    return {(row.base_id, row.hash) for row in connection.execute(select(build))}
+
+
 def remove(connection: Connection, base_id: int, build_hash: str) -> None:
     """Deletes a build; its passages and vectors too where no other build shares them."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)

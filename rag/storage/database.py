@@ -54,6 +54,18 @@ class Database:
         with _translated(), self._writer.begin() as connection:
             yield connection
 
+    def faults(self) -> list[str]:
+        """What SQLite's own check finds wrong in the file; a server looks after itself."""
+        if self.dialect != "sqlite":
+            return []
+        with self.read() as connection:
+            rows = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
+            return [row for row in rows if row != "ok"] + [
+                f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is not there"
+                for row in broken
+            ]
+
     def close(self) -> None:
         """Closes the pooled connections."""
         self._engine.dispose()

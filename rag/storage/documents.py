@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from rag.errors import NotFound
+from rag.storage import leases
 from rag.storage.rows import listable, read, values
 from rag.storage.tables import chunk, document, document_part
 from rag.types import Document, Heading, Page
@@ -212,12 +213,14 @@ def exists(connection: Connection, base_id: int, document_id: str) -> str | None
 def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes]:
     """Deletes a document with its passages in every build; returns the hashes of their texts.
 
-    Their vectors stay: the caller forgets them, after what replaces the document is there.
+    Its file is dropped. The vectors stay: the caller forgets them, after what replaces the document
+    is there.
     """
     statement = select(chunk.c.text_hash).distinct()
     mine = (chunk.c.base_id == base_id) & (chunk.c.document_id == document_id)
     hashes = list(connection.execute(statement.where(mine)).scalars())
     connection.execute(delete(document).where(_is(base_id, document_id)))
+    leases.drop(connection, [document_id])
     return hashes
 
 

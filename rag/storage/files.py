@@ -3,6 +3,8 @@
 A file stays while something refers to it: a document, a job that has still to read it, or the lease
 of whoever is bringing it in. The lease is in the database before the file is in its place, and goes
 after what refers to the file is there, so that no moment is left in which it could be discarded.
+Whatever lets go of a file drops it in the same transaction; ``discard`` then looks whether it may
+go, and goes on with what a killed process left.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ import logging
 import os
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import Connection, Select, select, union_all
+from sqlalchemy import ColumnElement, Connection, Select, select, union_all
 
 from rag.errors import StorageError
 from rag.storage import leases
@@ -31,6 +33,8 @@ LEASE_SECONDS = 3600.0
 """How long a file waits for what shall refer to it, from the last file of the same arrival on."""
 
 _BLOCK = 1 << 20
+_PLACES = "[0-9a-f][0-9a-f]/" + "[0-9a-f]" * 64
+_KEYS = ("file", "fetched")  # of the items of jobs: what was given, what came from an address
 _IN_LIMIT = 500
 
 
@@ -83,7 +87,7 @@ class Arrival:
 
         Raises StorageError where they waited too long for it and may have been discarded.
         """
-        if not self.names <= leases.held(connection, self.holder):
+        if not self.names <= leases.held(connection, self.holder, LEASE_SECONDS):
             raise StorageError("Storing the files took too long.", "Add them again.")
 
 
@@ -116,12 +120,14 @@ class Files:
         except StorageError:  # what was stored is safe, and a lease ends by itself
             log.warning("The lease of new files could not be given back.", exc_info=True)
 
-    def discard(self, sha256s: Iterable[str]) -> None:
-        """Deletes those files that nothing refers to any more."""
-        if names := list(sha256s):
-            with self.database.write() as connection:
-                leases.lock(connection)
-                self._discard(connection, names)
+    def present(self) -> set[str]:
+        """The files that are here, by SHA-256."""
+        return {path.name for path in self.folder.glob(_PLACES)}
+
+    def discard(self, dropped: Collection[str] = ()) -> None:
+        """Deletes what was dropped, where nothing refers to it any more."""
+        with self.database.write() as connection:
+            self._discard(connection, [*leases.clear(connection, LEASE_SECONDS), *dropped])
 
     def _discard(self, connection: Connection, names: Sequence[str]) -> None:
         """Deletes within the transaction: whoever takes a lease meanwhile waits for it."""
@@ -130,6 +136,46 @@ class Files:
                 self.path(name).unlink(missing_ok=True)
             except OSError:
                 log.warning("The file %s could not be deleted.", name, exc_info=True)
+
+
+def of_jobs(connection: Connection, which: ColumnElement[bool]) -> set[str]:
+    """The files that were brought in for some jobs."""
+    items = select(job_item).join(job).where(which).subquery()
+    brought = union_all(
+        select(job.c.payload["questions"]["file"].as_string()).where(which),
+        *(select(items.c.payload[key].as_string()) for key in _KEYS),
+    )
+    return {name for name in connection.execute(brought).scalars() if name}
+
+
+def of_job(connection: Connection, job_id: int) -> set[str]:
+    """The files that were brought in for a job."""
+    return of_jobs(connection, job.c.id == job_id)
+
+
+def of_base(connection: Connection, base_id: int) -> set[str]:
+    """The files of a knowledge base: those of its documents, and all that came in for it."""
+    documents = connection.execute(select(document.c.id).where(document.c.base_id == base_id))
+    return {*documents.scalars(), *of_jobs(connection, job.c.base_id == base_id)}
+
+
+def expected(connection: Connection) -> dict[str, str]:
+    """Names of documents and of items that wait, by the file that has to be there for them.
+
+    A document that came as a row of a collection, or in a bundle, may have none.
+    """
+    active = job.c.status.in_(("queued", "running")) & (job_item.c.status == "waiting")
+    found: dict[str, str] = {}
+    for key in _KEYS:
+        file = job_item.c.payload[key].as_string()
+        stored = (document.c.base_id == job.c.base_id) & (document.c.id == file)
+        statement = (
+            select(file.label("file"), job_item.c.name)
+            .select_from(job_item.join(job).outerjoin(document, stored))
+            .where(file.is_not(None), active | document.c.id.is_not(None))
+        )
+        found.update({row.file: row.name for row in connection.execute(statement)})
+    return found
 
 
 def referenced(connection: Connection, names: Sequence[str]) -> set[str]:
@@ -151,8 +197,8 @@ def _references() -> Any:
     questions: Select[Any] = select(job.c.payload["questions"]["file"].as_string()).where(active)
     return union_all(
         select(document.c.id.label("name")),
-        select(lease.c.subject),
-        *(select(awaited.c.payload[key].as_string()) for key in ("file", "fetched")),
+        select(lease.c.subject).where(leases.in_force(lease.c.until, LEASE_SECONDS)),
+        *(select(awaited.c.payload[key].as_string()) for key in _KEYS),
         questions,
     )
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, update
 
 from rag.errors import NotFound
-from rag.storage import leases
+from rag.storage import files, leases
 from rag.storage.tables import job, job_item, knowledge_base
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ItemStatus = Literal["waiting", "added", "replaced", "unchanged", "failed", "cancelled"]
 
 _LEASE_SECONDS = 15.0
-_FILE_KEYS = ("file", "fetched")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +151,6 @@ def _row(row: Row[tuple[object, ...]]) -> JobRow:
     return JobRow(**values)
 
 
-def files(connection: Connection, job_id: int) -> list[str]:
-    """The stored files, by SHA-256, that were brought in for a job."""
-    questions = select(job.c.payload["questions"]["file"].as_string()).where(job.c.id == job_id)
-    mine = job_item.c.job_id == job_id
-    brought = (select(job_item.c.payload[key].as_string()).where(mine) for key in _FILE_KEYS)
-    return [name for name in connection.execute(union_all(questions, *brought)).scalars() if name]
-
-
 def note_fetched(connection: Connection, item: JobItem, sha256: str) -> None:
     """Lets an item that waits refer to the file that was fetched for it."""
     this = (job_item.c.job_id == item.job_id) & (job_item.c.position == item.position)
@@ -219,7 +210,11 @@ def finish(
     message: str = "",
     result: Any = None,
 ) -> None:
-    """Ends a job; one that another owner has taken over meanwhile is left to that owner."""
+    """Ends a job, and drops what came in for it.
+
+    One that another owner has taken over meanwhile is left to that owner.
+    """
+    leases.drop(connection, files.of_job(connection, job_id))
     values = {"status": status, "finished": datetime.now(UTC), "message": message, "lease": None}
     values["result"] = result
     connection.execute(update(job).where(_held(job_id, owner)).values(**values))
@@ -233,6 +228,7 @@ def cancel(connection: Connection, job_id: int) -> None:
         .where(job.c.id == job_id, job.c.status == "queued")
         .values(status="cancelled", finished=datetime.now(UTC))
     )
+    leases.drop(connection, files.of_job(connection, job_id))
 
 
 def set_item(
@@ -258,11 +254,10 @@ def waits(connection: Connection, job_id: int, position: int) -> bool:
     return connection.execute(select(job_item.c.status).where(this)).scalar() == "waiting"
 
 
-def supersede(connection: Connection, job_id: int) -> list[str]:
+def supersede(connection: Connection, job_id: int) -> None:
     """Lets no earlier job store an older version under a name that this job has an item for.
 
-    A job that was left behind would do so when it is taken up. Returns the files, by SHA-256, that
-    those items waited for.
+    A job that was left behind would do so when it is taken up. The files are dropped.
     """
     fresh = {item.name: item.payload.get("file") for item in items(connection, job_id)}
     base_id = select(job.c.base_id).where(job.c.id == job_id).scalar_subquery()
@@ -272,14 +267,12 @@ def supersede(connection: Connection, job_id: int) -> list[str]:
         .where(job.c.base_id == base_id, job.c.id < job_id, job.c.kind == "ingest")
         .where(job.c.status.in_(("queued", "running")), job_item.c.status == "waiting")
     )
-    files = []
     for old in [JobItem(**row._mapping) for row in rows]:
         file = old.payload.get("file")
         if old.name in fresh and fresh[old.name] != file:
             reason = "another version of it was added later"
             set_item(connection, old.job_id, old.position, "unchanged", reason)
-            files += [file] if file else []
-    return files
+            leases.drop(connection, [file] if file else [])
 
 
 def withdraw(connection: Connection, base_id: int, name: str, sha256: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Collection
+
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -63,12 +66,11 @@ def taken(connection: Connection, subject: str, seconds: float) -> bool:
     return connection.execute(select(lease.c.holder).where(*current)).first() is not None
 
 
-def held(connection: Connection, holder: str) -> set[str]:
+def held(connection: Connection, holder: str, seconds: float) -> set[str]:
     """What a holder has; nothing of it is taken away before the transaction ends."""
     lock(connection)
-    return set(
-        connection.execute(select(lease.c.subject).where(lease.c.holder == holder)).scalars()
-    )
+    mine = lease.c.holder == holder, in_force(lease.c.until, seconds)
+    return set(connection.execute(select(lease.c.subject).where(*mine)).scalars())
 
 
 def release(connection: Connection, holder: str) -> None:
@@ -77,7 +79,16 @@ def release(connection: Connection, holder: str) -> None:
     connection.execute(delete(lease).where(lease.c.holder == holder))
 
 
-def expire(connection: Connection, seconds: float) -> None:
-    """Takes back the leases of holders that are gone; they were given for ``seconds``."""
+def drop(connection: Connection, subjects: Collection[str]) -> None:
+    """Notes what was let go of, as leases that ran out: whoever clears those looks at it."""
+    holder = uuid.uuid4().hex
+    rows = [{"holder": holder, "subject": subject, "until": 0.0} for subject in set(subjects)]
+    if rows:
+        connection.execute(insert(lease), rows)
+
+
+def clear(connection: Connection, seconds: float) -> list[str]:
+    """Takes back the leases that ran out, given for ``seconds`` at most; returns on what."""
     lock(connection)
-    connection.execute(delete(lease).where(~in_force(lease.c.until, seconds)))
+    over = delete(lease).where(~in_force(lease.c.until, seconds)).returning(lease.c.subject)
+    return list(connection.execute(over).scalars())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import ColumnElement, Connection, delete, func, select
 
 from rag.storage.rows import listable
-from rag.storage.tables import chunk, vector
+from rag.storage.tables import chunk, job, vector
 from rag.storage.upserts import insert_for
 
 
@@ -67,3 +67,19 @@ def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:
         connection.execute(
             delete(vector).where(vector.c.text_hash.in_(part), vector.c.text_hash.not_in(used))
         )
+
+
+def unused(connection: Connection) -> int:
+    """How many cached vectors no passage refers to, where no job is about to store its own."""
+    count = select(func.count()).select_from(vector).where(_unused())
+    return connection.execute(count).scalar_one()
+
+
+def forget_unused(connection: Connection) -> None:
+    """Deletes those."""
+    connection.execute(delete(vector).where(_unused()))
+
+
+def _unused() -> ColumnElement[bool]:
+    working = select(job.c.id).where(job.c.status.in_(("queued", "running")))
+    return vector.c.text_hash.not_in(select(chunk.c.text_hash)) & ~working.exists()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,11 @@ import pytest
 from sqlalchemy import text
 
 from rag import Document, KnowledgeBase, Upload, Workspace, readers
+from rag.__main__ import main
 from rag.errors import StorageError
 from rag.readers import web
+from rag.storage import bases
+from rag.storage.files import Files
 from tests.workspaces import QUICK, add, workspace_at
 
 LEAVE = b"# Leave\n\nUnused leave may be carried over for three months.\n"
@@ -139,3 +145,164 @@ def test_files_of_a_batch_that_fails_do_not_stay(workspace: Workspace, home: Pat
     with pytest.raises(StorageError, match="No space left"):
         base.documents.add_files(uploads)
     assert stored(home) == set()
+
+
+BROKEN = b"%PDF-1.4 garbage" * 100
+
+
+def test_nothing_stays_of_what_could_not_be_read(workspace: Workspace, home: Path) -> None:
+    base = workspace.create("here", QUICK)
+    assert add(workspace, base, {"leave.md": LEAVE, "broken.pdf": BROKEN}) == ["added", "failed"]
+    assert stored(home) == {names(LEAVE)}
+    workspace.delete("here")
+    assert stored(home) == set()
+
+
+def test_nothing_stays_of_a_job_that_was_cancelled(workspace: Workspace, home: Path) -> None:
+    base = workspace.create("here", QUICK)
+    job = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE))])
+    assert stored(home) == {names(LEAVE)}
+    workspace.jobs.cancel(job)
+    assert stored(home) == set()
+
+
+def test_questions_do_not_stay_as_a_file_once_they_are_imported(
+    workspace: Workspace, home: Path
+) -> None:
+    base = workspace.create("here", QUICK)
+    questions = ("set", "q.jsonl", io.BytesIO(b'{"id": "q1", "text": "When?"}\n'))
+    job = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE))], questions)
+    assert outcomes(workspace, job) == [("leave.md", "added", "")]
+    assert stored(home) == {names(LEAVE)}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def killed(*_: object, **__: object) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize("whole_base", [True, False])
+def test_a_deletion_that_is_killed_goes_on_at_the_next_start(
+    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch, whole_base: bool
+) -> None:
+    base = workspace.create("here", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    assert [path.name for path in (home / "indexes" / str(base.id)).iterdir()] == [QUICK.index.hash]
+    ids = [info.id for info in base.documents.documents(QUICK.index)]
+    with monkeypatch.context() as moment:
+        moment.setattr(Path, "unlink", killed)
+        with pytest.raises(Killed):
+            workspace.delete("here") if whole_base else base.documents.delete_documents(ids)
+    assert len(stored(home)) == 2
+    again = workspace_at(home)
+    assert [info.documents for info in again.bases()] == ([] if whole_base else [0])
+    started(again, home)
+    assert stored(home) == set()
+    assert (home / "indexes" / str(base.id) / QUICK.index.hash).exists() != whole_base
+    assert again.check() == []
+
+
+def test_deleting_a_base_is_one_step(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = workspace.create("here", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    monkeypatch.setattr(bases, "remove", killed)
+    with pytest.raises(Killed):
+        workspace.delete("here")
+    assert [info.documents for info in workspace.bases()] == [1]
+
+
+def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(
+    workspace: Workspace, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = workspace.create("here", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    code, told = checked(capsys)
+    assert (code, told) == (0, {"problems": [], "left": 0})
+    files = Files(home / "files", workspace._services.database)
+    stray = files.path("0" * 64)
+    orphans = [stray, home / "maps" / "7" / "0123456789ab-pca.npz", home / "files" / ".draft-old"]
+    orphans += [home / "indexes" / "7" / "0123456789ab", home / "indexes" / "7" / ".new-old"]
+    for path in orphans[:3]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"12345")
+    for path in orphans[3:]:
+        path.mkdir(parents=True)
+    for path in (orphans[2], orphans[4]):
+        os.utime(path, (0, 0))
+    fresh = home / "files" / ".draft-new"
+    fresh.write_bytes(b"")
+    files.path(names(LEAVE)).unlink()
+    files.path(names(TRAVEL)).write_bytes(b"other bytes")
+    code, told = checked(capsys)
+    kinds = {each["name"]: (each["kind"], each["what"]) for each in told["problems"]}
+    lost = f"files/{names(LEAVE)[:2]}/{names(LEAVE)}, the original of leave.md"
+    damaged = f"files/{names(TRAVEL)[:2]}/{names(TRAVEL)}"
+    assert kinds == {
+        f"files/00/{'0' * 64}": ("orphaned", "file"),
+        "maps/7/0123456789ab-pca.npz": ("orphaned", "map"),
+        "indexes/7/0123456789ab": ("orphaned", "index"),
+        "files/.draft-old": ("orphaned", "draft"),
+        "indexes/7/.new-old": ("orphaned", "draft"),
+        lost: ("missing", "file"),
+        damaged: ("damaged", "file"),
+    }
+    assert (code, told["left"]) == (1, 7)
+    assert all(path.exists() for path in orphans)
+    code, told = checked(capsys, "--repair")
+    left = {each["name"] for each in told["problems"] if not each["repaired"]}
+    assert (code, left) == (1, {lost, damaged})
+    assert not any(path.exists() for path in orphans)
+    assert fresh.exists()
+    assert add(workspace, base, {"new.md": LEAVE + b"More."}) == ["added"]
+
+
+def test_a_check_leaves_alone_what_is_on_its_way(
+    workspace: Workspace, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = workspace.create("here", QUICK)
+    seen: list[tuple[int, int]] = []
+
+    def checks() -> None:
+        code, told = checked(capsys, "--repair")
+        seen.append((code, told["left"]))
+
+    slow = Interrupted(TRAVEL, checks)
+    job = base.documents.add_files([Upload("leave.md", io.BytesIO(LEAVE)), Upload("b.md", slow)])
+    checks()
+    assert outcomes(workspace, job) == [("leave.md", "added", ""), ("b.md", "added", "")]
+    assert seen == [(0, 0), (0, 0)]
+
+
+def test_files_of_an_upload_that_was_killed_go_when_their_lease_ran_out(
+    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = workspace.create("here", QUICK)
+    uploads = [Upload("a.md", io.BytesIO(LEAVE)), Upload("b.md", Interrupted(TRAVEL, killed))]
+    with monkeypatch.context() as moment:
+        moment.setattr(Files, "_settle", lambda *_: None)
+        with pytest.raises(Killed):
+            base.documents.add_files(uploads)
+    workspace.check(repair=True)
+    assert stored(home) == {names(LEAVE)}
+    with workspace._services.database.write() as connection:
+        connection.execute(text("UPDATE lease SET until = until - 3601"))
+    started(workspace, home)
+    assert stored(home) == set()
+
+
+def started(workspace: Workspace, home: Path) -> None:
+    """Lets the worker begin, until it has cleaned up."""
+    workspace.jobs.start()
+    for _ in range(2000):
+        if not stored(home):
+            break
+        time.sleep(0.01)
+    workspace.jobs.close()
+
+
+def checked(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Any]:
+    code = main(["check", *options, "--json"])
+    return code, json.loads(capsys.readouterr().out)

@@ -1,0 +1,156 @@
+"""Compares the database of a home with its files, indexes and maps.
+
+The database is the truth: what nothing in it refers to is left over from work that was killed, and
+may go. What is being written at this moment is never taken for such: a file has a lease from before
+it is in its place, and a draft has just been written to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from rag.services import Services
+from rag.storage import builds, files, vectors
+
+Derived = Literal["index", "map"]
+What = Literal["file", "draft", "vectors", "database"] | Derived
+
+_DRAFTS = ("files/.draft-*", "indexes/*/.new-*", "maps/*/.draft-*")
+_BUILDS: tuple[tuple[Derived, str], ...] = (("index", "indexes/*/*"), ("map", "maps/*/*.npz"))
+_STILL_SECONDS = 3600.0  # a draft that was not written to for so long belongs to nobody
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that does not fit the database: ``name`` is a path below the home, or a sentence.
+
+    Only what is orphaned can be repaired, by removing it; ``bytes`` is its size.
+    """
+
+    kind: Literal["orphaned", "missing", "damaged"]
+    what: What
+    name: str
+    bytes: int = 0
+    repaired: bool = False
+
+
+def sweep(services: Services) -> list[Problem]:
+    """Removes what killed work left over; cheap. Returns what could not be removed.
+
+    Files that nothing ever dropped stay: they may be those of another database.
+    """
+    services.files.discard()
+    removed = (_removed(services, each) for each in _derived(services))
+    return [each for each in removed if not each.repaired]
+
+
+def check(services: Services, *, repair: bool) -> list[Problem]:
+    """Everything that is wrong in a home; ``repair`` removes what is left over."""
+    found = [*_files(services), *_derived(services), *_unused_vectors(services)]
+    if repair:
+        found = [_removed(services, each) for each in found]
+    faults = (Problem("damaged", "database", fault) for fault in services.database.faults())
+    return [*found, *_lost_files(services), *faults]
+
+
+def _files(services: Services) -> Iterator[Problem]:
+    present = services.files.present()  # before the database is asked: who stores has a lease
+    with services.database.read() as connection:
+        held = files.referenced(connection, list(present))
+    for name in sorted(present - held):
+        yield _orphaned("file", services.settings.home, services.files.path(name))
+
+
+def _derived(services: Services) -> Iterator[Problem]:
+    home = services.settings.home
+    drafts = (path for pattern in _DRAFTS for path in _like(home, pattern))
+    yield from (_orphaned("draft", home, path) for path in drafts if _still(path))
+    paths = [(what, path) for what, pattern in _BUILDS for path in _like(home, pattern)]
+    with services.database.read() as connection:
+        known = {(str(base_id), build) for base_id, build in builds.places(connection)}
+    for what, path in sorted(paths):
+        owner = (path.parent.name, path.name.partition("-")[0])
+        if owner not in known and not path.name.startswith("."):
+            yield _orphaned(what, home, path)
+
+
+def _unused_vectors(services: Services) -> Iterator[Problem]:
+    with services.database.read() as connection:
+        if unused := vectors.unused(connection):
+            yield Problem("orphaned", "vectors", f"{unused:,} that no passage refers to")
+
+
+def _lost_files(services: Services) -> Iterator[Problem]:
+    home, present = services.settings.home, services.files.present()
+    with services.database.read() as connection:
+        expected = files.expected(connection)
+        held = files.referenced(connection, list(present))
+    for sha256, name in expected.items():
+        path = services.files.path(sha256)
+        if not path.exists():
+            yield Problem("missing", "file", f"{path.relative_to(home)}, the original of {name}")
+    for sha256 in sorted(held):
+        path = services.files.path(sha256)
+        if path.exists() and sha256 != digest(path):
+            yield Problem("damaged", "file", str(path.relative_to(home)), _size(path))
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _like(home: Path, pattern: str) -> list[Path]:
+    try:
+        return list(home.glob(pattern))
+    except FileNotFoundError:  # a folder that was listed went meanwhile
+        return _like(home, pattern)
+
+
+def _orphaned(what: What, home: Path, path: Path) -> Problem:
+    return Problem("orphaned", what, str(path.relative_to(home)), _size(path))
+
+
+def _removed(services: Services, problem: Problem) -> Problem:
+    """The problem with what became of it."""
+    path = services.settings.home / problem.name
+    if problem.what == "vectors":
+        with services.database.write() as connection:
+            vectors.forget_unused(connection)
+        return replace(problem, repaired=True)
+    if problem.what == "file":
+        services.files.discard([path.name])
+    elif path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return replace(problem, repaired=not path.exists())
+
+
+def _still(path: Path) -> bool:
+    """Whether nothing was written to a draft for long."""
+    last = max((each.st_mtime for each in _within(path)), default=time.time())
+    return time.time() - last > _STILL_SECONDS
+
+
+def _size(path: Path) -> int:
+    return sum(each.st_size for each in _within(path) if stat.S_ISREG(each.st_mode))
+
+
+def _within(path: Path) -> list[os.stat_result]:
+    """The state of a file, or of all in a folder; of nothing where it goes meanwhile."""
+    try:
+        return [each.stat() for each in (path, *path.rglob("*"))]
+    except FileNotFoundError:
+        return []
