@@ -50,6 +50,7 @@ def follow(jobs: Jobs, job_id: int) -> None:
         _show(f"{time.monotonic() - started:5.0f} s  {message[:100]}")
 
     job = jobs.run(job_id, tell)
+    jobs.take_up(job.base_id, job.kind, tell)  # what an earlier command was killed at
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if job.status != "done":

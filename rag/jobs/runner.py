@@ -185,7 +185,7 @@ class Jobs:
     def attended(self) -> bool:
         """Whether a worker lives, here or in another process: without one, jobs wait for ever."""
         with self._database.read() as connection:
-            return leases.taken(connection, _WORKER, _ATTENDED_SECONDS)
+            return bool(leases.holders(connection, _WORKER, _ATTENDED_SECONDS))
 
     def cancel(self, job_id: int) -> None:
         """Asks a job to stop; what it has finished stays."""
@@ -208,6 +208,15 @@ class Jobs:
                 watch(job.done, job.total, job.message)
                 time.sleep(_HEARTBEAT_SECONDS)
         return job
+
+    def take_up(self, base_id: int, kind: str, watch: Watch = _nobody) -> None:
+        """Does the jobs of a kind that processes left when they died, unless a worker will."""
+        with self._database.write() as connection:
+            self._adopt_orphans(connection)
+        if not self.attended():
+            for job in reversed(self.recent(base_id)):
+                if job.active and job.kind == kind:
+                    self._run_next(job.id, watch)
 
     def close(self) -> None:
         """Stops the worker; its job goes back to the queue."""
@@ -249,10 +258,12 @@ class Jobs:
     def _adopt_orphans(self, connection: Connection) -> None:
         """Frees jobs of processes on this host that are gone, without waiting for their lease."""
         host = socket.gethostname()
-        for owner in rows.owners(connection):
+        workers = leases.holders(connection, _WORKER, _ATTENDED_SECONDS)
+        for owner in {*rows.owners(connection), *workers}:
             name, pid, _ = owner.rsplit(":", 2)
             if name == host and owner != self._owner and not _alive(int(pid)):
                 rows.release(connection, owner)
+                leases.release(connection, owner)
 
     def _run_next(self, job_id: int | None, watch: Watch = _nobody) -> bool:
         with self._database.write() as connection:

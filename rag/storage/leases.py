@@ -60,10 +60,10 @@ def renew(connection: Connection, holder: str, seconds: float) -> None:
     connection.execute(update(lease).where(mine).values(until=now() + seconds))
 
 
-def taken(connection: Connection, subject: str, seconds: float) -> bool:
-    """Whether anybody has a subject now."""
+def holders(connection: Connection, subject: str, seconds: float) -> list[str]:
+    """Who has a subject now."""
     current = lease.c.subject == subject, in_force(lease.c.until, seconds)
-    return connection.execute(select(lease.c.holder).where(*current)).first() is not None
+    return list(connection.execute(select(lease.c.holder).where(*current)).scalars())
 
 
 def held(connection: Connection, holder: str, seconds: float) -> set[str]:

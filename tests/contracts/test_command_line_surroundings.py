@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from rag import Jobs, KnowledgeBase, Recipe, Settings, Workspace
 from rag.__main__ import main
 from rag.cli import printing
+from rag.storage import jobs, leases
 from tests.workspaces import QUICK, add, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,6 +148,25 @@ def test_a_new_knowledge_base_that_another_process_fills_stays(
     (tmp_path / "void.md").write_text("")
     assert _run(capsys, "ingest", "notes", str(tmp_path / "void.md"), *FAKE)[0] == 2
     assert [info.name for info in workspace.bases()] == ["notes"]
+
+
+@pytest.mark.parametrize("worker", [False, True])
+def test_what_a_killed_command_left_is_done_by_the_next(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str], worker: bool
+) -> None:
+    (tmp_path / "leave.md").write_text("Leave lapses in March.")
+    base = workspace.create("notes", QUICK)
+    left = base.documents.add_paths([tmp_path / "leave.md"])
+    dead = f"{socket.gethostname()}:999999:abcdef01"
+    with workspace._services.database.write() as connection:
+        assert jobs.claim(connection, dead, left) == left
+        leases.take(connection, dead, "worker", 30.0)
+        if worker:
+            leases.take(connection, "elsewhere:1:abcdef01", "worker", 30.0)
+    assert _run(capsys, "ingest", "notes", str(tmp_path / "leave.md"))[0] == 0
+    assert workspace.jobs.get(left).status == ("running" if worker else "done")
+    code, _, said = _run(capsys, "search", "notes", "leave")
+    assert (code, "is not finished" in said) == (0, worker)
 
 
 def test_a_build_that_cannot_follow_is_told_without_a_traceback(
