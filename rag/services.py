@@ -84,7 +84,7 @@ class Models:
 
 def _make(home: Path) -> None:
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(
             f"The folder {home} cannot be made: {error.strerror or error}.",

@@ -20,6 +20,7 @@ from typing import Literal
 
 from rag.services import Services
 from rag.storage import builds, files, vectors
+from rag.storage.sqlite_file import JOURNAL_LOST
 
 Derived = Literal["index", "map"]
 What = Literal["file", "draft", "vectors", "database"] | Derived
@@ -33,7 +34,8 @@ _STILL_SECONDS = 3600.0  # a draft that was not written to for so long belongs t
 class Problem:
     """Something that does not fit the database: ``name`` is a path below the home, or a sentence.
 
-    Only what is orphaned can be repaired, by removing it; ``bytes`` is its size.
+    What is orphaned is repaired by removing it; ``bytes`` is its size. A database whose journal was
+    lost is repaired by taking it as it is.
     """
 
     kind: Literal["orphaned", "missing", "damaged"]
@@ -58,6 +60,10 @@ def check(services: Services, *, repair: bool) -> list[Problem]:
     found = [*_files(services), *_derived(services), *_unused_vectors(services)]
     if repair:
         found = [_removed(services, each) for each in found]
+    if services.database.incomplete:
+        found.append(Problem("damaged", "database", JOURNAL_LOST, repaired=repair))
+        if repair:
+            services.database.accept()
     faults = (Problem("damaged", "database", fault) for fault in services.database.faults())
     return [*found, *_lost_files(services), *faults]
 

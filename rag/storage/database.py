@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from rag.errors import InvalidInput, StorageError
+from rag.storage import sqlite_file
+
+log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 HEAD = "0005"
@@ -26,8 +32,13 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self._engine = _engine(url)
+        self.file = _file(self._engine.url)
+        self.read_only = self.file is not None and not sqlite_file.writable(self.file)
+        self.incomplete = False
+        if self.file is not None and self.read_only:
+            self._engine = _engine(sqlite_file.read_only(self._engine.url, self.file))
         if self._engine.dialect.name == "sqlite":
-            _configure_sqlite(self._engine)
+            _configure_sqlite(self._engine, self.read_only)
         self._reader = self._engine
         if self.dialect == "postgresql":  # where each statement would see a moment of its own
             self._reader = self._engine.execution_options(
@@ -35,7 +46,21 @@ class Database:
             )
         self._writer = self._engine.execution_options(touchstone_write=True)
         with _translated():
-            _migrate(self._engine)
+            if self.file is None or self.read_only:
+                _migrate(self._engine)
+            else:
+                self._enter(self.file)
+        self._leave = weakref.finalize(self, _leave, self._engine, self.file)
+
+    def _enter(self, file: Path) -> None:
+        """Opens a file, and says where its journal did not come with it."""
+        lost = sqlite_file.journal_lost(file)
+        with contextlib.suppress(OSError):  # SQLite says what is wrong
+            sqlite_file.make(file)
+        _migrate(self._engine)
+        self.incomplete = sqlite_file.enter(file, lost=lost)
+        if self.incomplete:
+            log.warning("%s. python -m rag check --repair accepts that.", sqlite_file.JOURNAL_LOST)
 
     @property
     def dialect(self) -> str:
@@ -66,9 +91,15 @@ class Database:
                 for row in broken
             ]
 
+    def accept(self) -> None:
+        """Takes a database that lacks what was in its journal as it is."""
+        if self.incomplete and self.file is not None:
+            sqlite_file.accept(self.file)
+            self.incomplete = False
+
     def close(self) -> None:
         """Closes the pooled connections."""
-        self._engine.dispose()
+        self._leave()
 
 
 def storable(text: str) -> str:
@@ -76,7 +107,19 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _engine(url: str) -> Engine:
+def _leave(engine: Engine, file: Path | None) -> None:
+    engine.dispose()
+    if file is not None:
+        sqlite_file.leave(file)
+
+
+def _file(url: URL) -> Path | None:
+    """The file of an SQLite database, None for one in memory or on a server."""
+    named = url.database and url.database != ":memory:" and "uri" not in url.query
+    return Path(str(url.database)) if url.get_backend_name() == "sqlite" and named else None
+
+
+def _engine(url: str | URL) -> Engine:
     """The engine of a database URL. Raises StorageError; the URL is not shown: it may hold a
     password."""
     try:
@@ -112,15 +155,16 @@ def _hint(message: str) -> str:
     return ""
 
 
-def _configure_sqlite(engine: Engine) -> None:
+def _configure_sqlite(engine: Engine, read_only: bool) -> None:
+    journal = () if read_only else ("journal_mode=WAL", "synchronous=FULL")
+
     @event.listens_for(engine, "connect")
     def _on_connect(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None  # the begin event below opens transactions
         for pragma in (
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "foreign_keys=ON",
             "busy_timeout=30000",
+            *journal,
+            "foreign_keys=ON",
             "temp_store=MEMORY",
         ):
             connection.execute(f"PRAGMA {pragma}")

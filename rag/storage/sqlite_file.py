@@ -1,0 +1,106 @@
+"""The file of an SQLite database: who may write to it, and whether its journal came with it.
+
+What was written last stands in the journal, ``*-wal``, until the last process closes the database.
+A copy of the file alone lacks it, and nothing in SQLite says so. Therefore the file is marked
+(``user_version``) while it is open anywhere: marked, and without a journal, it is such a copy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from sqlalchemy import URL
+
+log = logging.getLogger(__name__)
+
+CLOSED: Final = 0
+OPEN: Final = 1
+INCOMPLETE: Final = 2
+
+JOURNAL_LOST = (
+    "The database was copied, or moved, without its journal (the file that ends in -wal) while it "
+    "was in use: what was written last is missing"
+)
+
+
+def writable(path: Path) -> bool:
+    """Whether a database may be written to, or made: SQLite needs its folder for the journal."""
+    effective = os.access in os.supports_effective_ids
+    needed = [each for each in (path, path.parent) if each.exists()]
+    return all(os.access(each, os.W_OK, effective_ids=effective) for each in needed)
+
+
+def make(path: Path) -> None:
+    """Makes the file, readable for its owner only; the journal takes that over."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def read_only(url: URL, path: Path) -> URL:
+    """The address that opens a file that may not be written to.
+
+    Without a journal nobody has it open, and it can be read as it stands.
+    """
+    query = {"mode": "ro", "uri": "true"}
+    if not _journal(path).exists():
+        query["immutable"] = "1"
+    return url.set(database=f"file:{quote(str(path))}", query=query)
+
+
+def journal_lost(path: Path) -> bool:
+    """Whether the file was in use when it was copied. Asked before it is opened."""
+    return not _journal(path).exists() and _mark(path) == OPEN and not _journal(path).exists()
+
+
+def enter(path: Path, *, lost: bool) -> bool:
+    """Marks the file as in use; returns whether it lacks what was in its journal."""
+    with contextlib.closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
+        mark = connection.execute("PRAGMA user_version").fetchone()[0]
+        now = INCOMPLETE if lost and mark == OPEN else max(mark, OPEN)
+        if now != mark:  # or another process has it open, and nobody need wait for its writes
+            connection.execute(f"PRAGMA user_version = {now}")
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # into the file itself
+    return bool(now == INCOMPLETE)
+
+
+def accept(path: Path) -> None:
+    """Takes a file that lacks what was in its journal as it is."""
+    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
+        connection.execute(f"PRAGMA user_version = {OPEN}")
+
+
+def leave(path: Path) -> bool:
+    """Marks the file as closed if nobody else has it open; returns whether that is so."""
+    if not path.exists() or not writable(path):
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as only:
+            mark = only.execute("PRAGMA user_version").fetchone()[0]
+            only.execute("PRAGMA locking_mode = EXCLUSIVE")
+            only.execute("BEGIN IMMEDIATE")
+            if mark == OPEN:
+                only.execute(f"PRAGMA user_version = {CLOSED}")
+            only.execute("COMMIT")
+    except sqlite3.Error:
+        return False  # another process has it open, and will mark it
+    return True
+
+
+def _journal(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _mark(path: Path) -> int | None:
+    """The mark in the file itself, read without touching it; None for no database."""
+    address = f"file:{quote(str(path))}?mode=ro&immutable=1"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.Error:
+        return None

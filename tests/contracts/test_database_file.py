@@ -1,0 +1,163 @@
+"""The database as a file: who may read it, whether all of it is there, and that reading needs no
+right to write."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag import Settings, Workspace
+from rag.__main__ import main
+from rag.errors import StorageError
+from rag.storage.sqlite_file import JOURNAL_LOST
+from tests.workspaces import DATABASE, QUICK, add, workspace_at
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = {f"{name}.md": f"The {name} is serviced in June.\n" for name in ("pump", "oven")}
+LABEL = {"document": "pump.md", "quote": "pump is serviced"}
+QUESTION = {"id": "q1", "text": "When is the pump serviced?", "evidence": [LABEL]}
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.workspaces import QUICK, add, workspace_at
+
+workspace = workspace_at(Path(sys.argv[1]))
+add(workspace, workspace.create("notes", QUICK), {"pump.md": "The pump."})
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def told(caplog: pytest.LogCaptureFixture, home: Path) -> bool:
+    """Whether a start says that the journal was lost."""
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        workspace_at(home).close()
+    return JOURNAL_LOST in caplog.text
+
+
+def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
+    home = tmp_path / "new" / "home"
+    before = os.umask(0o002)
+    try:
+        workspace = Workspace(Settings.from_env({}, home=home))
+    finally:
+        os.umask(before)
+    add(workspace, workspace.create("notes", QUICK), FILES)
+    assert mode(home) == 0o700
+    assert [mode(home / f"{DATABASE}{end}") for end in ("", "-wal", "-shm")] == [0o600] * 3
+
+
+def test_a_copy_of_an_open_database_without_its_journal_is_told_until_it_is_accepted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    live, copy = tmp_path / "live", tmp_path / "copy"
+    workspace = workspace_at(live)
+    add(workspace, workspace.create("notes", QUICK), FILES)
+    copy.mkdir()
+    shutil.copy(live / DATABASE, copy)
+    assert told(caplog, copy)
+    assert told(caplog, copy)
+    arguments = ["check", "--home", str(copy), "--json"]
+    assert main(arguments) == 1
+    assert json.loads(capsys.readouterr().out)["problems"][0]["name"] == JOURNAL_LOST
+    assert main([*arguments, "--repair"]) == 0
+    assert not told(caplog, copy)
+    assert [info.name for info in workspace.bases()] == ["notes"]
+    assert not told(caplog, live)
+
+
+@pytest.mark.parametrize("end", ["killed", "exit"])
+def test_no_journal_is_missed_after_a_process_that_ended_or_was_killed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    home = tmp_path / "home"
+    command = [sys.executable, "-c", KILLED, str(home), end]
+    ended = subprocess.run(command, cwd=ROOT, check=False).returncode
+    assert ended == (-signal.SIGKILL if end == "killed" else 0)
+    assert (home / f"{DATABASE}-wal").exists() == (end == "killed")
+    assert not told(caplog, home)
+    assert [info.documents for info in workspace_at(home).bases()] == [1]
+
+
+def test_a_copy_of_a_closed_database_is_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home, copy = tmp_path / "home", tmp_path / "copy"
+    first, second = workspace_at(home), workspace_at(home)
+    add(first, first.create("notes", QUICK), FILES)
+    for workspace in (first, second):
+        workspace.close()
+    copy.mkdir()
+    shutil.copy(home / DATABASE, copy)
+    assert not told(caplog, copy)
+    assert [info.documents for info in workspace_at(copy).bases()] == [2]
+
+
+@pytest.fixture
+def read_only() -> Iterator[Path]:
+    """A home with a run, that this process may read and not write; also where it is root's."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    home = folder / "home"
+    handbook(home)
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    yield home
+    os.seteuid(user)
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def handbook(home: Path) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create("notes", QUICK)
+    add(workspace, base, FILES)
+    base.exchange.import_file("set", "set.jsonl", json.dumps(QUESTION).encode())
+    base.evaluator.evaluate("set", QUICK)
+    base.save_recipe(QUICK)
+    workspace.close()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["search", "notes", "pump"],
+        ["ask", "notes", "When is the pump serviced?"],
+        ["explain", "notes", "pump", "--find", "June"],
+        ["runs", "notes"],
+        ["builds", "notes"],
+    ],
+)
+def test_a_home_that_may_only_be_read_answers(
+    read_only: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    code = main([*verb, "--home", str(read_only), "--json"])
+    told = capsys.readouterr()
+    assert (code, told.err) == (0, "")
+    assert "pump.md" in told.out or verb[0] in ("runs", "builds")
+
+
+def test_a_home_that_may_only_be_read_says_so_when_it_is_written_to(read_only: Path) -> None:
+    with pytest.raises(StorageError, match="readonly") as raised:
+        workspace_at(read_only).create("more", QUICK)
+    assert "may be written to" in raised.value.hint
