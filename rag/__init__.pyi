@@ -46,6 +46,8 @@ from .knowledge_base import FederatedBase as FederatedBase
 from .knowledge_base import KnowledgeBase as KnowledgeBase
 from .lexical import Explanation as Explanation
 from .lexical import TermMatch as TermMatch
+from .maintenance.backup import Backup as Backup
+from .maintenance.backup import restore_backup as restore_backup
 from .maintenance.check import Problem as Problem
 from .maps.maps import PassageMap as PassageMap
 from .maps.maps import Placed as Placed

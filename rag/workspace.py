@@ -22,6 +22,7 @@ from rag.indexing.servers import IN_PROCESS, Servers
 from rag.jobs import Handler, Jobs
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.maintenance import check
+from rag.maintenance.backup import Backup, back_up
 from rag.maintenance.check import Problem
 from rag.maps.draw_job import draw_map
 from rag.maps.maps import Maps
@@ -180,6 +181,13 @@ class Workspace:
         ``repair`` removes what nothing refers to; safe while others work on the same home.
         """
         return check.check(self._services, repair=repair)
+
+    def back_up(self, target: Path) -> Backup:
+        """Writes all of this home into one file, while it is in use.
+
+        Raises StorageError, and InvalidInput for the database of a server.
+        """
+        return back_up(self._services, target)
 
     def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:
         """Writes a run with its recipe, questions and results as a zip that can be repeated.

@@ -199,6 +199,10 @@ def _sharing(verb: Verb) -> None:
 def _maintaining(verb: Verb) -> None:
     """Verbs that look after a home."""
     _switch(verb(maintenance.check), "--repair", "remove what nothing refers to")
+    verb(maintenance.backup).add_argument("file", type=Path)
+    added = verb(maintenance.restore)
+    added.add_argument("file", type=Path)
+    _switch(added, "--force", "set aside what the home holds, and replace it")
 
 
 def _switch(added: Parser, flag: str, text: str) -> None:

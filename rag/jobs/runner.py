@@ -252,7 +252,8 @@ class Jobs:
 
     def _attend(self) -> None:
         with self._database.write() as connection:
-            leases.take(connection, self._owner, _WORKER, _ATTENDED_SECONDS)
+            leases.release(connection, self._owner)
+            leases.take(connection, self._owner, [_WORKER], _ATTENDED_SECONDS)
             self._adopt_orphans(connection)
 
     def _adopt_orphans(self, connection: Connection) -> None:

@@ -32,9 +32,9 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self._engine = _engine(url)
-        self.file = _file(self._engine.url)
+        self.file = sqlite_file.of(url)
         self.read_only = self.file is not None and not sqlite_file.writable(self.file)
-        self.incomplete = False
+        self._mark: int | None = None
         if self.file is not None and self.read_only:
             self._engine = _engine(sqlite_file.read_only(self._engine.url, self.file))
         if self._engine.dialect.name == "sqlite":
@@ -58,9 +58,17 @@ class Database:
         with contextlib.suppress(OSError):  # SQLite says what is wrong
             sqlite_file.make(file)
         _migrate(self._engine)
-        self.incomplete = sqlite_file.enter(file, lost=lost)
+        if lost:
+            self._set_mark(sqlite_file.INCOMPLETE)
+        with self.read() as connection:
+            self._mark = connection.exec_driver_sql("PRAGMA user_version").scalar()
         if self.incomplete:
             log.warning("%s. python -m rag check --repair accepts that.", sqlite_file.JOURNAL_LOST)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the database was copied without its journal, and nobody accepted that."""
+        return self._mark == sqlite_file.INCOMPLETE
 
     @property
     def dialect(self) -> str:
@@ -76,8 +84,16 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction: all of it is stored when the block ends, or none. Raises StorageError."""
-        with _translated(), self._writer.begin() as connection:
-            yield connection
+        with _translated():
+            with self._writer.begin() as connection:
+                first = self._mark == sqlite_file.CLOSED
+                if first:
+                    connection.exec_driver_sql(f"PRAGMA user_version = {sqlite_file.OPEN}")
+                yield connection
+            if first:  # the mark goes into the file itself, before more stands in the journal
+                self._mark = sqlite_file.OPEN
+                with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
+                    connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
     def faults(self) -> list[str]:
         """What SQLite's own check finds wrong in the file; a server looks after itself."""
@@ -93,9 +109,30 @@ class Database:
 
     def accept(self) -> None:
         """Takes a database that lacks what was in its journal as it is."""
-        if self.incomplete and self.file is not None:
-            sqlite_file.accept(self.file)
-            self.incomplete = False
+        if self.incomplete:
+            self._set_mark(sqlite_file.OPEN)
+
+    def _set_mark(self, mark: int) -> None:
+        with self.write() as connection:
+            connection.exec_driver_sql(f"PRAGMA user_version = {mark}")
+        self._mark = mark
+
+    def copy_to(self, file: Path) -> None:
+        """Copies the database as it is at one moment, while others go on reading and writing.
+
+        Raises InvalidInput for the database of a server.
+        """
+        if self.dialect != "sqlite":
+            raise InvalidInput(
+                "The database of a server is backed up with its own tools.",
+                "Use pg_dump first, then copy the folder files of the home.",
+            )
+        with self.read() as connection, contextlib.closing(sqlite3.connect(file)) as target:
+            source = connection.connection.driver_connection
+            assert isinstance(source, sqlite3.Connection)
+            source.backup(target)
+            target.execute(f"PRAGMA user_version = {sqlite_file.CLOSED}")
+            target.execute("PRAGMA journal_mode = DELETE")
 
     def close(self) -> None:
         """Closes the pooled connections."""
@@ -111,12 +148,6 @@ def _leave(engine: Engine, file: Path | None) -> None:
     engine.dispose()
     if file is not None:
         sqlite_file.leave(file)
-
-
-def _file(url: URL) -> Path | None:
-    """The file of an SQLite database, None for one in memory or on a server."""
-    named = url.database and url.database != ":memory:" and "uri" not in url.query
-    return Path(str(url.database)) if url.get_backend_name() == "sqlite" and named else None
 
 
 def _engine(url: str | URL) -> Engine:

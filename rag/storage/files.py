@@ -14,6 +14,7 @@ import hashlib
 import logging
 import os
 import tempfile
+import time
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from sqlalchemy import ColumnElement, Connection, Select, select, union_all
 from rag.errors import StorageError
 from rag.storage import leases
 from rag.storage.database import Database
+from rag.storage.rows import listable
 from rag.storage.tables import document, job, job_item, lease
 
 log = logging.getLogger(__name__)
@@ -35,7 +37,6 @@ LEASE_SECONDS = 3600.0
 _BLOCK = 1 << 20
 _PLACES = "[0-9a-f][0-9a-f]/" + "[0-9a-f]" * 64
 _KEYS = ("file", "fetched")  # of the items of jobs: what was given, what came from an address
-_IN_LIMIT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +47,14 @@ class StoredFile:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Arrival:
     """Files on their way in, which nobody discards meanwhile."""
 
     files: Files
     holder: str
     names: set[str] = field(default_factory=set)
+    renewed: float = field(default_factory=time.monotonic)
 
     def put(self, content: BinaryIO) -> StoredFile:
         """Stores a stream. It is on disk when this returns. Raises StorageError."""
@@ -70,9 +72,7 @@ class Arrival:
         descriptor, draft = tempfile.mkstemp(dir=folder, prefix=".draft-")
         try:
             stored = _written(content, descriptor)
-            self.names.add(stored.sha256)
-            with self.files.database.write() as connection:
-                leases.take(connection, self.holder, stored.sha256, LEASE_SECONDS)
+            self.keep([stored.sha256])
             final = self.files.path(stored.sha256)
             final.parent.mkdir(exist_ok=True)
             Path(draft).replace(final)
@@ -81,6 +81,15 @@ class Arrival:
         for changed in (final.parent, folder):
             _sync(changed)
         return stored
+
+    def keep(self, sha256s: Collection[str]) -> None:
+        """Lets nobody discard some files before this is over; renews that for all before."""
+        with self.files.database.write() as connection:
+            if time.monotonic() - self.renewed > LEASE_SECONDS / 10:
+                leases.renew(connection, self.holder, LEASE_SECONDS)
+                self.renewed = time.monotonic()
+            leases.take(connection, self.holder, set(sha256s) - self.names, LEASE_SECONDS)
+        self.names.update(sha256s)
 
     def confirm(self, connection: Connection) -> None:
         """Says, in the transaction that refers to the files, that they are all there.
@@ -138,6 +147,11 @@ class Files:
                 log.warning("The file %s could not be deleted.", name, exc_info=True)
 
 
+def every(connection: Connection) -> set[str]:
+    """The files that anything refers to."""
+    return {name for name in connection.execute(_references()).scalars() if name}
+
+
 def of_jobs(connection: Connection, which: ColumnElement[bool]) -> set[str]:
     """The files that were brought in for some jobs."""
     items = select(job_item).join(job).where(which).subquery()
@@ -185,8 +199,7 @@ def referenced(connection: Connection, names: Sequence[str]) -> set[str]:
     """
     every = _references().subquery()
     held: set[str] = set()
-    for start in range(0, len(names), _IN_LIMIT):
-        part = names[start : start + _IN_LIMIT]
+    for part in listable(names):
         held.update(connection.execute(select(every).where(every.c.name.in_(part))).scalars())
     return held
 

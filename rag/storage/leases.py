@@ -44,14 +44,12 @@ def lock(connection: Connection) -> None:
         connection.execute(text("LOCK TABLE lease IN EXCLUSIVE MODE"))
 
 
-def take(connection: Connection, holder: str, subject: str, seconds: float) -> None:
-    """Gives a subject to a holder, and renews what that holds already."""
+def take(connection: Connection, holder: str, subjects: Collection[str], seconds: float) -> None:
+    """Gives subjects that it does not have yet to a holder."""
     lock(connection)
-    mine = lease.c.holder == holder
-    connection.execute(delete(lease).where(mine, lease.c.subject == subject))
-    until = now() + seconds
-    connection.execute(insert(lease).values(holder=holder, subject=subject, until=until))
-    renew(connection, holder, seconds)
+    rows = [{"holder": holder, "subject": subject} for subject in subjects]
+    if rows:
+        connection.execute(insert(lease).values(until=now() + seconds), rows)
 
 
 def renew(connection: Connection, holder: str, seconds: float) -> None:

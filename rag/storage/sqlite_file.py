@@ -2,7 +2,8 @@
 
 What was written last stands in the journal, ``*-wal``, until the last process closes the database.
 A copy of the file alone lacks it, and nothing in SQLite says so. Therefore the file is marked
-(``user_version``) while it is open anywhere: marked, and without a journal, it is such a copy.
+(``user_version``) from the first write until the last process closes it: marked, and without a
+journal, it is such a copy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from sqlalchemy import URL
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import SQLAlchemyError
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +29,16 @@ JOURNAL_LOST = (
     "The database was copied, or moved, without its journal (the file that ends in -wal) while it "
     "was in use: what was written last is missing"
 )
+
+
+def of(address: str) -> Path | None:
+    """The file that the URL of a database names; None for one in memory or on a server."""
+    try:
+        url = make_url(address)
+    except SQLAlchemyError:
+        return None
+    named = url.database and url.database != ":memory:" and "uri" not in url.query
+    return Path(str(url.database)) if url.get_backend_name() == "sqlite" and named else None
 
 
 def writable(path: Path) -> bool:
@@ -58,34 +70,17 @@ def journal_lost(path: Path) -> bool:
     return not _journal(path).exists() and _mark(path) == OPEN and not _journal(path).exists()
 
 
-def enter(path: Path, *, lost: bool) -> bool:
-    """Marks the file as in use; returns whether it lacks what was in its journal."""
-    with contextlib.closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as connection:
-        mark = connection.execute("PRAGMA user_version").fetchone()[0]
-        now = INCOMPLETE if lost and mark == OPEN else max(mark, OPEN)
-        if now != mark:  # or another process has it open, and nobody need wait for its writes
-            connection.execute(f"PRAGMA user_version = {now}")
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # into the file itself
-    return bool(now == INCOMPLETE)
-
-
-def accept(path: Path) -> None:
-    """Takes a file that lacks what was in its journal as it is."""
-    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
-        connection.execute(f"PRAGMA user_version = {OPEN}")
-
-
 def leave(path: Path) -> bool:
     """Marks the file as closed if nobody else has it open; returns whether that is so."""
     if not path.exists() or not writable(path):
         return False
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as only:
-            mark = only.execute("PRAGMA user_version").fetchone()[0]
+            open_mark = only.execute("PRAGMA user_version").fetchone()[0] == OPEN
+            only.execute("PRAGMA synchronous = NORMAL")  # closing writes the journal into the file
             only.execute("PRAGMA locking_mode = EXCLUSIVE")
             only.execute("BEGIN IMMEDIATE")
-            if mark == OPEN:
-                only.execute(f"PRAGMA user_version = {CLOSED}")
+            only.execute(f"PRAGMA user_version = {CLOSED}" if open_mark else "SELECT 1")
             only.execute("COMMIT")
     except sqlite3.Error:
         return False  # another process has it open, and will mark it

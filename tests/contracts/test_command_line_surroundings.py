@@ -160,9 +160,9 @@ def test_what_a_killed_command_left_is_done_by_the_next(
     dead = f"{socket.gethostname()}:999999:abcdef01"
     with workspace._services.database.write() as connection:
         assert jobs.claim(connection, dead, left) == left
-        leases.take(connection, dead, "worker", 30.0)
+        leases.take(connection, dead, ["worker"], 30.0)
         if worker:
-            leases.take(connection, "elsewhere:1:abcdef01", "worker", 30.0)
+            leases.take(connection, "elsewhere:1:abcdef01", ["worker"], 30.0)
     assert _run(capsys, "ingest", "notes", str(tmp_path / "leave.md"))[0] == 0
     assert workspace.jobs.get(left).status == ("running" if worker else "done")
     code, _, said = _run(capsys, "search", "notes", "leave")

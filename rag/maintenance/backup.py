@@ -1,0 +1,171 @@
+"""A home as one file, written while it is in use, and back again.
+
+The file is a zip that holds the database as it was at one moment, the originals by their SHA-256,
+and a list of both. Indexes and maps are not in it: they are made anew from the database.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rag.errors import InvalidFile, InvalidInput, StorageError
+from rag.maintenance.check import digest
+from rag.services import Services
+from rag.settings import Settings
+from rag.storage import Database, bases, documents, files, sqlite_file
+from rag.storage.files import Arrival
+
+_LIST = "backup.json"
+_DATABASE = "touchstone.db"
+_PARTS = ("files", "indexes", "maps")
+_MOST_TRIES = 5
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """What a backup holds; ``lost`` are originals that were missing or damaged in the home."""
+
+    database: str
+    files: Sequence[str]
+    lost: Sequence[str]
+    knowledge_bases: int
+    documents: int
+
+
+def back_up(services: Services, target: Path) -> Backup:
+    """Writes a backup, whole or not at all. Raises StorageError, InvalidInput."""
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as folder:
+            draft, copy = Path(folder) / "draft", Path(folder) / _DATABASE
+            with services.files.arriving() as arrival:
+                names = _snapshot(services, arrival, copy)
+                made = _pack(services, copy, sorted(names), draft)
+            draft.replace(target)
+    except OSError as error:
+        raise StorageError(f"{target} cannot be written: {error.strerror}.") from error
+    return made
+
+
+def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
+    """Copies the database; returns the originals that belong to the copy, kept until the end.
+
+    What was deleted before it could be kept is in a copy that is made anew.
+    """
+    gone: set[str] = set()
+    for _ in range(_MOST_TRIES):
+        before = services.files.present()
+        services.database.copy_to(copy)
+        with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
+            wanted = files.every(connection) & before | files.expected(connection).keys()
+        if not services.database.read_only:
+            arrival.keep(wanted)
+        last, gone = gone, wanted - services.files.present()
+        if not gone or gone == last:  # what a new copy lacks as well was lost before
+            return wanted
+    raise StorageError("Documents are deleted faster than they are copied.", "Try again later.")
+
+
+def _pack(services: Services, copy: Path, names: Sequence[str], draft: Path) -> Backup:
+    with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
+        held = bases.every(connection)
+        count = sum(documents.count(connection, base.id) for base in held)
+    places = {name: services.files.path(name) for name in names}
+    whole = [name for name in names if places[name].exists() and digest(places[name]) == name]
+    lost = sorted(set(names).difference(whole))
+    made = Backup(digest(copy), whole, lost, len(held), count)
+    draft.touch(mode=0o600)
+    with zipfile.ZipFile(draft, "w") as archive:
+        archive.write(copy, _DATABASE)
+        for name in whole:
+            archive.write(places[name], f"files/{name}")
+        archive.writestr(_LIST, json.dumps({"made": f"{datetime.now(UTC)}", **asdict(made)}))
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+    return made
+
+
+def restore_backup(
+    settings: Settings, source: Path, *, force: bool = False
+) -> tuple[Backup, Path | None]:
+    """Fills a home from a backup; every byte is checked before anything is put in its place.
+
+    With ``force``, what the home held is moved to a folder in it, which is returned. Raises
+    InvalidInput for a home that holds something or is in use, InvalidFile for a damaged backup.
+    """
+    home, database = settings.home, sqlite_file.of(settings.database_url)
+    if database is None:
+        raise InvalidInput("A backup is restored into a file.", "Unset TOUCHSTONE_DATABASE_URL.")
+    held = [path for path in (database, *(home / name for name in _PARTS)) if path.exists()]
+    if held and not force:
+        raise InvalidInput(
+            f"{home} holds something already.",
+            "Name an empty folder with --home, or add --force: what is there is set aside.",
+        )
+    if database.exists() and not sqlite_file.leave(database):
+        raise InvalidInput(f"{database} is in use.", "Stop what runs on it first.")
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=home, prefix=".restore-"))
+    try:
+        made = _unpacked(source, fresh)
+        aside = _set_aside(held, home) if held else None
+        (fresh / "files").rename(home / "files")
+        (fresh / _DATABASE).rename(database)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return made, aside
+
+
+def _unpacked(source: Path, folder: Path) -> Backup:
+    try:
+        with zipfile.ZipFile(source) as archive:
+            made = _listed(json.loads(archive.read(_LIST)))
+            (folder / "files").mkdir()
+            _extract(archive, _DATABASE, folder / _DATABASE, made.database)
+            for name in made.files:
+                place = folder / "files" / name[:2] / name
+                place.parent.mkdir(exist_ok=True)
+                _extract(archive, f"files/{name}", place, name)
+    except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise InvalidFile(f"{source} is no whole backup: {error}.", "Use another one.") from error
+    return made
+
+
+def _listed(told: dict[str, Any]) -> Backup:
+    made = Backup(**{name: told[name] for name in Backup.__slots__})
+    if not all(_SHA256.fullmatch(name) for name in made.files):
+        raise ValueError("its list of files is damaged")
+    return made
+
+
+def _extract(archive: zipfile.ZipFile, name: str, place: Path, sha256: str) -> None:
+    hashed = hashlib.sha256()
+    place.touch(mode=0o600)
+    with archive.open(name) as packed, place.open("wb") as target:
+        while block := packed.read(1 << 20):
+            hashed.update(block)
+            target.write(block)
+        target.flush()
+        os.fsync(target.fileno())
+    if hashed.hexdigest() != sha256:
+        raise ValueError(f"{name} is damaged")
+
+
+def _set_aside(held: Sequence[Path], home: Path) -> Path:
+    aside = home / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    aside.mkdir()
+    for path in held:
+        path.rename(aside / path.name)
+    return aside

@@ -1,0 +1,173 @@
+"""A home that is backed up while it is used comes back whole, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import threading
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.__main__ import main
+from rag.maintenance import backup
+from rag.storage import Database
+from tests.workspaces import DATABASE, QUICK, add, found, workspace_at
+
+LEAVE = "Unused leave may be carried over for three months."
+TRAVEL = "Trains are booked in second class."
+FILES = {"leave.md": LEAVE, "travel.md": TRAVEL}
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, FILES)
+    return base
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, Any, str]:
+    code = main([*map(str, arguments), "--json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out) if told.out else None, told.err
+
+
+def original(home: Path, text: str) -> Path:
+    name = hashlib.sha256(text.encode()).hexdigest()
+    return home / "files" / name[:2] / name
+
+
+def test_a_home_in_use_comes_back_whole(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, there = tmp_path / "home.zip", tmp_path / "there"
+    code, told, _ = run(capsys, "backup", file)
+    assert (code, told["documents"], told["files"], told["lost"]) == (0, 2, 2, [])
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    code, told, _ = run(capsys, "restore", file, "--home", there)
+    assert (code, told["documents"], told["set_aside"]) == (0, 2, None)
+    again = workspace_at(there)
+    copy = again.base("handbook")
+    assert copy.search("carried over", QUICK).hits == base.search("carried over", QUICK).hits
+    assert original(there, LEAVE).read_text() == LEAVE
+    assert again.check() == []
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (there, there / DATABASE)]
+    assert modes == [0o700, 0o600]
+
+
+def test_a_home_that_holds_something_is_not_overwritten(
+    base: KnowledgeBase, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, there = tmp_path / "home.zip", tmp_path / "there"
+    assert run(capsys, "backup", file)[0] == 0
+    other = workspace_at(there)
+    other.create("other", QUICK)
+    code, _, said = run(capsys, "restore", file, "--home", there)
+    assert (code, "holds something already" in said) == (2, True)
+    code, _, said = run(capsys, "restore", file, "--home", there, "--force")
+    assert (code, "is in use" in said) == (2, True)
+    other.close()
+    code, told, _ = run(capsys, "restore", file, "--home", there, "--force")
+    assert code == 0
+    assert [info.name for info in workspace_at(there).bases()] == ["handbook"]
+    assert [info.name for info in workspace_at(Path(told["set_aside"])).bases()] == ["other"]
+
+
+@pytest.mark.parametrize("part", ["database", "file", "cut", "nothing"])
+def test_a_damaged_backup_changes_nothing(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str
+) -> None:
+    file, there = tmp_path / "home.zip", tmp_path / "there"
+    assert run(capsys, "backup", file)[0] == 0
+    content = file.read_bytes()
+    if part in ("database", "file"):
+        with zipfile.ZipFile(file) as archive:
+            whole = {name: archive.read(name) for name in archive.namelist()}
+        name = next(name for name in whole if name.startswith("files/") == (part == "file"))
+        whole[name] = whole[name][:-1] + bytes([whole[name][-1] ^ 1])
+        with zipfile.ZipFile(file, "w") as archive:
+            for each, data in whole.items():
+                archive.writestr(each, data)
+    else:
+        file.write_bytes(content[: len(content) // 2] if part == "cut" else b"")
+    code, _, said = run(capsys, "restore", file, "--home", there)
+    assert (code, "is no whole backup" in said) == (2, True)
+    assert list(there.iterdir()) == []
+
+
+def test_what_is_deleted_while_it_is_copied_is_in_the_backup_whole_or_not_at_all(
+    workspace: Workspace,
+    base: KnowledgeBase,
+    home: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One document goes before its file could be kept, the other one afterwards."""
+    copy_to, pack = Database.copy_to, backup._pack
+    ids = {info.name: info.id for info in base.documents.documents(QUICK.index)}
+
+    def deletes(name: str) -> None:
+        if name in ids:
+            base.documents.delete_documents([ids.pop(name)])
+
+    def slow_copy(database: Database, file: Path) -> None:
+        copy_to(database, file)
+        deletes("leave.md")
+
+    def slow_pack(*given: Any) -> backup.Backup:
+        deletes("travel.md")
+        return pack(*given)
+
+    monkeypatch.setattr(Database, "copy_to", slow_copy)
+    monkeypatch.setattr(backup, "_pack", slow_pack)
+    file, there = tmp_path / "home.zip", tmp_path / "there"
+    code, told, _ = run(capsys, "backup", file)
+    assert (code, told["documents"], told["files"], told["lost"]) == (0, 1, 1, [])
+    assert not any(path.is_file() for path in (home / "files").rglob("*"))
+    assert run(capsys, "restore", file, "--home", there)[0] == 0
+    assert found(workspace_at(there).base("handbook"), "trains") == [TRAVEL]
+    assert original(there, TRAVEL).read_text() == TRAVEL
+
+
+def test_a_backup_beside_a_writer_is_of_one_moment(
+    workspace: Workspace, base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = threading.Event()
+
+    def writes() -> None:
+        number = 0
+        while not ended.is_set():
+            number += 1
+            add(workspace, base, {f"{number}.md": f"{TRAVEL} {number}"})
+
+    writer = threading.Thread(target=writes)
+    writer.start()
+    try:
+        for number in range(3):
+            file, there = tmp_path / f"{number}.zip", tmp_path / f"{number}"
+            assert run(capsys, "backup", file)[0] == 0
+            assert run(capsys, "restore", file, "--home", there)[0] == 0
+            assert workspace_at(there).check() == []
+    finally:
+        ended.set()
+        writer.join()
+
+
+def test_a_lost_original_is_told(
+    base: KnowledgeBase, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original(home, LEAVE).unlink()
+    original(home, TRAVEL).write_text("other")
+    code, told, _ = run(capsys, "backup", tmp_path / "home.zip")
+    names = sorted(original(home, text).name for text in (LEAVE, TRAVEL))
+    assert (code, told["files"], told["lost"]) == (1, 0, names)
