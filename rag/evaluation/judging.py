@@ -55,8 +55,9 @@ class Judge:
         else:
             by_key = self._relevant(question)
             grades = {f"{key:016x}": grade for key, grade in by_key.items()}
-            ids = [f"{key:016x}" for key in ranked[:depth].tolist()]
-            values = scores[:depth].tolist()
+            places = _first_places(ranked, depth)
+            ids = [f"{key:016x}" for key in ranked[places].tolist()]
+            values = scores[places].tolist()
         return Judged(
             question=question,
             ids=tuple(ids),
@@ -100,10 +101,14 @@ class Judge:
     ) -> tuple[list[str], list[float]]:
         """A document stands where its best passage stands."""
         owners = self._owners[np.searchsorted(self._keys, ranked)]
-        _, first = np.unique(owners, return_index=True)
-        places = np.sort(first)[:depth]
+        places = _first_places(owners, depth)
         names = [self._documents[owner] for owner in owners[places].tolist()]
         return names, scores[places].tolist()
+
+
+def _first_places(ranked: Keys, depth: int) -> npt.NDArray[np.intp]:
+    """Where each of the first ``depth`` different ones came first."""
+    return np.sort(np.unique(ranked, return_index=True)[1])[:depth]
 
 
 def _relevant_documents(question: Question) -> dict[str, int]:

@@ -38,6 +38,16 @@ def test_by_hand(name: str, expected: float) -> None:
     assert _one(["x", "b", "a"], name) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("by_document", [True, False])
+def test_what_comes_again_counts_where_it_came_first(by_document: bool) -> None:
+    def found(*ranking: str) -> dict[str, list[float]]:
+        names = ["recall@5", "precision@5", "map@5", "ndcg@5"]
+        return figures(QRELS, {"q": ranking}, names, by_document=by_document)
+
+    assert found("a", "a", "a", "b", "a") == found("a", "b")
+    assert found("a", "a", "a", "b", "a")["recall@5"] == [2 / 3]
+
+
 def test_missing_questions_score_zero_and_unjudged_ones_are_ignored() -> None:
     qrels = {"q": {"a": 1}, "r": {"a": 1}, "none": {"a": 0}}
     rankings = {"q": ["a"], "other": ["a"]}
