@@ -34,13 +34,8 @@ metadata = MetaData(
 
 def base_id(primary: bool = False) -> Column[int]:
     """The column that says which knowledge base a row belongs to."""
-    return Column(
-        "base_id",
-        Integer,
-        ForeignKey("knowledge_base.id", ondelete="CASCADE"),
-        primary_key=primary,
-        nullable=False,
-    )
+    owner = ForeignKey("knowledge_base.id", ondelete="CASCADE")
+    return Column("base_id", Integer, owner, primary_key=primary, nullable=False)
 
 
 def goes_with(table: str, **columns: str) -> ForeignKeyConstraint:
@@ -55,8 +50,7 @@ knowledge_base = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String, nullable=False, unique=True),
     Column("recipe", JSON, nullable=False),
-    # Counts changes of the documents, so that a reader can tell in one cheap query whether the
-    # index it holds is current.
+    # Counts changes of the documents: one cheap query tells a reader whether its index is current.
     Column("version", Integer, nullable=False, default=0),
     Column("created", DateTime(timezone=True), nullable=False),
 )
@@ -349,7 +343,6 @@ turn = Table(
     Index(None, "conversation_id"),
 )
 
-# Who holds what until when: a file that is on its way to a job or a document, a worker its turn.
 lease = Table(
     "lease",
     metadata,

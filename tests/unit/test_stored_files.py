@@ -16,6 +16,7 @@ from sqlalchemy import text
 
 from rag import Document, KnowledgeBase, Upload, Workspace, readers
 from rag.__main__ import main
+from rag.cli import inputs
 from rag.errors import StorageError
 from rag.readers import web
 from rag.storage import bases
@@ -26,8 +27,12 @@ LEAVE = b"# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = b"# Travel\n\nTrains are booked in second class.\n"
 
 
+pytestmark = pytest.mark.usefixtures("database")
+
+
 @pytest.fixture
-def workspace(home: Path) -> Workspace:
+def workspace(home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setattr(inputs, "workspace", lambda _arguments: workspace_at(home))
     return workspace_at(home)
 
 
