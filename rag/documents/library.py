@@ -22,18 +22,9 @@ from rag.questions.sets import checked_name
 from rag.readers import PageImage
 from rag.recipe import IndexRecipe
 from rag.services import Services
-from rag.storage import (
-    Connection,
-    bases,
-    builds,
-    documents,
-    jobs,
-    labels,
-    passages,
-    storable,
-    vectors,
-)
+from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
+from rag.storage.database import storable
 from rag.storage.files import Arrival
 from rag.types import Chunk, Document, Span
 

@@ -26,8 +26,9 @@ from sqlalchemy import ColumnElement, Connection, Select, select, union_all
 from rag.errors import StorageError
 from rag.storage import leases
 from rag.storage.database import Database
+from rag.storage.leases import lease
 from rag.storage.rows import listable
-from rag.storage.tables import document, job, job_item, lease
+from rag.storage.tables import document, job, job_item
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,13 @@ import uuid
 from collections.abc import Collection
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
     Double,
+    Float,
+    String,
+    Table,
     cast,
     delete,
     extract,
@@ -19,7 +23,15 @@ from sqlalchemy import (
     update,
 )
 
-from rag.storage.tables import lease
+from rag.storage.tables import metadata
+
+lease = Table(
+    "lease",
+    metadata,
+    Column("subject", String, primary_key=True),
+    Column("holder", String, primary_key=True),
+    Column("until", Float, nullable=False),
+)
 
 
 def now() -> ColumnElement[float]:

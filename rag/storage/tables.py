@@ -342,11 +342,3 @@ turn = Table(
     goes_with("conversation", conversation_id="id"),
     Index(None, "conversation_id"),
 )
-
-lease = Table(
-    "lease",
-    metadata,
-    Column("subject", String, primary_key=True),
-    Column("holder", String, primary_key=True),
-    Column("until", Float, nullable=False),
-)

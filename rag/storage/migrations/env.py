@@ -7,12 +7,12 @@ written down once. Migrations bring the databases of earlier versions there.
 from alembic import context
 from sqlalchemy import inspect
 
-from rag.storage.tables import metadata
+from rag.storage.leases import lease
 
 connection = context.config.attributes["connection"]
-context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+context.configure(connection=connection, target_metadata=lease.metadata, render_as_batch=True)
 with context.begin_transaction():
     if not inspect(connection).has_table("alembic_version"):
-        metadata.create_all(connection)
+        lease.metadata.create_all(connection)
         context.get_context().stamp(context.script, "head")
     context.run_migrations()
