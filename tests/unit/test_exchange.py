@@ -16,7 +16,7 @@ from rag.__main__ import main
 from rag.errors import InvalidFile, NotFound
 from rag.evaluation.formats import trec
 from rag.evaluation.formats.question_files import FileLabel
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import DATABASES, QUICK, URL, add, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -253,8 +253,13 @@ def test_qrels_are_read_by_cells() -> None:
 
 
 def test_the_command_line_tells_forms_by_name(
-    base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
+    base: KnowledgeBase,
+    home: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if DATABASES.server is not None:
+        monkeypatch.setenv(URL, DATABASES.of(home))
     at = ["--home", str(home), "--json"]
     for name in ("out.jsonl", "out.csv", "out.zip", "out"):
         target = home / name
