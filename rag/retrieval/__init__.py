@@ -5,10 +5,10 @@ from rag.retrieval.candidate_generation import embed_question, gather
 from rag.retrieval.candidates import Asked, Candidates
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
+from rag.retrieval.fusion import ScoreContribution, score_contributions
 from rag.retrieval.listwise import Listwise
 from rag.retrieval.merging import Part, merged
 from rag.retrieval.pipeline import retrieve
-from rag.retrieval.score_contributions import ScoreContribution, score_contributions
 from rag.retrieval.selection import Selection, select
 from rag.retrieval.stages import StageRow, stage_row, stage_rows, stage_title
 from rag.retrieval.timeline import Timeline
