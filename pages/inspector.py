@@ -35,30 +35,25 @@ def main() -> None:
     """The page."""
     base = chosen_base()
     st.title("Inspector")
-    left, right = st.columns([3, 1], gap="medium")
-    with left:
-        question = _question(base)
+    question = _question(base)
 
     @cache
     def search(recipe: Recipe) -> Trace:
         return retrieval.search(base, question, recipe, also)
 
-    with right.container(border=True):
+    with st.sidebar:
         slot = st.container()
         also = scope_picker(base)
         with slot:
             recipe = recipe_panel(
-                base,
-                explain=lambda recipe: _meaning(question, lambda: search(recipe)),
-                floating=True,
+                base, explain=lambda recipe: _meaning(question, lambda: search(recipe))
             )
     if not question.strip():
-        with left:
-            _welcome(base)
+        _welcome(base)
         return
     with guard():
         trace = search(recipe)
-        _evidence(HitSources(base, recipe, trace, also), trace, recipe, left)
+        _evidence(HitSources(base, recipe, trace, also), trace, recipe)
 
 
 def _meaning(question: str, search: Callable[[], Trace]) -> str:
@@ -110,20 +105,16 @@ def _welcome(base: KnowledgeBase) -> None:
         st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
 
 
-def _evidence(
-    origins: HitSources, trace: Trace, recipe: Recipe, top: st.delta_generator.DeltaGenerator
-) -> None:
+def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
     base = origins.own.base
     every = candidates(trace)
     if not every and retrieval.is_empty(base):
-        with top:
-            _welcome(base)
+        _welcome(base)
         return
     selected = _selected(base, trace, recipe, every)
-    with top:
-        step = funnel(trace)
-        search_notes(trace)
-        picture = st.container()
+    step = funnel(trace)
+    search_notes(trace)
+    picture = st.container()
     grading = grading_bar(base, trace.question, recipe)
     with picture:
         candidate_chart(

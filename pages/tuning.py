@@ -38,16 +38,14 @@ def main() -> None:
 
 
 def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
-    """Sliders left; right whatever follows them."""
-    left, right = st.columns([1, 3], gap="medium")
-    with right:
-        chosen, part = _questions(base, sets)
-        place = st.empty()
-    with left.container(border=True):
+    """Whatever follows the sliders of the sidebar."""
+    chosen, part = _questions(base, sets)
+    place = st.empty()
+    with st.sidebar:
         recipe = recipe_panel(
             base, explain=lambda recipe: _meaning(base, chosen, recipe, part, place)
         )
-    with right, guard():
+    with guard():
         found = bench(base, chosen, recipe, part, place)
         for section in (cards, curves, search_all, threshold_panel, indexes):
             with guard():
@@ -61,7 +59,7 @@ def _meaning(
     part: QuestionPart,
     place: DeltaGenerator,
 ) -> str:
-    """The threshold in terms of the questions; what fails says so further right."""
+    """The threshold in terms of the questions; what fails says so below them."""
     try:
         return meaning(bench(base, chosen, recipe, part, place))
     except TouchstoneError:

@@ -130,3 +130,15 @@ def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
 def test_an_upload_is_summed_up(status: str, said: str) -> None:
     items = [_item(0, "added", 12), _item(1, "unchanged"), _item(2, "failed", reason="damaged")]
     assert job_progress.summary(_job(status, 3000, ""), items) == said
+
+
+@pytest.mark.parametrize("page", ["chat.py", "inspector.py", "metrics.py", "tuning.py"])
+def test_the_recipe_panel_stands_in_the_sidebar_of_every_page(
+    labelled: Workspace, open_page: OpenPage, page: str
+) -> None:
+    app = open_page(page, kb="notes")
+    sliders = [slider.key for slider in app.sidebar.slider]
+    assert sliders[:3] == ["w", "threshold", "k"]
+    assert "k" not in [slider.key for slider in app.main.slider]
+    expander = next(each for each in app.sidebar.expander if each.label == "Advanced")
+    assert expander.number_input(key="candidates").value == 100

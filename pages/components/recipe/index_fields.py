@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import streamlit as st
 
 from pages.components.recipe import working_recipe
@@ -16,8 +13,8 @@ from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe
 CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "whole"]
 
 
-def index_panel(base: KnowledgeBase, recipe: Recipe, group: Callable[..., Any]) -> None:
-    """Draws the builds that can be searched, and the way to another one in a ``group``."""
+def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
+    """Draws the builds that can be searched, and the way to another one."""
     builds = {build.hash: build for build in base.documents.builds()}
     ready = [key for key, build in builds.items() if not base.documents.missing(build.recipe)]
     now = recipe.index.hash
@@ -41,7 +38,7 @@ def index_panel(base: KnowledgeBase, recipe: Recipe, group: Callable[..., Any]) 
             f"{waiting:,} {'index is' if one else 'indexes are'} not complete yet; to be chosen "
             f"once {'it is' if one else 'they are'} built."
         )
-    with group("New index", icon=":material/add:", width="stretch", key="recipe_new_index"):
+    with st.popover("New index", icon=":material/add:", width="stretch", key="recipe_new_index"):
         _new_index(base, recipe, builds.get(now))
 
 

@@ -32,19 +32,16 @@ def recipe_panel(
     *,
     answers: bool = False,
     explain: Callable[[Recipe], str] | None = None,
-    floating: bool = False,
 ) -> Recipe:
-    """Draws the panel; returns the working recipe.
+    """Draws the panel, which stands in the sidebar of every page; returns the working recipe.
 
     ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
-    ``floating`` opens what is advanced over the page, where it would push too much down.
     """
     slot = _Panel(base).search()
-    fold, group = (st.popover, st.expander) if floating else (st.expander, st.popover)
-    with fold("Advanced", icon=":material/tune:", width="stretch", key="recipe_advanced"):
+    with st.expander("Advanced", icon=":material/tune:", width="stretch", key="recipe_advanced"):
         _Panel(base).advanced()
-        steps_panel(base, group)
-        index_panel(base, working(base), group)
+        steps_panel(base)
+        index_panel(base, working(base))
     if answers:
         with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
             _Panel(base).answers()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import streamlit as st
 
 from pages.components.recipe.widgets import Widgets
@@ -16,8 +13,8 @@ _COPIES = [OFF, "0.99", "0.95", "0.9", "0.8"]
 _DIVERSITY = [OFF, "0.9", "0.7", "0.5", "0.3"]
 
 
-def steps_panel(base: KnowledgeBase, group: Callable[..., Any]) -> None:
-    """Draws the four groups, each in what ``group`` makes: ``st.popover`` or ``st.expander``."""
+def steps_panel(base: KnowledgeBase) -> None:
+    """Draws the four groups, each opening over the page."""
     steps = _Steps(base)
     for title, icon, says, draw in (
         ("Question", "edit", "What is asked for besides your words.", steps.question),
@@ -26,7 +23,7 @@ def steps_panel(base: KnowledgeBase, group: Callable[..., Any]) -> None:
         ("Context", "article", "What of a hit goes into the prompt.", steps.context),
     ):
         key = f"recipe_{title.lower()}"
-        with group(title, icon=f":material/{icon}:", width="stretch", key=key):
+        with st.popover(title, icon=f":material/{icon}:", width="stretch", key=key):
             st.caption(says)
             draw()
 
