@@ -125,8 +125,10 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     is_pinned = pinned is not None and pinned.id != run.id
     before = pinned if is_pinned else former
     _stale(base, chosen, run, recipe)
-    cards(run, before, base.run_figures.intervals(run.id))
-    st.caption(f"{_about(run)} {comparison(run, before, pinned=is_pinned)}")
+    between = base.runs.differences(run.id, before.id) if before else None
+    comparable = between is None or between.comparable
+    cards(run, before, base.run_figures.intervals(run.id), comparable=comparable)
+    st.caption(f"{_about(run)} {comparison(before, between, pinned=is_pinned)}")
     _open_judgements(base, run)
     results = base.runs.results(run.id)
     left, right = st.columns(2, gap="large")

@@ -70,12 +70,13 @@ from .retrieval import stage_row as stage_row
 from .retrieval import stage_rows as stage_rows
 from .retrieval import stage_title as stage_title
 from .retrieval.caches import CacheFigures as CacheFigures
+from .runs.differences import RunDifferences as RunDifferences
 from .runs.evaluator import DEFAULT_CUTOFFS as DEFAULT_CUTOFFS
 from .runs.evaluator import Evaluation as Evaluation
 from .runs.gate import GateResult as GateResult
-from .runs.history import LeaderboardRow as LeaderboardRow
 from .runs.history import QuestionDifference as QuestionDifference
 from .runs.history import RunComparison as RunComparison
+from .runs.leaderboard import LeaderboardRow as LeaderboardRow
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
 from .search.federation import FurtherBase as FurtherBase

@@ -213,8 +213,16 @@ def gate(found: GateResult) -> Output:
         "regressions": {
             metric: [_regression(row) for row in rows] for metric, rows in found.regressions.items()
         },
+        "comparable": found.differences.comparable if found.differences else None,
+        "differences": found.differences.phrase if found.differences else None,
     }
     lines = [printing.headline(run)]
+    if found.differences:
+        lines.append(f"against the baseline: {found.differences.phrase}")
+        if found.differences.obstacle:
+            lines.append(
+                f"NOT COMPARABLE: {found.differences.obstacle}; measure the baseline again"
+            )
     lines += [
         f"FAILED {each.metric} {each.value:.4f}, "
         + (

@@ -12,7 +12,7 @@ from rag.evaluation.intervals import Interval, bootstrap_intervals
 from rag.evaluation.significance import holm, questions_needed, randomisation_p
 from rag.types import Floats
 
-Verdict = Literal["better", "worse", "undecided"]
+Verdict = Literal["better", "worse", "undecided", "incomparable"]
 Figures = Mapping[str, float]
 """A metric by question id."""
 
@@ -33,7 +33,8 @@ class Comparison:
     adjusted after Holm for the ``compared`` comparisons of its table, ``raw_p`` is not.
     ``left_out`` counts questions that only one run measured. ``needed`` is about how many questions
     would decide, where the verdict is ``undecided`` and an estimate exists. ``kind`` goes before
-    "questions" in the sentence: ``"held-out"``.
+    "questions" in the sentence: ``"held-out"``. ``obstacle`` says why the two do not compare, for
+    other reasons than their recipes: nothing is decided then.
     """
 
     metric: str
@@ -47,6 +48,7 @@ class Comparison:
     compared: int = 1
     alpha: float = CROWNING_P
     kind: str = ""
+    obstacle: str = ""
 
     @property
     def difference(self) -> float:
@@ -71,6 +73,8 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """Decided only if p is small enough and the interval leaves 0 out."""
+        if self.obstacle:
+            return "incomparable"
         if self.p > self.alpha or self.interval.low <= 0.0 <= self.interval.high:
             return "undecided"
         return "better" if self.difference > 0 else "worse"
@@ -152,6 +156,11 @@ def _sentence(result: Comparison) -> str:
         return f"nothing to compare: no question was measured in both runs{left_out}"
     questions = _questions(count, result.kind)
     metric = _title(result.metric)
+    if result.obstacle:
+        return (
+            f"not comparable, as {result.obstacle}: {metric} {result.mean:.3f}, and "
+            f"{result.baseline:.3f} before, on {questions} of both{left_out}"
+        )
     if not result.won and not result.lost:
         same = f"no difference: both have {metric} {result.mean:.3f}, the same on every one of"
         return f"{same} {questions}{left_out}"

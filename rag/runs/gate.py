@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput
 from rag.recipe import Recipe
 from rag.results import Run
+from rag.runs.differences import RunDifferences
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.runs.history import LEADING, QuestionDifference, RunHistory
 from rag.services import Services
@@ -29,11 +30,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """An evaluation with what it failed, and by metric the questions that got worse."""
+    """An evaluation with what it failed, and by metric the questions that got worse.
+
+    ``differences`` tell what else than figures differs from the baseline; None without one.
+    """
 
     evaluation: Evaluation
     failures: tuple[Failure, ...]
     regressions: Mapping[str, Sequence[QuestionDifference]]
+    differences: RunDifferences | None = None
 
     @property
     def passed(self) -> bool:
@@ -82,8 +87,12 @@ class Gate:
                 for name in metrics
                 if found[name] < _measured(name, baseline.metrics) - tolerance
             ]
+        run = evaluation.run
         return GateResult(
-            evaluation, tuple(failures), self._regressions(evaluation.run, baseline, metrics)
+            evaluation,
+            tuple(failures),
+            self._regressions(run, baseline, metrics),
+            self._history.differences(run.id, baseline.id) if baseline else None,
         )
 
     def _regressions(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
-
 from rag.errors import InvalidInput, NotFound
-from rag.evaluation.comparison import Comparison, compare_table
-from rag.evaluation.intervals import Interval, mean_intervals
-from rag.evaluation.report.words import setting
-from rag.recipe import Recipe
+from rag.evaluation.comparison import Comparison, compare, compare_table
 from rag.results import QuestionResult, Run
-from rag.retrieval.filters import OF_DOCUMENTS
+from rag.runs.differences import RunDifferences, differences
+from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.storage import Connection, Database, runs
 
 LEADING = "ndcg@10"
@@ -25,24 +21,6 @@ Outcome = Literal["won", "lost", "tied"]
 _LONGEST_NOTE = 2000
 _LONGEST_TAG = 40
 _MOST_TAGS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderboardRow:
-    """A run in one metric. ``chips`` say how its recipe differs from the baseline's, or, without
-    a baseline, from that of the first run.
-
-    ``value`` is the mean over questions and ``interval`` its 95 % interval; both None where the
-    run did not measure the metric. ``comparable`` is False where documents or questions are not
-    those of the baseline.
-    """
-
-    run: Run
-    value: float | None
-    interval: Interval | None
-    chips: tuple[str, ...]
-    is_baseline: bool
-    comparable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +48,25 @@ class QuestionDifference:
 class RunComparison:
     """A run against a baseline: the statistics, and every question, largest difference first.
 
-    ``caveats`` say in sentences why the two may not be comparable.
+    ``differences`` say what is not the same in both; where that is more than recipe and code,
+    ``figures`` have no verdict.
     """
 
     run: Run
     baseline: Run
     figures: Comparison
     rows: tuple[QuestionDifference, ...]
-    caveats: tuple[str, ...]
+    differences: RunDifferences
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Sentences on what besides the recipe differs."""
+        return self.differences.sentences
 
     @property
     def chips(self) -> tuple[str, ...]:
         """What the run's recipe changes in retrieval."""
-        return recipe_chips(self.baseline.recipe, self.run.recipe)
+        return self.differences.recipe
 
     @property
     def regressions(self) -> tuple[QuestionDifference, ...]:
@@ -153,14 +137,28 @@ class RunHistory:
             return runs.get(connection, self._base_id, run_id) if run_id else None
 
     def leaderboard(self, set_name: str, metric: str = LEADING) -> list[LeaderboardRow]:
-        """The runs of a question set, best first; those that lack the metric come last."""
+        """The runs of a question set, best first; those that lack the metric come last.
+
+        Runs that are not comparable with the baseline, or without one with the newest run, come
+        after those that are.
+        """
         found = self.every(set_name)
+        if not found:
+            return []
         baseline = self.baseline(set_name)
         with self._database.read() as connection:
-            figures = runs.figures(connection, [run.id for run in found])
-        first = baseline or (found[-1] if found else None)
-        rows = [_row(run, metric, figures[run.id], baseline, first) for run in found]
-        return sorted(rows, key=lambda row: -1.0 if row.value is None else row.value, reverse=True)
+            ids = [run.id for run in found]
+            figures, asked = runs.figures(connection, ids), runs.asked(connection, ids)
+        return leaderboard(found, baseline, metric, figures, asked)
+
+    def differences(self, run_id: str, before_id: str) -> RunDifferences:
+        """What a run has otherwise than another one. Raises NotFound."""
+        with self._database.read() as connection:
+            run, before = (
+                runs.get(connection, self._base_id, each) for each in (run_id, before_id)
+            )
+            asked = runs.asked(connection, [run_id, before_id])
+        return differences(run, before, asked[run_id], asked[before_id])
 
     def compare(
         self,
@@ -184,14 +182,24 @@ class RunHistory:
                     f"{baseline.run.id} measured {baseline.run.question_set!r}.",
                     "Compare runs of one question set.",
                 )
-        texts = {name: result.text for name, result in baseline.results.items()}
         figures = {
-            each.run.id: _same_questions(each.figures(metric, held_out), each, texts)
+            each.run.id: _same_questions(each.figures(metric, held_out), each, baseline.asked)
+            for each in loaded
+        }
+        between = {
+            each.run.id: differences(each.run, baseline.run, each.asked, baseline.asked)
             for each in loaded
         }
         kind = "held-out" if held_out is not None else ""
-        table = compare_table(metric, figures, baseline.figures(metric, held_out), kind=kind)
-        return [_comparison(each, baseline, table[each.run.id]) for each in loaded]
+        against = baseline.figures(metric, held_out)
+        same = {key: each for key, each in figures.items() if between[key].comparable}
+        table = compare_table(metric, same, against, kind=kind)
+        for key in figures.keys() - same.keys():
+            apart = compare(metric, figures[key], against, kind=kind)
+            table[key] = replace(apart, obstacle=between[key].obstacle)
+        return [
+            _comparison(each, baseline, table[each.run.id], between[each.run.id]) for each in loaded
+        ]
 
     def regressions(self, run_id: str, metric: str = LEADING) -> list[QuestionDifference]:
         """Questions that got worse than in the pinned baseline, the largest loss first.
@@ -216,6 +224,10 @@ class _Loaded:
     def read(cls, connection: Connection, base_id: int, run_id: str) -> _Loaded:
         run = runs.get(connection, base_id, run_id)
         return cls(run, {item.question_id: item for item in runs.results(connection, run.id)})
+
+    @property
+    def asked(self) -> dict[str, str]:
+        return {name: item.text for name, item in self.results.items()}
 
     def figures(self, metric: str, only: Collection[str] | None) -> dict[str, float]:
         if metric not in self.run.metrics:
@@ -242,15 +254,15 @@ def _same_questions(
     }
 
 
-def _comparison(run: _Loaded, baseline: _Loaded, figures: Comparison) -> RunComparison:
+def _comparison(
+    run: _Loaded, baseline: _Loaded, figures: Comparison, between: RunDifferences
+) -> RunComparison:
     rows = [
         _difference(run.results[name], baseline.results[name], figures.metric, difference)
         for name, difference in figures.differences.items()
     ]
     rows.sort(key=lambda row: abs(row.difference), reverse=True)
-    return RunComparison(
-        run.run, baseline.run, figures, tuple(rows), caveats(run.run, baseline.run)
-    )
+    return RunComparison(run.run, baseline.run, figures, tuple(rows), between)
 
 
 def _difference(
@@ -268,63 +280,3 @@ def _difference(
         ids_before=tuple(entry[0] for entry in before.ranking),
         ids_after=tuple(entry[0] for entry in after.ranking),
     )
-
-
-def caveats(run: Run, baseline: Run) -> tuple[str, ...]:
-    """Sentences on what besides the recipe differs between two runs."""
-    found = []
-    if run.documents_hash != baseline.documents_hash:
-        found.append("The documents changed between the two runs.")
-    elif _filters_moved(run, baseline):
-        found.append("The same filter lets through other documents than in the baseline.")
-    if run.set_version != baseline.set_version:
-        found.append("The questions or their labels changed between the two runs.")
-    if run.code_version != baseline.code_version:
-        found.append(
-            f"The runs were made by different code: {baseline.code_version}, then "
-            f"{run.code_version}."
-        )
-    return tuple(found)
-
-
-def recipe_chips(baseline: Recipe, recipe: Recipe) -> tuple[str, ...]:
-    """What ``recipe`` changes in retrieval, as ``"dense weight 0.6 → 0.8"``, one a field."""
-    return tuple(
-        f"{name.partition('.')[2].replace('_', ' ')} {setting(before)} → {setting(after)}"
-        for name, (before, after) in baseline.differences(recipe).items()
-        if not name.startswith("answer.")
-    )
-
-
-def _row(
-    run: Run,
-    metric: str,
-    figures: Mapping[str, Mapping[str, float]],
-    baseline: Run | None,
-    first: Run | None,
-) -> LeaderboardRow:
-    values = np.array([each[metric] for each in figures.values() if metric in each], np.float64)
-    interval = Interval(*mean_intervals(values).tolist()) if metric in run.metrics else None
-    return LeaderboardRow(
-        run=run,
-        value=run.metrics.get(metric),
-        interval=interval,
-        chips=recipe_chips(first.recipe, run.recipe) if first else (),
-        is_baseline=baseline is not None and run.id == baseline.id,
-        comparable=baseline is None or _comparable(run, baseline),
-    )
-
-
-def _comparable(run: Run, baseline: Run) -> bool:
-    mine = (run.documents_hash, run.set_version)
-    same = mine == (baseline.documents_hash, baseline.set_version)
-    return same and not _filters_moved(run, baseline)
-
-
-def _filters_moved(run: Run, baseline: Run) -> bool:
-    """Whether tags or dates changed below two runs that filter alike."""
-    alike = all(
-        getattr(run.recipe.search, name) == getattr(baseline.recipe.search, name)
-        for name in OF_DOCUMENTS
-    )
-    return alike and run.let_through != baseline.let_through

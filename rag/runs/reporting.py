@@ -19,7 +19,7 @@ from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
-from rag.runs.history import RunHistory, recipe_chips
+from rag.runs.history import RunHistory
 from rag.search.corpus import let_through
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
@@ -102,7 +102,7 @@ class Reports:
             run=found.baseline,
             figures=found.figures,
             texts={row.question_id: row.text for row in found.rows},
-            chips=recipe_chips(found.baseline.recipe, found.run.recipe),
+            chips=found.chips,
             caveats=found.caveats,
         )
 

@@ -82,6 +82,19 @@ def figures(
     return by_run
 
 
+def asked(connection: Connection, run_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Texts of the questions by run id and question id."""
+    by_run: dict[str, dict[str, str]] = {name: {} for name in run_ids}
+    rows = connection.execute(
+        select(run_question.c.run_id, run_question.c.question_id, run_question.c.text).where(
+            run_question.c.run_id.in_(run_ids)
+        )
+    )
+    for row in rows:
+        by_run[row.run_id][row.question_id] = row.text
+    return by_run
+
+
 def owner(connection: Connection, run_id: str) -> int:
     """The id of the knowledge base that a run belongs to. Raises NotFound."""
     base_id = connection.execute(select(run.c.base_id).where(run.c.id == run_id)).scalar()

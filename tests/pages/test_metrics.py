@@ -16,7 +16,7 @@ from tests.pages.conftest import finished
 OpenPage = Callable[..., AppTest]
 
 
-def _evaluated(workspace: Workspace) -> dict[str, float]:
+def evaluated(workspace: Workspace) -> dict[str, float]:
     base = workspace.base("notes")
     return dict(base.evaluator.evaluate("checks", base.recipe()).run.metrics)
 
@@ -45,19 +45,19 @@ def test_evaluate_shows_the_figures_of_the_stored_run(
 
 
 def test_a_run_leaves_as_files(labelled: Workspace, open_page: OpenPage) -> None:
-    _evaluated(labelled)
+    evaluated(labelled)
     app = open_page("metrics.py")
     labels = [button.label for button in app.get("download_button")]
     assert {"Report (HTML)", "TREC run", "TREC qrels", "Export BEIR"} <= set(labels)
 
 
 def test_a_reload_keeps_the_figures(labelled: Workspace, open_page: OpenPage) -> None:
-    figures = _evaluated(labelled)
+    figures = evaluated(labelled)
     assert _cards(open_page("metrics.py"))["MRR@10"] == f"{figures['mrr@10']:.3f}"
 
 
 def test_the_table_has_every_measure_at_every_k(labelled: Workspace, open_page: OpenPage) -> None:
-    figures = _evaluated(labelled)
+    figures = evaluated(labelled)
     table = open_page("metrics.py").dataframe[0].value.set_index("Measure")
     assert list(table.columns) == ["@1", "@3", "@5", "@10", "@20", "@100"]
     assert table.loc["Recall", "@3"] == figures["recall@3"]
@@ -73,36 +73,6 @@ def test_figures_stand_by_tag(labelled: Workspace, open_page: OpenPage) -> None:
     assert table.loc["codes", "Questions"] == 1
     assert table.loc["codes", "nDCG@10"] == own["ndcg@10"]
     assert table.loc["codes", "MRR@10"] == own["mrr@10"]
-
-
-def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
-    base = labelled.base("notes")
-    before = _evaluated(labelled)
-    strict = base.recipe().with_fields({"search.threshold": 1.0})
-    base.save_recipe(strict)
-    after = _evaluated(labelled)
-    app = open_page("metrics.py")
-    change = after["recall@10"] - before["recall@10"]
-    assert change < 0
-    assert app.metric[2].delta == f"{change:+.3f}"
-    said = next(one.value for one in app.caption if "Change against" in one.value)
-    assert "search\\.threshold auto → 1\\.0" in said
-
-
-def test_cards_have_intervals_and_the_change_against_the_baseline(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    base = labelled.base("notes")
-    first = base.evaluator.evaluate("checks", base.recipe()).run
-    base.runs.pin(first.id)
-    base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
-    last = base.evaluator.evaluate("checks", base.recipe()).run
-    app = open_page("metrics.py")
-    low, high = base.run_figures.intervals(last.id)["mrr@10"]
-    captions = [each.value for each in app.caption]
-    assert f"95 %: {low:.2f} to {high:.2f}" in captions
-    assert any("Change against the baseline, the run" in each for each in captions)
-    assert app.metric[1].delta == "no change"
 
 
 def test_hits_that_nobody_judged_leave_the_figures_open(
@@ -122,7 +92,7 @@ def test_hits_that_nobody_judged_leave_the_figures_open(
 
 def test_figures_of_another_recipe_say_so(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
-    _evaluated(labelled)
+    evaluated(labelled)
     base.save_recipe(base.recipe().with_fields({"search.mode": "dense"}))
     app = open_page("metrics.py")
     assert "the recipe changed" in app.warning[0].value
@@ -133,11 +103,11 @@ def test_tags_make_only_runs_that_filter_by_them_old(
 ) -> None:
     base = labelled.base("notes")
     name = base.documents.documents(base.recipe().index)[0].name
-    _evaluated(labelled)
+    evaluated(labelled)
     base.documents.tag(name, ["policy"])
     assert not open_page("metrics.py").warning
     base.save_recipe(base.recipe().with_fields({"search.tags": ["policy"]}))
-    _evaluated(labelled)
+    evaluated(labelled)
     assert not open_page("metrics.py").warning
     base.documents.tag(name, [])
     assert [warning.value for warning in open_page("metrics.py").warning] == [
@@ -149,7 +119,7 @@ def test_tags_make_only_runs_that_filter_by_them_old(
 def test_questions_are_listed_failures_first(labelled: Workspace, open_page: OpenPage) -> None:
     base = labelled.base("notes")
     base.save_recipe(base.recipe().with_fields({"search.threshold": None}))
-    _evaluated(labelled)
+    evaluated(labelled)
     app = open_page("metrics.py")
     table = app.dataframe[-1].value
     assert table["Question"][0] == "Who won the world cup in 1954?"
@@ -176,7 +146,7 @@ def test_tags_are_shown_as_they_are_written(labelled: Workspace, open_page: Open
     question = base.questions.labelled("checks")[0]
     tags = ["$x^2$ **b**", "law/2026"]
     base.question_edits.edit_question("checks", question.id, tags=tags)
-    _evaluated(labelled)
+    evaluated(labelled)
     app = open_page("metrics.py")
     options = app.get_by_key("tag").options
     assert "law/2026" in options
@@ -280,7 +250,7 @@ def _press_both(app: AppTest, opener: str, inside: str) -> None:
 def test_a_set_gets_another_name_and_keeps_its_run(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
-    figures = _evaluated(labelled)
+    figures = evaluated(labelled)
     app = open_page("metrics.py")
     app.button(key="set_manage").click().run()
     assert app.button(key="set_rename").disabled

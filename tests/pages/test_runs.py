@@ -14,6 +14,7 @@ from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import LIGHT
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, RankedPassage, RunComparison, Workspace
+from tests.pages.conftest import questions_file
 
 OpenPage = Callable[..., AppTest]
 
@@ -78,8 +79,29 @@ def test_runs_on_other_documents_say_so(
     base.documents.delete_documents(gone)
     _run(base, threshold=None)
     app = open_page("runs.py")
-    assert "other data" in list(app.dataframe[0].value["Place"])
-    assert "1 run was measured on other documents or labels" in _said(app)
+    table = app.dataframe[0].value
+    assert list(table["Place"]) == ["baseline", "1", "–"]
+    assert list(table["Other data"])[2] == ["documents"]
+    assert "1 run was measured on other documents than the baseline" in _said(app)
+
+
+def test_runs_on_other_labels_get_no_verdict(
+    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
+) -> None:
+    good, _ = pair
+    base.exchange.import_file("checks", "checks.jsonl", questions_file())
+    again = _run(base, threshold=1.0)
+    app = open_page("runs.py", runs=f"{good},{again}")
+    (found,) = base.runs.compare([again], good)
+    said = _said(app)
+    assert "Not comparable" in said
+    assert "Worse" not in said
+    assert "lower on 3, the same on 0" in said
+    chart = figure(found, LIGHT)
+    assert {bar.marker.color for bar in chart.data} == {LIGHT.not_relevant}
+    report = base.reports.html(again, good)
+    assert "Not comparable, as the labels differ" in report
+    assert "randomisation test" not in report
 
 
 def test_a_run_is_pinned_and_unpinned(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rag import KnowledgeBase, Recipe
 from rag.errors import InvalidInput, NotFound
-from rag.runs.history import recipe_chips
+from rag.runs.differences import differences, recipe_chips
 from rag.runs.version import code_version
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
 from tests.workspaces import QUICK, add
@@ -173,7 +174,8 @@ def test_an_id_that_means_another_question_now_is_left_out(base: KnowledgeBase) 
     (found,) = base.runs.compare([_run(base)], first)
     assert {row.question_id for row in found.rows} == {"q2", "q3", "q4"}
     assert found.figures.left_out == 1
-    assert found.caveats == ("The questions or their labels changed between the two runs.",)
+    assert found.caveats == ("1 question not the same in both runs (version 1, then 2).",)
+    assert found.figures.verdict == "incomparable"
 
 
 def test_changed_documents_are_a_caveat(home: Path) -> None:
@@ -186,6 +188,72 @@ def test_changed_documents_are_a_caveat(home: Path) -> None:
     base.runs.pin(first)
     shown = {row.run.id: row.comparable for row in base.runs.leaderboard(SET)}
     assert shown == {first: True, second: False}
+
+
+def test_changed_labels_are_named_and_nothing_is_better_or_worse(base: KnowledgeBase) -> None:
+    first = _run(base)
+    rows = [json.loads(line) for line in QUESTIONS.splitlines()]
+    for row in rows[:2]:
+        row["evidence"] = rows[2]["evidence"]
+    base.exchange.import_file(SET, "questions.jsonl", "\n".join(map(json.dumps, rows)))
+    second = _run(base)
+    before, after = (base.runs.get(run).metrics["ndcg@10"] for run in (first, second))
+    assert before != after
+    between = base.runs.differences(second, first)
+    assert (between.recipe, between.data, between.comparable) == ((), ("labels",), False)
+    assert between.phrase == (
+        "the same recipe. The labels or tags of the questions changed between the two runs "
+        "(version 1, then 2)."
+    )
+    (found,) = base.runs.compare([second], first)
+    assert found.figures.verdict == "incomparable"
+    assert found.figures.sentence == (
+        f"not comparable, as the labels differ: nDCG@10 {found.figures.mean:.3f}, and "
+        f"{found.figures.baseline:.3f} before, on 4 questions of both"
+    )
+    assert found.figures.needed is None
+
+
+def test_places_are_given_within_comparable_runs_alone(base: KnowledgeBase) -> None:
+    old = [_run(base), _run(base, VECTORS)]
+    base.exchange.import_file(SET, "questions.jsonl", QUESTIONS.replace("30 June", "leave may"))
+    new = [_run(base), _run(base, VECTORS)]
+    rows = base.runs.leaderboard(SET)
+    assert {row.run.id for row in rows[:2]} == set(new)
+    places = {row.run.id: row.place for row in rows}
+    by_value = sorted(new, key=lambda run: -base.runs.get(run).metrics["ndcg@10"])
+    assert [places[run] for run in by_value] == [1, 2]
+    assert [places[run] for run in old] == [None, None]
+    assert {row.run.id: row.differs for row in rows if row.differs} == dict.fromkeys(
+        old, ("labels",)
+    )
+    base.runs.pin(old[0])
+    assert {row.run.id for row in base.runs.leaderboard(SET) if row.place} == set(old)
+
+
+def test_all_that_differs_is_named(base: KnowledgeBase) -> None:
+    run = base.runs.get(_run(base))
+    other = replace(
+        run,
+        recipe=VECTORS,
+        documents_hash="0" * 64,
+        set_version=2,
+        environment={**run.environment, "touchstone": "9.9", "numpy": "1.0", "calibration": "ab"},
+    )
+    asked = {"q1": "What?"}
+    between = differences(other, run, asked, asked)
+    assert between.recipe == ("mode lexical → dense",)
+    assert between.obstacle == "the labels and the documents differ"
+    assert between.sentences == (
+        "The labels or tags of the questions changed between the two runs (version 1, then 2).",
+        "The documents changed between the two runs.",
+        f"The runs were made by different code: {run.code_version}, then 9.9.",
+        f"Other numpy: {run.environment['numpy']}, then 1.0.",
+        "Other calibration: none, then ab.",
+    )
+    alike = differences(run, run, asked, asked)
+    assert alike.phrase == "the same recipe, questions, labels, documents and code."
+    assert (alike.comparable, alike.obstacle) == (True, "")
 
 
 def test_runs_of_different_question_sets_are_not_compared(base: KnowledgeBase) -> None:

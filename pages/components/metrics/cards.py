@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago
-from rag import Interval, Run
+from pages.components.shell.wording import ago, capitalised
+from rag import Interval, Run, RunDifferences
 
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
@@ -64,23 +64,34 @@ def metric_label(name: str) -> str:
     return f"{MEASURES.get(measure, measure)}{at}{k}"
 
 
-def cards(run: Run, before: Run | None, intervals: Mapping[str, Interval]) -> None:
-    """Five figures, each with its interval and its change against another run."""
+def cards(
+    run: Run,
+    before: Run | None,
+    intervals: Mapping[str, Interval],
+    *,
+    comparable: bool,
+) -> None:
+    """Five figures, each with its interval and its change against another run.
+
+    A change has no colour where the two runs are not ``comparable``.
+    """
     with st.grid(len(CARDS), min_column_width=150):
         for card in CARDS:
             with st.container(border=True, height="stretch", gap="small"):
-                _card(card, run.metrics, before.metrics if before else {})
+                _card(card, run.metrics, before.metrics if before else {}, comparable=comparable)
                 if card.metric in intervals:
                     st.caption(_spread(intervals[card.metric], card))
 
 
-def _card(card: Card, now: Mapping[str, float], before: Mapping[str, float]) -> None:
+def _card(
+    card: Card, now: Mapping[str, float], before: Mapping[str, float], *, comparable: bool
+) -> None:
     value = now.get(card.metric)
     if value is None:
         st.metric(card.label, "–", help=f"{card.help} This set has no such question.")
         return
     change = value - before[card.metric] if card.metric in before else None
-    flat = change is not None and abs(change) < UNCHANGED
+    flat = change is not None and (abs(change) < UNCHANGED or not comparable)
     st.metric(
         card.label,
         shown(value, card),
@@ -132,24 +143,13 @@ def figures_table(run: Run) -> None:
     )
 
 
-def comparison(run: Run, before: Run | None, *, pinned: bool) -> str:
+def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bool) -> str:
     """What the changes on the cards are measured against; ``pinned`` for the baseline."""
-    if before is None:
+    if before is None or between is None:
         return "The first run of this set: the next one shows what changed."
-    changed = before.recipe.differences(run.recipe)
     which = "the baseline, the run" if pinned else "the run"
-    return f"Change against {which} {ago(before.created)}: {_differences(changed)}."
-
-
-def _differences(changed: Mapping[str, Sequence[object]]) -> str:
-    if not changed:
-        return "the same recipe"
-    shown = [
-        f"{plain(name)} {plain(_value(a))} → {plain(_value(b))}" for name, (a, b) in changed.items()
-    ]
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return ", ".join(shown[:3]) + more
-
-
-def _value(value: object) -> str:
-    return "off" if value is None else str(value)
+    said = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
+    if between.comparable:
+        return said
+    why = plain(capitalised(between.obstacle))
+    return f"{said} **{why} So the figures do not compare**: neither run is better or worse."

@@ -32,8 +32,10 @@ def interval_picture(
         return None
     low, high, dot = (_x(value, bounds) for value in (*row.interval, row.value))
     ink = colours.threshold if row.is_baseline else colours.accent
+    if not row.comparable:
+        ink = colours.not_relevant
     parts = [_line(_EDGE, WIDTH - _EDGE, colours.grid, 1), _line(low, high, ink, 4)]
-    if baseline is not None:
+    if baseline is not None and row.comparable:
         x = _x(baseline, bounds)
         parts.append(
             f'<path d="M{x:.1f} 1V{HEIGHT - 1}" stroke="{colours.muted}" stroke-dasharray="3 2"/>'

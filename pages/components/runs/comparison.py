@@ -16,6 +16,7 @@ from pages.components.runs.traces import traces
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import remembered, show, to_url
 from pages.components.shell.text import plain
+from pages.components.shell.wording import capitalised
 from rag import Comparison, KnowledgeBase, LeaderboardRow, RunComparison, TouchstoneError
 
 AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and the run in detail
@@ -24,6 +25,7 @@ BADGES = {
     "better": ("Better", "green", ":material/trending_up:"),
     "worse": ("Worse", "red", ":material/trending_down:"),
     "undecided": ("Not decided", "gray", ":material/drag_handle:"),
+    "incomparable": ("Not comparable", "gray", ":material/difference:"),
 }
 
 
@@ -137,8 +139,8 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Won": figures.won,
         "Lost": figures.lost,
         "Tied": figures.tied,
-        "p": figures.p,
-        "p alone": figures.raw_p,
+        "p": None if figures.obstacle else figures.p,
+        "p alone": None if figures.obstacle else figures.raw_p,
         "Verdict": BADGES[figures.verdict][0].lower(),
     }
 
@@ -174,8 +176,3 @@ def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
         st.caption(f"What the recipe changes: {plain(changed)}.")
         for caveat in shown.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
-
-
-def capitalised(sentence: str) -> str:
-    """A sentence as it is quoted: with a capital and a full stop."""
-    return f"{sentence[:1].upper()}{sentence[1:]}."

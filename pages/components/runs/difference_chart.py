@@ -44,10 +44,18 @@ def _clicked(key: str, select: Callable[[str], None]) -> None:
 def takeaway(compared: RunComparison) -> str:
     """The bars in one sentence."""
     figures = compared.figures
+    better, worse = _words(compared)[:2]
     return (
-        f"Better on {counted(figures.won, 'question')}, worse on {figures.lost:,}, "
-        f"the same on {figures.tied:,}."
+        f"{better.capitalize()} on {counted(figures.won, 'question')}, {worse} on "
+        f"{figures.lost:,}, the same on {figures.tied:,}."
     )
+
+
+def _words(compared: RunComparison) -> tuple[str, str, str]:
+    """What bars that go up, down, or nowhere say; without a judgement where nothing compares."""
+    if compared.differences.comparable:
+        return "better", "worse", "the same"
+    return "higher", "lower", "the same"
 
 
 def sorted_by_gain(rows: Sequence[QuestionDifference]) -> list[QuestionDifference]:
@@ -60,7 +68,9 @@ def figure(compared: RunComparison, colours: Palette) -> Figure:
     rows = sorted_by_gain(compared.rows)
     chart = empty_figure(colours, height=_HEIGHT, bargap=0.15)
     inks = {"won": colours.relevant, "lost": colours.lexical, "tied": colours.not_relevant}
-    for outcome, name in (("won", "better"), ("lost", "worse"), ("tied", "the same")):
+    if not compared.differences.comparable:
+        inks = dict.fromkeys(inks, colours.not_relevant)
+    for outcome, name in zip(inks, _words(compared), strict=True):
         shown = [(number, row) for number, row in enumerate(rows, 1) if row.outcome == outcome]
         if shown:
             chart.add_bar(

@@ -94,9 +94,10 @@ def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str,
     ahead = next((row.value for row in leaderboard if row.is_baseline), None)
     return [
         {
-            "Place": "baseline" if row.is_baseline else _place(row, leaderboard),
+            "Place": _place(row),
             label: row.value,
             "95 % interval": interval_picture(row, bounds, ahead, colours),
+            "Other data": list(row.differs) or None,
             "Recipe changes": list(row.chips) or None,
             "Note": row.run.note or None,
             "Tags": list(row.run.tags) or None,
@@ -107,13 +108,8 @@ def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str,
     ]
 
 
-def _place(row: LeaderboardRow, leaderboard: Sequence[LeaderboardRow]) -> str:
-    if not row.comparable:
-        return "other data"
-    if row.value is None:
-        return "–"
-    better = [other.value for other in leaderboard if other.comparable and other.value is not None]
-    return str(1 + sum(value > row.value for value in better))
+def _place(row: LeaderboardRow) -> str:
+    return "baseline" if row.is_baseline else str(row.place or "–")
 
 
 def _columns(metric: str) -> dict[str, object]:
@@ -124,6 +120,11 @@ def _columns(metric: str) -> dict[str, object]:
             width=190,
             help="Where the true mean lies, given how few questions there are. "
             "The dashed line is the baseline.",
+        ),
+        "Other data": st.column_config.ListColumn(
+            width=120,
+            help="What the run was measured on and is not that of the baseline, or, without one, "
+            "of the newest run. Such runs have no place, as their figures do not compare.",
         ),
         "Recipe changes": st.column_config.ListColumn(
             width=230,
@@ -141,7 +142,10 @@ def _strangers(leaderboard: Sequence[LeaderboardRow]) -> None:
     others = sum(not row.comparable for row in leaderboard)
     if others:
         verb = "was" if others == 1 else "were"
+        named = " or ".join(dict.fromkeys(name for row in leaderboard for name in row.differs))
+        pinned = any(row.is_baseline for row in leaderboard)
+        reference = "baseline" if pinned else "newest run"
         st.caption(
-            f":material/warning: {counted(others, 'run')} {verb} measured on other documents or "
-            "labels than the baseline, so the figures do not compare."
+            f":material/warning: {counted(others, 'run')} {verb} measured on other {named} than "
+            f"the {reference}, so the figures do not compare."
         )

@@ -24,6 +24,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def capitalised(sentence: str) -> str:
+    """A sentence as it is quoted: with a capital and a full stop."""
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
 def shortened(name: str, most: int) -> str:
     """A file's name in at most so many characters, with its end."""
     return name if len(name) <= most else f"{name[: most - 9]}…{name[-8:]}"

@@ -12,11 +12,11 @@ import streamlit as st
 from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_download
-from pages.components.runs.comparison import BADGES, capitalised
+from pages.components.runs.comparison import BADGES
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
+from pages.components.shell.wording import capitalised, counted
 from pages.components.tuning.bench import METRICS, Bench
 from rag import LEADERS, Grid, SearchRecipe, SearchResult, TouchstoneError
 

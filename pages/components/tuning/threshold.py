@@ -7,13 +7,12 @@ from functools import partial
 import streamlit as st
 
 from pages.components.recipe import working_recipe
-from pages.components.runs.comparison import capitalised
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, counted
+from pages.components.shell.wording import ago, capitalised, counted
 from pages.components.tuning.bench import Bench, cached
 from rag import FittedCalibration
 

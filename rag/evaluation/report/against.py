@@ -27,6 +27,14 @@ def against_baseline(report: RunReport) -> Markup | None:
         ),
         element("ul", *chips, class_="chips") if chips else None,
         *(element("p", each, class_="note") for each in baseline.caveats),
+        *(() if figures.obstacle else _evidence(baseline)),
+    )
+
+
+def _evidence(baseline: Baseline) -> tuple[Markup | None, ...]:
+    """What a comparison rests on; for runs that do not compare there is none."""
+    figures = baseline.figures
+    return (
         columns(
             element(
                 "div",

@@ -97,7 +97,7 @@ def _change(value: float, before: float | None, percent: bool, report: RunReport
     if abs(change) < _NO_CHANGE:
         return element("div", "same as baseline", class_="small")
     shown = f"{signed(change * 100, 0)} points" if percent else signed(change)
-    decided = report.baseline.figures.verdict != "undecided"
+    decided = report.baseline.figures.verdict in ("better", "worse")
     name = ("small up" if change > 0 else "small down") if decided else "small"
     return element("div", f"{shown} vs. baseline", class_=name)
 

@@ -1,0 +1,110 @@
+"""What differs between two runs besides their figures, and whether they can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rag.evaluation.report.words import counted, setting
+from rag.recipe import Recipe
+from rag.results import Run
+from rag.retrieval.filters import OF_DOCUMENTS
+
+Asked = Mapping[str, str]
+"""The texts of a run's questions by id."""
+
+_TOLD_APART = frozenset({"filtered", "touchstone"})  # of the environment of a run
+
+
+@dataclass(frozen=True, slots=True)
+class RunDifferences:
+    """What a run has otherwise than an earlier one or its baseline.
+
+    ``recipe`` has a phrase for each field of retrieval. ``data`` names what was measured on and is
+    not the same: ``questions``, ``labels``, ``documents``, ``filtered documents``. ``sentences``
+    tell of everything besides the recipe.
+    """
+
+    recipe: tuple[str, ...]
+    data: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether both were measured on the same questions, labels and documents."""
+        return not self.data
+
+    @property
+    def obstacle(self) -> str:
+        """Why the figures do not compare: ``"the labels and the documents differ"``; else ""."""
+        if not self.data:
+            return ""
+        named = [f"the {name}" for name in self.data]
+        return f"{' and '.join(filter(None, [', '.join(named[:-1]), named[-1]]))} differ"
+
+    @property
+    def phrase(self) -> str:
+        """Everything in one line, for people."""
+        besides = " ".join(self.sentences)
+        changed = f"{', '.join(self.recipe)}." if self.recipe else "the same recipe."
+        if not self.sentences and not self.recipe:
+            return "the same recipe, questions, labels, documents and code."
+        return f"{changed} {besides}".strip()
+
+
+def differences(run: Run, before: Run, asked: Asked, asked_before: Asked) -> RunDifferences:
+    """What ``run`` has otherwise than ``before``, which were asked these questions."""
+    data = dict(_data(run, before, asked, asked_before))
+    besides = (*data.values(), *_surroundings(run, before))
+    return RunDifferences(recipe_chips(before.recipe, run.recipe), tuple(data), besides)
+
+
+def _data(run: Run, before: Run, asked: Asked, asked_before: Asked) -> list[tuple[str, str]]:
+    """What was measured on and differs: its name, and a sentence."""
+    found = []
+    versions = f"version {before.set_version}, then {run.set_version}"
+    if moved := len({name for name, _ in asked.items() ^ asked_before.items()}):
+        found.append(
+            ("questions", f"{counted(moved, 'question')} not the same in both runs ({versions}).")
+        )
+    elif run.set_version != before.set_version:
+        edited = f"The labels or tags of the questions changed between the two runs ({versions})."
+        found.append(("labels", edited))
+    if run.documents_hash != before.documents_hash:
+        found.append(("documents", "The documents changed between the two runs."))
+    elif _filters_moved(run, before):
+        said = "The same filter lets through other documents than before."
+        found.append(("filtered documents", said))
+    return found
+
+
+def _surroundings(run: Run, before: Run) -> list[str]:
+    """What may move figures too, though both were measured on the same."""
+    found = []
+    if run.code_version != before.code_version:
+        found.append(
+            f"The runs were made by different code: {before.code_version}, then {run.code_version}."
+        )
+    for name in dict.fromkeys([*before.environment, *run.environment]):
+        old, new = (each.environment.get(name, "none") for each in (before, run))
+        if old != new and name not in _TOLD_APART:
+            found.append(f"Other {name}: {old}, then {new}.")
+    return found
+
+
+def recipe_chips(before: Recipe, recipe: Recipe) -> tuple[str, ...]:
+    """What ``recipe`` changes in retrieval, as ``"dense weight 0.6 → 0.8"``, one a field."""
+    return tuple(
+        f"{name.partition('.')[2].replace('_', ' ')} {setting(old)} → {setting(new)}"
+        for name, (old, new) in before.differences(recipe).items()
+        if not name.startswith("answer.")
+    )
+
+
+def _filters_moved(run: Run, before: Run) -> bool:
+    """Whether tags or dates changed below two runs that filter alike."""
+    alike = all(
+        getattr(run.recipe.search, name) == getattr(before.recipe.search, name)
+        for name in OF_DOCUMENTS
+    )
+    return alike and run.let_through != before.let_through

@@ -1,0 +1,83 @@
+"""The runs of a question set, ranked among those that compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rag.evaluation.intervals import Interval, mean_intervals
+from rag.results import Run
+from rag.runs.differences import Asked, differences, recipe_chips
+
+Figures = Mapping[str, Mapping[str, float]]
+"""Metrics by question id."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderboardRow:
+    """A run in one metric. ``chips`` say how its recipe differs from the baseline's, or, without
+    a baseline, from that of the first run.
+
+    ``value`` is the mean over questions and ``interval`` its 95 % interval; both None where the
+    run did not measure the metric. ``differs`` names what was measured on and is not that of the
+    reference: the baseline, or, without one, the newest run. ``place`` counts from 1 among the runs
+    that are comparable with it; None for others, and where there is no value.
+    """
+
+    run: Run
+    value: float | None
+    interval: Interval | None
+    chips: tuple[str, ...]
+    is_baseline: bool
+    differs: tuple[str, ...]
+    place: int | None
+
+    @property
+    def comparable(self) -> bool:
+        """Whether questions, labels and documents are those of the reference."""
+        return not self.differs
+
+
+def leaderboard(
+    found: Sequence[Run],
+    baseline: Run | None,
+    metric: str,
+    figures: Mapping[str, Figures],
+    asked: Mapping[str, Asked],
+) -> list[LeaderboardRow]:
+    """Runs (newest first) as rows: those that compare with the reference first, then by value.
+
+    ``figures`` and ``asked`` are those of each run by its id.
+    """
+    reference, first = baseline or found[0], baseline or found[-1]
+    rows = [
+        LeaderboardRow(
+            run=run,
+            value=run.metrics.get(metric),
+            interval=_interval(run, metric, figures[run.id]),
+            chips=recipe_chips(first.recipe, run.recipe),
+            is_baseline=baseline is not None and run.id == baseline.id,
+            differs=differences(run, reference, asked[run.id], asked[reference.id]).data,
+            place=None,
+        )
+        for run in found
+    ]
+    rows.sort(key=lambda row: (row.comparable, _height(row)), reverse=True)
+    values = [_height(row) for row in rows if row.comparable]
+    return [
+        replace(row, place=1 + sum(value > row.value for value in values))
+        if row.comparable and row.value is not None
+        else row
+        for row in rows
+    ]
+
+
+def _height(row: LeaderboardRow) -> float:
+    return -1.0 if row.value is None else row.value
+
+
+def _interval(run: Run, metric: str, figures: Figures) -> Interval | None:
+    values = np.array([each[metric] for each in figures.values() if metric in each], np.float64)
+    return Interval(*mean_intervals(values).tolist()) if metric in run.metrics else None

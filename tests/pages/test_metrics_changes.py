@@ -1,0 +1,65 @@
+"""What the cards of the Metrics page say of changes: against what, and what else differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
+from streamlit.testing.v1 import AppTest
+
+from rag import Workspace
+from tests.pages.conftest import questions_file
+from tests.pages.test_metrics import evaluated
+
+OpenPage = Callable[..., AppTest]
+
+
+def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    before = evaluated(labelled)
+    strict = base.recipe().with_fields({"search.threshold": 1.0})
+    base.save_recipe(strict)
+    after = evaluated(labelled)
+    app = open_page("metrics.py")
+    change = after["recall@10"] - before["recall@10"]
+    assert change < 0
+    assert app.metric[2].delta == f"{change:+.3f}"
+    said = next(one.value for one in app.caption if "Change against" in one.value)
+    assert "threshold auto → 1\\.0" in said
+
+
+def test_a_change_of_labels_is_not_told_as_one_of_the_recipe(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    loose = base.recipe().with_fields({"search.threshold": None})
+    base.save_recipe(loose)
+    evaluated(labelled)
+    rows = [json.loads(line) for line in questions_file().splitlines()]
+    rows[0]["evidence"] = rows[1]["evidence"]
+    base.exchange.import_file("checks", "checks.jsonl", "\n".join(map(json.dumps, rows)))
+    evaluated(labelled)
+    app = open_page("metrics.py")
+    changed = [metric for metric in app.metric if metric.delta not in ("", "no change")]
+    assert changed
+    assert {metric.proto.color for metric in changed} == {MetricProto.GRAY}
+    said = next(one.value for one in app.caption if "Change against" in one.value)
+    assert "labels or tags of the questions changed" in said
+    assert "the figures do not compare" in said
+
+
+def test_cards_have_intervals_and_the_change_against_the_baseline(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    first = base.evaluator.evaluate("checks", base.recipe()).run
+    base.runs.pin(first.id)
+    base.evaluator.evaluate("checks", base.recipe().with_fields({"search.threshold": 1.0}))
+    last = base.evaluator.evaluate("checks", base.recipe()).run
+    app = open_page("metrics.py")
+    low, high = base.run_figures.intervals(last.id)["mrr@10"]
+    captions = [each.value for each in app.caption]
+    assert f"95 %: {low:.2f} to {high:.2f}" in captions
+    assert any("Change against the baseline, the run" in each for each in captions)
+    assert app.metric[1].delta == "no change"
