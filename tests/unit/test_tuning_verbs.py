@@ -192,6 +192,8 @@ def test_the_gate_passes_what_is_as_good_as_before(
     assert (code, told["passed"], told["failures"]) == (0, True, [])
     assert told["metrics"] == before.metrics
     assert told["regressions"] == {"recall@10": []}
+    assert told["comparable"] is True
+    assert told["differences"] == "the same recipe, questions, labels, documents and code."
     assert base.runs.get(told["run"]).recipe == WORDS
 
 
