@@ -20,10 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
+from rag.indexing import snapshots
 from rag.indexing.servers import IN_PROCESS, Place, Servers, Words
 from rag.protocols import Embedder, VectorIndex
 from rag.recipe import IndexRecipe
 from rag.storage import Database, bases, builds, documents, passages, vectors
+from rag.storage.files import sync_folder
 from rag.storage.passages import PassageBatch
 from rag.types import Chunk, Keys, Vectors
 
@@ -81,11 +83,16 @@ class Indexes:
         index = self._current.get(place)
         if index is not None and index.version == version:
             return index
+        is_spoilt = False
         with self._lock(place):
-            index = self._current.get(place) or self._load(place, recipe)
+            index = self._current.get(place)
+            if index is None:
+                index, is_spoilt = self._load(place, recipe)
             index = self._refreshed(index, base_id, recipe)
             self._current[place] = index
             self._servers.tidy(index.dense, index.lexical)
+        if is_spoilt:
+            self._save(index, place, recipe)
         return index
 
     def save(self, base_id: int, recipe: IndexRecipe) -> None:
@@ -94,20 +101,24 @@ class Indexes:
         A snapshot is a convenience: a full disk, or another process that writes one at the same
         moment, costs time at the next start and nothing else.
         """
-        index = self.current(base_id, recipe)
-        target = self._snapshot_folder((base_id, recipe.hash))
+        self._save(self.current(base_id, recipe), (base_id, recipe.hash), recipe)
+
+    def _save(self, index: Index, place: Place, recipe: IndexRecipe) -> None:
+        target = self._snapshot_folder(place)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".new-"))
             try:
                 _write(index, fresh, self._embedder(recipe.embedder).id)
-                with self._lock((base_id, recipe.hash)):
+                snapshots.seal(fresh)
+                with self._lock(place):
                     shutil.rmtree(target, ignore_errors=True)
                     fresh.rename(target)
+                sync_folder(target.parent)
             finally:
                 shutil.rmtree(fresh, ignore_errors=True)
-        except OSError:
-            log.warning("The index of build %s was not written.", recipe.hash, exc_info=True)
+        except OSError as error:
+            log.warning("The index of build %s was not written: %s.", recipe.hash, error)
 
     def forget(self, base_id: int, build_hash: str | None = None) -> None:
         """Drops the index of a deleted build, or of a whole deleted base."""
@@ -124,20 +135,32 @@ class Indexes:
     def _snapshot_folder(self, place: Place) -> Path:
         return self._folder / str(place[0]) / place[1]
 
-    def _load(self, place: Place, recipe: IndexRecipe) -> Index:
+    def _load(self, place: Place, recipe: IndexRecipe) -> tuple[Index, bool]:
+        """What the snapshot has, and whether it has to be written anew.
+
+        Without one that can be trusted, nothing: everything is in SQL. One without hashes, as
+        earlier versions wrote it, cannot: what it lost would be missed in silence.
+        """
         folder = self._snapshot_folder(place)
-        try:
-            return self._read(place, recipe, folder)
-        except (OSError, ValueError, KeyError, RuntimeError):
-            # No snapshot, or one that a killed process left torn: everything is in SQL.
-            dense = self._servers.dense(place, recipe, self._embedder(recipe.embedder))
-            return Index(-1, _NO_CUT, dense, self._servers.lexical(place, recipe), {})
+        is_there = folder.is_dir()
+        if is_there:
+            try:
+                with snapshots.opened(folder):
+                    return self._read(place, recipe, folder), False
+            except (OSError, ValueError, KeyError, RuntimeError) as error:
+                log.warning(
+                    "The snapshot of build %s is not used: %s. It is made again from the database.",
+                    recipe.hash,
+                    error,
+                )
+        dense = self._servers.dense(place, recipe, self._embedder(recipe.embedder))
+        return Index(-1, _NO_CUT, dense, self._servers.lexical(place, recipe), {}), is_there
 
     def _read(self, place: Place, recipe: IndexRecipe, folder: Path) -> Index:
         embedder = self._embedder(recipe.embedder)
         about = json.loads((folder / "index.json").read_text())
         if about["embedder"] != embedder.id:  # the same name on another server is another model
-            raise ValueError(f"The vectors are those of {about['embedder']}.")
+            raise ValueError(f"its vectors are those of {about['embedder']}")
         flat = np.load(folder / "keys.npy")
         ends = np.cumsum(about["sizes"], dtype=np.int64)
         keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import InvalidFile, InvalidInput, StorageError
-from rag.maintenance.check import digest
 from rag.services import Services
 from rag.settings import Settings
 from rag.storage import Database, bases, documents, files, sqlite_file
-from rag.storage.files import Arrival
+from rag.storage.files import Arrival, digest
 
 _LIST = "backup.json"
 _DATABASE = "touchstone.db"

@@ -8,7 +8,6 @@ it is in its place, and a draft has just been written to.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import stat
@@ -18,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from rag.indexing import snapshots
 from rag.services import Services
 from rag.storage import builds, files, vectors
 from rag.storage.sqlite_file import JOURNAL_LOST
@@ -34,8 +34,9 @@ _STILL_SECONDS = 3600.0  # a draft that was not written to for so long belongs t
 class Problem:
     """Something that does not fit the database: ``name`` is a path below the home, or a sentence.
 
-    What is orphaned is repaired by removing it; ``bytes`` is its size. A database whose journal was
-    lost is repaired by taking it as it is.
+    What is orphaned is repaired by removing it; ``bytes`` is its size. So is a damaged index, which
+    is made again from the database. A database whose journal was lost is repaired by taking it as
+    it is.
     """
 
     kind: Literal["orphaned", "missing", "damaged"]
@@ -58,6 +59,7 @@ def sweep(services: Services) -> list[Problem]:
 def check(services: Services, *, repair: bool) -> list[Problem]:
     """Everything that is wrong in a home; ``repair`` removes what is left over."""
     found = [*_files(services), *_derived(services), *_unused_vectors(services)]
+    found += _damaged_indexes(services)
     if repair:
         found = [_removed(services, each) for each in found]
     if services.database.incomplete:
@@ -95,6 +97,16 @@ def _unused_vectors(services: Services) -> Iterator[Problem]:
             yield Problem("orphaned", "vectors", f"{unused:,} that no passage refers to")
 
 
+def _damaged_indexes(services: Services) -> Iterator[Problem]:
+    home = services.settings.home
+    with services.database.read() as connection:
+        known = builds.places(connection)
+    for base_id, build in sorted(known):
+        path = home / "indexes" / str(base_id) / build
+        if path.is_dir() and not snapshots.intact(path):
+            yield Problem("damaged", "index", str(path.relative_to(home)), _size(path))
+
+
 def _lost_files(services: Services) -> Iterator[Problem]:
     home, present = services.settings.home, services.files.present()
     with services.database.read() as connection:
@@ -106,14 +118,8 @@ def _lost_files(services: Services) -> Iterator[Problem]:
             yield Problem("missing", "file", f"{path.relative_to(home)}, the original of {name}")
     for sha256 in sorted(held):
         path = services.files.path(sha256)
-        if path.exists() and sha256 != digest(path):
+        if path.exists() and sha256 != files.digest(path):
             yield Problem("damaged", "file", str(path.relative_to(home)), _size(path))
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _like(home: Path, pattern: str) -> list[Path]:

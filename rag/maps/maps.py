@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -20,7 +21,10 @@ from rag.recipe import IndexRecipe
 from rag.retrieval.candidates import blocks, fetched_cosines
 from rag.services import Services
 from rag.storage import documents
+from rag.storage.files import sync_folder
 from rag.types import Keys, Vectors
+
+log = logging.getLogger(__name__)
 
 MOST_CHANGED = 0.2  # of the passages; a map that lacks more should be drawn anew
 _ARRAYS = ("keys", "points", "mean", "axes")
@@ -76,7 +80,10 @@ class MapFiles:
             with os.fdopen(descriptor, "wb") as file:
                 arrays = {name: getattr(drawn, name) for name in _ARRAYS}
                 np.savez(file, **arrays, explained=drawn.explained)
+                file.flush()
+                os.fsync(file.fileno())
             Path(draft).replace(target)
+            sync_folder(target.parent)
         except BaseException:
             Path(draft).unlink(missing_ok=True)
             raise
@@ -87,7 +94,11 @@ class MapFiles:
             with np.load(self.path(base_id, build_hash, method)) as file:
                 explained = float(file["explained"])
                 keys, points, mean, axes = (file[name] for name in _ARRAYS)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+            # The checksums of the archive tell of every byte that matters.
+            log.warning("The map of build %s is not used: %s. Draw it again.", build_hash, error)
             return None
         return Projection(method, keys, points, mean, axes, explained)
 

@@ -80,7 +80,7 @@ class Arrival:
         finally:
             Path(draft).unlink(missing_ok=True)
         for changed in (final.parent, folder):
-            _sync(changed)
+            sync_folder(changed)
         return stored
 
     def keep(self, sha256s: Collection[str]) -> None:
@@ -228,7 +228,13 @@ def _written(content: BinaryIO, descriptor: int) -> StoredFile:
         return StoredFile(digest.hexdigest(), target.tell())
 
 
-def _sync(folder: Path) -> None:
+def digest(path: Path) -> str:
+    """The SHA-256 of a file. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync_folder(folder: Path) -> None:
     """Makes the names in a folder last; where folders cannot be opened, the system does so."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

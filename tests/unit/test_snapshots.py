@@ -1,0 +1,215 @@
+"""Snapshots of indexes and maps: whatever happens to their files, a base answers as before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.indexing import snapshots
+from rag.maps.maps import MapFiles
+from rag.maps.projections import Projection
+from tests.workspaces import QUICK, add, workspace_at
+
+TEXTS = {
+    f"{subject}.md": f"# {subject.title()}\n\n"
+    + "\n\n".join(
+        f"The {subject} rule {number} says that {words} before day {number}."
+        for number, words in enumerate(
+            ("forms are signed", "a manager agrees", "trains are booked")
+        )
+    )
+    for subject in ("leave", "travel", "expenses", "pensions", "parking", "canteen")
+}
+QUESTIONS = ("who may agree to parking", "day 2 of the pensions rule", "trains", "signed forms")
+RECIPES = tuple(QUICK.with_fields({"search.mode": mode}) for mode in ("dense", "lexical", "hybrid"))
+
+
+def _emptied(content: bytes) -> bytes:
+    return b""
+
+
+def _truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _flipped(share: float) -> Callable[[bytes], bytes]:
+    def damage(content: bytes) -> bytes:
+        place = int(share * (len(content) - 1))
+        return content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+
+    return damage
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes] | None] = {
+    "deleted": None,
+    "emptied": _emptied,
+    "truncated": _truncated,
+    **{f"flipped at {share:.0%}": _flipped(share) for share in (0.2, 0.6, 1)},
+}
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    base = workspace.create("rules", QUICK)
+    add(workspace, base, TEXTS)
+    return base
+
+
+def rankings(base: KnowledgeBase) -> list[object]:
+    return [
+        [(hit.chunk.id, hit.score, hit.parts) for hit in base.search(question, recipe).hits]
+        for question in QUESTIONS
+        for recipe in RECIPES
+    ]
+
+
+def outcome(home: Path, before: list[object]) -> str:
+    """How a process that starts now answers."""
+    opened = workspace_at(home)
+    try:
+        return "as before" if rankings(opened.base("rules")) == before else "another ranking"
+    except Exception as error:
+        return type(error).__name__
+    finally:
+        opened.close()
+
+
+def snapshot(home: Path) -> Path:
+    [folder] = (home / "indexes").glob("*/*")
+    return folder
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_base_answers_as_before_whatever_file_of_its_snapshot_is_damaged(
+    base: KnowledgeBase, home: Path, damage: str
+) -> None:
+    before, folder, change = rankings(base), snapshot(home), DAMAGES[damage]
+    kept = shutil.copytree(folder, home / "kept")
+    outcomes = {}
+    for name in files(folder):
+        content = (folder / name).read_bytes()
+        if change is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(change(content))
+        outcomes[str(name)] = outcome(home, before)
+        shutil.rmtree(folder)
+        shutil.copytree(kept, folder)
+    assert len(outcomes) == 15
+    assert {name: told for name, told in outcomes.items() if told != "as before"} == {}
+
+
+def test_a_damaged_snapshot_is_told_of_and_written_anew(
+    base: KnowledgeBase, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, folder = rankings(base), snapshot(home)
+    (folder / "keys.npy").write_bytes(b"")
+    assert not snapshots.intact(folder)
+    assert outcome(home, before) == "as before"
+    [told] = caplog.records
+    assert (told.levelname, told.exc_info) == ("WARNING", None)
+    assert told.message == (
+        f"The snapshot of build {QUICK.index.hash} is not used: its files are not as they were "
+        "written. It is made again from the database."
+    )
+    assert snapshots.intact(folder)
+    assert outcome(home, before) == "as before"
+    assert len(caplog.records) == 1
+
+
+def test_a_snapshot_of_an_earlier_version_is_made_again_once(
+    base: KnowledgeBase, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, folder = rankings(base), snapshot(home)
+    (folder / "manifest.json").unlink()
+    assert [outcome(home, before) for _ in range(2)] == ["as before", "as before"]
+    assert ["it has no list of hashes" in record.message for record in caplog.records] == [True]
+
+
+def test_a_snapshot_that_is_replaced_while_it_is_read_is_not_mixed(tmp_path: Path) -> None:
+    def written(name: str, content: str) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "part").write_text(content)
+        snapshots.seal(folder)
+        return folder
+
+    old, new = written("old", "before"), written("new", "after")
+    reading = snapshots.opened(old)
+    reading.__enter__()
+    shutil.rmtree(old)
+    new.rename(old)
+    with pytest.raises(ValueError, match="replaced"):
+        reading.__exit__(None, None, None)
+    with snapshots.opened(old):
+        assert (old / "part").read_text() == "after"
+
+
+def test_files_and_folders_are_on_disk_before_a_snapshot_is_in_its_place(
+    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk: set[str] = set()
+    fsync, rename = os.fsync, Path.rename
+    renamed: dict[str, set[str]] = {}
+
+    def noting(descriptor: int) -> None:
+        on_disk.add(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        fsync(descriptor)
+
+    def watching(path: Path, target: Path) -> Path:
+        written = {str(each) for each in (path, *path.rglob("*"))}
+        renamed[str(target)] = written - on_disk
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    monkeypatch.setattr(Path, "rename", watching)
+    add(workspace, workspace.create("rules", QUICK), TEXTS)
+    folder = snapshot(home)
+    assert renamed == {str(folder): set()}
+    assert str(folder.parent) in on_disk
+
+
+def test_a_check_finds_a_damaged_index_and_removes_it(
+    workspace: Workspace, base: KnowledgeBase, home: Path
+) -> None:
+    before, folder = rankings(base), snapshot(home)
+    (folder / "index.json").write_text("{}")
+    name = str(folder.relative_to(home))
+    told = [(each.kind, each.what, each.name, each.repaired) for each in workspace.check()]
+    assert told == [("damaged", "index", name, False)]
+    [repaired] = workspace.check(repair=True)
+    assert (repaired.repaired, folder.exists()) == (True, False)
+    assert workspace.check() == []
+    assert outcome(home, before) == "as before"
+
+
+def test_a_map_with_any_byte_changed_is_the_same_map_or_none(tmp_path: Path) -> None:
+    dice = np.random.default_rng(3)
+    points, axes = (dice.random((rows, 2)).astype(np.float32) for rows in (8, 3))
+    files = MapFiles(tmp_path)
+    drawn = Projection("pca", np.arange(8), points, axes[:, 0], axes.T, 0.5)
+    files.save(1, "build", drawn)
+    path = files.path(1, "build", "pca")
+    content = path.read_bytes()
+    wrong = []
+    for place in range(len(content)):
+        path.write_bytes(_flipped(place / max(len(content) - 1, 1))(content))
+        loaded = files.load(1, "build", "pca")
+        if loaded is not None and not np.array_equal(loaded.points, points):
+            wrong.append(place)
+    assert wrong == []
