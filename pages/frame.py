@@ -10,7 +10,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, gone_note
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
-from pages.components.shell.session import base, start_work, workspace
+from pages.components.shell.session import base, look_up, start_work
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -75,7 +75,7 @@ def open_chat() -> None:
 def sidebar(page: str) -> None:
     """Draws the sidebar below the navigation, and over the page that a base is gone."""
     with st.sidebar, guard():
-        bases = workspace().bases()
+        bases = look_up()
         base_picker(bases, page)
         job_progress.running_jobs()
         if bases:

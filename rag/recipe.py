@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import date
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -40,8 +41,7 @@ class _RecipePart(BaseModel):
     @property
     def hash(self) -> str:
         """Twelve hex digits over the canonical JSON of what decides the result."""
-        canonical = json.dumps(_deciding(self), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+        return _hash(self)
 
 
 class IndexRecipe(_RecipePart):
@@ -248,6 +248,12 @@ class Recipe(_RecipePart):
             for name, value in self.fields().items()
             if value != theirs[name]
         }
+
+
+@lru_cache(maxsize=4096)
+def _hash(part: _RecipePart) -> str:
+    canonical = json.dumps(_deciding(part), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()

@@ -48,6 +48,12 @@ def visit(page: str, **parameters: str) -> AppTest:
     return app
 
 
+def unfold(app: AppTest) -> AppTest:
+    """Opens what is advanced in the recipe panel, which is drawn only then."""
+    app.session_state["recipe_advanced"] = True
+    return app.run()
+
+
 def texts(app: AppTest) -> str:
     """Everything that the page says, as markdown."""
     return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.error])

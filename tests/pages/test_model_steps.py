@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from rag import KnowledgeBase, Recipe
-from tests.handbook import LEAVE, make, texts, visit
+from tests.handbook import LEAVE, make, texts, unfold, visit
 from tests.servers import Reply, Script, openai_stream, scripted
 
 
@@ -43,7 +43,7 @@ def ask(app: AppTest, question: str) -> AppTest:
 
 
 def test_steps_are_switched_on_and_say_what_they_need(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE)
+    app = unfold(visit("inspector.py", q=LEAVE))
     app.toggle(key="rewrite").set_value(True).run()
     app.number_input(key="expansions").set_value(2).run()
     app.toggle(key="hyde").set_value(True).run()

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from rag import KnowledgeBase, Recipe
-from tests.handbook import LEAVE, make, visit
+from tests.handbook import LEAVE, make, unfold, visit
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def step(app: AppTest, name: str) -> str:
 
 
 def test_a_filter_is_typed_searched_with_and_counted(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE)
+    app = unfold(visit("inspector.py", q=LEAVE))
     app.text_input(key="in_documents").set_value("travel.md, safety*").run()
     assert recipe(app, base).search.documents == ("travel.md", "safety*")
     assert step(app, "filter") == "**4** pass the filter"
@@ -43,7 +43,7 @@ def test_a_filter_is_typed_searched_with_and_counted(base: KnowledgeBase) -> Non
 
 
 def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE)
+    app = unfold(visit("inspector.py", q=LEAVE))
     app.text_input(key="in_after").set_value("last week").run()
     assert not app.exception
     assert any(r"search\.after" in each.value for each in app.error)
@@ -54,7 +54,7 @@ def test_what_makes_no_sense_is_refused_in_words_and_changes_nothing(base: Knowl
 
 
 def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE, cut="Off")
+    app = unfold(visit("inspector.py", q=LEAVE, cut="Off"))
     app.selectbox(key="copies").set_value("0.8").run()
     app.selectbox(key="mmr").set_value("0.5").run()
     assert recipe(app, base).search.steps == {"duplicates": 0.8, "mmr": 0.5}
@@ -64,7 +64,7 @@ def test_copies_and_diversity_are_off_or_a_number(base: KnowledgeBase) -> None:
 
 
 def test_feedback_shows_its_parameters_when_it_is_on(base: KnowledgeBase) -> None:
-    app = visit("inspector.py", q=LEAVE)
+    app = unfold(visit("inspector.py", q=LEAVE))
     assert "feedback_weight" not in {each.key for each in app.slider}
     app.number_input(key="feedback").set_value(2).run()
     app.slider(key="feedback_weight").set_value(0.5).run()
@@ -110,3 +110,17 @@ def test_the_prompt_shows_the_shaped_text(base: KnowledgeBase) -> None:
     assert any("A certificate is needed" in each.value for each in app.code)
     plain = visit("inspector.py", q=LEAVE, view="Prompt")
     assert not any("A certificate is needed" in each.value for each in plain.code)
+
+
+def test_what_nobody_opened_is_drawn_where_it_was_changed_and_stays(base: KnowledgeBase) -> None:
+    def drawn(app: AppTest) -> bool:
+        return "k1" in {each.key for each in app.slider}
+
+    assert not drawn(visit("inspector.py", q=LEAVE))
+    app = visit("inspector.py", q=LEAVE, k1="1.5")
+    assert drawn(app)
+    assert recipe(app, base).search.k1 == 1.5
+    app.button(key="frame_recipe_reset").click().run()
+    assert recipe(app, base).search.k1 == 1.2
+    assert drawn(app)
+    assert "k1" not in app.query_params

@@ -36,6 +36,7 @@ def test_garbage_is_collected_now_and_then_and_not_after_every_rerun(
         gc.unfreeze()
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     assert config["runner"]["postScriptGC"] is False
+    assert config["server"]["fileWatcherType"] == "none"
 
 
 def test_a_workspace_that_cannot_be_opened_does_not_end_the_collections(

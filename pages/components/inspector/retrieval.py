@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.shell.session import workspace
+from pages.components.shell.session import bases, workspace
 from rag import FurtherBase, KnowledgeBase, Message, Question, Recipe, Trace
 
 SUGGESTED = "suggested"
@@ -57,7 +57,7 @@ class _Failed:
 
 def is_empty(base: KnowledgeBase) -> bool:
     """Whether there is nothing to ask about yet."""
-    return not any(info.documents for info in workspace().bases() if info.name == base.name)
+    return not any(info.documents for info in bases() if info.name == base.name)
 
 
 def suggestions(base: KnowledgeBase) -> list[str]:

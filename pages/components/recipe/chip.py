@@ -15,6 +15,7 @@ from rag import KnowledgeBase, Recipe
 
 def recipe_chip(held: KnowledgeBase) -> None:
     """The name of the working recipe; a click shows what it changes."""
+    working_recipe.settle(held)
     recipe, changes = working_recipe.working(held), working_recipe.differences(held)
     label = f"Recipe `{recipe.hash[:6]}`" + (" :orange-badge[modified]" if changes else "")
     with st.popover(label, icon=":material/tune:", type="tertiary", key="frame_recipe"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.recipe.working_recipe import fresh
-from pages.components.shell.session import workspace
+from pages.components.shell.session import bases, workspace
 from pages.components.shell.text import plain
 from rag import FurtherBase, InvalidInput, KnowledgeBase
 
@@ -20,7 +20,7 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
 
     To be drawn before the recipe panel, which notes that the page is no longer fresh.
     """
-    others = [info.name for info in workspace().bases() if info.name != base.name]
+    others = [info.name for info in bases() if info.name != base.name]
     if not others:
         return ()
     if fresh():
@@ -68,7 +68,7 @@ def _restore() -> None:
 
 def known(also: Sequence[str]) -> tuple[FurtherBase, ...]:
     """What a stored turn was asked of too, without what is gone."""
-    names = {info.name for info in workspace().bases()}
+    names = {info.name for info in bases()}
     there = []
     for text in also:
         try:

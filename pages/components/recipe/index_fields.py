@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
-from pages.components.shell.session import show, to_url, workspace
+from pages.components.shell.session import show, workspace
 from pages.components.shell.wording import counted, cut
 from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe
 
@@ -29,8 +29,6 @@ def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
         args=(base, {key: build.recipe for key, build in builds.items()}),
         help="Another cut or embedding model needs an index of its own.",
     )
-    # The address names the build where it is not that of the saved recipe.
-    to_url(working_recipe.BUILD, "" if now == base.recipe().index.hash else now)
     waiting = len(builds) - len(ready)
     if waiting:
         one = waiting == 1

@@ -14,13 +14,27 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.components.recipe.index_fields import index_panel
 from pages.components.recipe.steps import steps_panel
 from pages.components.recipe.widgets import Widgets, refused
-from pages.components.recipe.working_recipe import AUTO, CUT, OFF, SET, THRESHOLD, drawn, working
-from pages.components.shell.session import workspace
+from pages.components.recipe.working_recipe import (
+    AUTO,
+    BUILD,
+    CUT,
+    OFF,
+    PARAMETERS,
+    SET,
+    THRESHOLD,
+    drawn,
+    needed,
+    saved,
+    working,
+)
+from pages.components.shell.session import to_url, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import relevance
 from rag import InvalidInput, KnowledgeBase, Recipe, Trace
 
 MOST_SHOWN = 50
+_ABOVE = {"mode", "by", "w", "k"}  # in sight on every page
+_OF_ANSWERS = {"provider", "model", "temperature", "length"}
 _THRESHOLD_HELP = {
     "cosine": "Least similarity (cosine of question and passage) of a passage that comes back.",
     "probability": "Least probability of being relevant, as learned from labels.",
@@ -38,14 +52,24 @@ def recipe_panel(
     ``answers`` adds who answers; ``explain`` says what the threshold means for what is shown.
     """
     slot = _Panel(base).search()
-    with st.expander("Advanced", icon=":material/tune:", width="stretch", key="recipe_advanced"):
-        _Panel(base).advanced()
-        steps_panel(base)
-        index_panel(base, working(base))
+    advanced = st.expander(
+        "Advanced",
+        icon=":material/tune:",
+        width="stretch",
+        key="recipe_advanced",
+        on_change="rerun",
+    )
+    if needed(base, PARAMETERS.keys() - _ABOVE - _OF_ANSWERS, opened=advanced.open):
+        with advanced:
+            _Panel(base).advanced()
+            steps_panel(base)
+            index_panel(base, working(base))
     if answers:
         with st.expander("Answers", icon=":material/forum:", key="recipe_answers"):
             _Panel(base).answers()
     drawn()
+    build = working(base).index.hash
+    to_url(BUILD, "" if build == saved(base).index.hash else build)
     if problem := refused():
         st.error(plain(problem))
     recipe = working(base)

@@ -8,7 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, fresh, working
+from pages.components.recipe import working_recipe
+from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, fresh
 from rag import InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
@@ -23,8 +24,7 @@ class Widgets:
 
     def __init__(self, base: KnowledgeBase) -> None:
         self.base = base
-        self.recipe = working(base)
-        self.saved = base.recipe()
+        self.recipe, self.saved = working_recipe.working(base), working_recipe.saved(base)
 
     def choice(self, key: str, label: str, help: str) -> None:
         """One of the few words that the field may be; it holds them in small letters."""

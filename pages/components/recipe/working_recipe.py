@@ -7,7 +7,7 @@ It starts as the saved recipe with what the URL says otherwise. Widgets change i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ import streamlit as st
 from rag import AnswerRecipe, InvalidRecipe, KnowledgeBase, Recipe, SearchRecipe
 
 STATE = "recipe_working"
-_PAGE, _FRESH = "recipe_page", "recipe_fresh"
+_PAGE, _FRESH, _UNFOLDED = "recipe_page", "recipe_fresh", "recipe_unfolded"
 CUT, THRESHOLD, BUILD = "cut", "threshold", "build"
 AUTO, SET, OFF = "Auto", "Set", "Off"
 UNTIL_SAVED = "Every page works with it until it is saved or reset in the sidebar."
@@ -82,14 +82,23 @@ class _Held:
     working: Recipe
 
 
+def settle(base: KnowledgeBase) -> None:
+    """Reads the saved recipe, once in each run: others may have saved another one meanwhile."""
+    stored, held = base.recipe(), _all().get(base.id)
+    if held is None:
+        _hold(base, stored, _with_url(base, stored))
+    elif held.saved != stored:  # where nothing of ours is lost, theirs is taken
+        _hold(base, stored, stored if held.working == held.saved else held.working)
+
+
 def working(base: KnowledgeBase) -> Recipe:
     """The recipe that this visitor works with now."""
-    saved, held = base.recipe(), _all().get(base.id)
-    if held is None:
-        return _hold(base, saved, _with_url(base, saved))
-    if held.saved != saved and held.working == held.saved:
-        return _hold(base, saved, saved)  # saved elsewhere, and nothing of ours is lost
-    return _hold(base, saved, held.working)
+    return _settled(base).working
+
+
+def saved(base: KnowledgeBase) -> Recipe:
+    """The recipe of the knowledge base, as it was when this run of the page began."""
+    return _settled(base).saved
 
 
 def change(base: KnowledgeBase, changes: Mapping[str, Any]) -> Recipe:
@@ -99,24 +108,25 @@ def change(base: KnowledgeBase, changes: Mapping[str, Any]) -> Recipe:
 
 def replace(base: KnowledgeBase, recipe: Recipe) -> Recipe:
     """Makes ``recipe`` the working one."""
-    return _hold(base, base.recipe(), recipe)
+    return _hold(base, saved(base), recipe)
 
 
 def reset(base: KnowledgeBase) -> None:
     """Back to the saved recipe."""
-    replace(base, base.recipe())
+    replace(base, saved(base))
 
 
 def save(base: KnowledgeBase) -> None:
     """Makes the working recipe the saved one."""
     recipe = working(base)
     base.save_recipe(recipe)
-    replace(base, recipe)
+    _hold(base, recipe, recipe)
 
 
 def differences(base: KnowledgeBase) -> dict[str, tuple[Any, Any]]:
     """Fields in which the working recipe differs, by dotted name: (saved, working)."""
-    return base.recipe().differences(working(base))
+    held = _settled(base)
+    return held.saved.differences(held.working)
 
 
 def enter(page: str) -> None:
@@ -124,6 +134,7 @@ def enter(page: str) -> None:
     if st.session_state.get(_PAGE) != page:
         st.session_state[_PAGE] = page
         st.session_state[_FRESH] = True
+        st.session_state[_UNFOLDED] = set()
 
 
 def fresh() -> bool:
@@ -134,6 +145,26 @@ def fresh() -> bool:
 def drawn() -> None:
     """Notes that the widgets of the recipe stand on this page."""
     st.session_state[_FRESH] = False
+
+
+def needed(base: KnowledgeBase, part: Collection[str], *, opened: bool) -> bool:
+    """Whether the widgets of some parameters have to be drawn: a part that nobody opened is left
+    out, as it would be most of what drawing a page costs.
+
+    Only its widget keeps a parameter in the address, so where one of them is not the saved one, or
+    the address has it, they are drawn; and once they were, until another page is opened.
+    """
+    unfolded: set[str] = st.session_state.setdefault(_UNFOLDED, set())
+    changed = differences(base)
+    if opened or any(key in st.query_params or PARAMETERS[key] in changed for key in part):
+        unfolded.update(part)
+    return not unfolded.isdisjoint(part)
+
+
+def _settled(base: KnowledgeBase) -> _Held:
+    if base.id not in _all():
+        settle(base)
+    return _all()[base.id]
 
 
 def _all() -> dict[int, _Held]:

@@ -10,6 +10,7 @@ import streamlit as st
 from rag import BaseInfo, Document, KnowledgeBase, NotFound, Workspace
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
+_BASES = "session_bases"
 
 
 @st.cache_resource(show_spinner=False)
@@ -25,14 +26,25 @@ def start_work() -> None:
     workspace().jobs.start()
 
 
+def look_up() -> list[BaseInfo]:
+    """Reads which knowledge bases there are. The frame does so once, before each page."""
+    known = st.session_state[_BASES] = workspace().bases()
+    return known
+
+
+def bases() -> list[BaseInfo]:
+    """The knowledge bases that there were when this run of the page began."""
+    known: list[BaseInfo] | None = st.session_state.get(_BASES)
+    return look_up() if known is None else known
+
+
 def base() -> KnowledgeBase:
     """The chosen knowledge base, else the oldest. Raises NotFound where there is none at all."""
-    bases = workspace().bases()
-    if not bases:
+    if not bases():
         raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
     chosen = st.session_state.get(BASE)
-    known = any(info.name == chosen for info in bases)
-    return workspace().base(chosen if known else oldest(bases))
+    known = any(info.name == chosen for info in bases())
+    return workspace().base(chosen if known else oldest(bases()))
 
 
 def remembered(most: int, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
