@@ -128,7 +128,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     between = base.runs.differences(run.id, before.id) if before else None
     comparable = between is None or between.comparable
     cards(run, before, base.run_figures.intervals(run.id), comparable=comparable)
-    st.caption(f"{_about(run)} {comparison(before, between, pinned=is_pinned)}")
+    st.caption(f"{_about(base, run)} {comparison(before, between, pinned=is_pinned)}")
     _open_judgements(base, run)
     results = base.runs.results(run.id)
     left, right = st.columns(2, gap="large")
@@ -145,10 +145,10 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     failures_table(base, run, results)
 
 
-def _about(run: Run) -> str:
+def _about(base: KnowledgeBase, run: Run) -> str:
     return (
         f"Run {ago(run.created)}: {counted(run.questions, 'question')}, recipe "
-        f"`{run.recipe.hash[:6]}`, took {duration(run.seconds)}."
+        f"*{plain(base.recipe_names.of(run.recipe))}*, took {duration(run.seconds)}."
     )
 
 

@@ -36,6 +36,7 @@ from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
 from rag.runs.rankings import Rankings
+from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
 from rag.search.corpus import StoredSurroundings, asks_chat, corpus, let_through
 from rag.search.threshold import ThresholdRule, threshold_rule
@@ -66,6 +67,7 @@ class KnowledgeBase:
         self.evaluator = Evaluator(services, base.id)
         self.evaluations = Evaluations(services, jobs, base.id)
         self.runs = RunHistory(services.database, base.id)
+        self.recipe_names = RecipeNames(services.database, base.id)
         self.run_figures = RunFigures(services.database, base.id)
         self.rankings = Rankings(services.database, base.id)
         self.reports = Reports(services, base.id)

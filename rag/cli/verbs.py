@@ -191,7 +191,11 @@ def gate(args: argparse.Namespace) -> Output:
 
 def runs(args: argparse.Namespace) -> Output:
     """List kept runs."""
-    return printing.runs(inputs.workspace(args).base(args.kb).runs.every())
+    kept = inputs.workspace(args).base(args.kb).runs
+    found = kept.every()
+    sets = dict.fromkeys(run.question_set for run in found)
+    rows = {row.run.id: row for name in sets for row in kept.leaderboard(name)}
+    return printing.runs(found, rows)
 
 
 def report(args: argparse.Namespace) -> Output:

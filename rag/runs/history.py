@@ -11,7 +11,7 @@ from rag.evaluation.comparison import Comparison, compare, compare_table
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
-from rag.storage import Connection, Database, runs
+from rag.storage import Connection, Database, recipe_names, runs
 
 LEADING = "ndcg@10"
 """The metric that runs are ranked by, unless another is asked for."""
@@ -149,7 +149,8 @@ class RunHistory:
         with self._database.read() as connection:
             ids = [run.id for run in found]
             figures, asked = runs.figures(connection, ids), runs.asked(connection, ids)
-        return leaderboard(found, baseline, metric, figures, asked)
+            given = recipe_names.every(connection, self._base_id)
+        return leaderboard(found, baseline, metric, figures, asked, given)
 
     def differences(self, run_id: str, before_id: str) -> RunDifferences:
         """What a run has otherwise than another one. Raises NotFound."""

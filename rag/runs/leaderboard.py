@@ -10,6 +10,7 @@ import numpy as np
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.results import Run
 from rag.runs.differences import Asked, differences, recipe_chips
+from rag.runs.recipe_names import run_name
 
 Figures = Mapping[str, Mapping[str, float]]
 """Metrics by question id."""
@@ -17,16 +18,19 @@ Figures = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardRow:
-    """A run in one metric. ``chips`` say how its recipe differs from the baseline's, or, without
-    a baseline, from that of the first run.
+    """A run in one metric, with what people call it.
 
-    ``value`` is the mean over questions and ``interval`` its 95 % interval; both None where the
-    run did not measure the metric. ``differs`` names what was measured on and is not that of the
-    reference: the baseline, or, without one, the newest run. ``place`` counts from 1 among the runs
-    that are comparable with it; None for others, and where there is no value.
+    ``chips`` say how its recipe differs from the baseline's, or, without a baseline, from that of
+    the first run. ``value`` is the mean over questions and ``interval`` its 95 % interval; both
+    None where the run did not measure the metric.
+
+    ``differs`` names what was measured on and is not that of the reference: the baseline, or,
+    without one, the newest run. ``place`` counts from 1 among the runs that are comparable with
+    it; None for others, and where there is no value.
     """
 
     run: Run
+    name: str
     value: float | None
     interval: Interval | None
     chips: tuple[str, ...]
@@ -46,15 +50,17 @@ def leaderboard(
     metric: str,
     figures: Mapping[str, Figures],
     asked: Mapping[str, Asked],
+    given: Mapping[str, str],
 ) -> list[LeaderboardRow]:
     """Runs (newest first) as rows: those that compare with the reference first, then by value.
 
-    ``figures`` and ``asked`` are those of each run by its id.
+    ``figures`` and ``asked`` are those of each run by its id, ``given`` the names of recipes.
     """
     reference, first = baseline or found[0], baseline or found[-1]
     rows = [
         LeaderboardRow(
             run=run,
+            name=run_name(run, given),
             value=run.metrics.get(metric),
             interval=_interval(run, metric, figures[run.id]),
             chips=recipe_chips(first.recipe, run.recipe),

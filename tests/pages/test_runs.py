@@ -80,7 +80,7 @@ def test_runs_on_other_documents_say_so(
     _run(base, threshold=None)
     app = open_page("runs.py")
     table = app.dataframe[0].value
-    assert list(table["Place"]) == ["baseline", "1", "–"]
+    assert list(table["Place"]) == ["baseline", "2", "–"]
     assert list(table["Other data"])[2] == ["documents"]
     assert "1 run was measured on other documents than the baseline" in _said(app)
 
@@ -101,7 +101,7 @@ def test_runs_on_other_labels_get_no_verdict(
     assert {bar.marker.color for bar in chart.data} == {LIGHT.not_relevant}
     report = base.reports.html(again, good)
     assert "Not comparable, as the labels differ" in report
-    assert "randomisation test" not in report
+    assert "paired randomisation test" not in report
 
 
 def test_a_run_is_pinned_and_unpinned(
@@ -152,7 +152,7 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     said = _said(app)
     assert plain(figures.sentence[1:]) in said
     assert f"worse on {figures.lost}, the same on {figures.tied}" in said
-    assert "threshold off → 1\\.0** against **As shipped" in said
+    assert "threshold 1\\.0** against **As shipped" in said
     assert list(app.dataframe[1].value["Question"]) == [row.text for row in found.regressions]
 
 

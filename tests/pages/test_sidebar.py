@@ -142,3 +142,17 @@ def test_the_recipe_panel_stands_in_the_sidebar_of_every_page(
     assert "k" not in [slider.key for slider in app.main.slider]
     expander = next(each for each in app.sidebar.expander if each.label == "Advanced")
     assert expander.number_input(key="candidates").value == 100
+
+
+def test_the_recipe_is_named_on_every_page(labelled: Workspace, open_page: OpenPage) -> None:
+    base = labelled.base("notes")
+    app = open_page("metrics.py", kb="notes")
+    (field,) = [each for each in app.sidebar.text_input if each.label == "Name"]
+    assert field.value == "hybrid, top 5, fake, recursive 24"
+    field.set_value("First try").run()
+    assert base.recipe_names.of(base.recipe()) == "First try"
+    run = base.evaluator.evaluate("checks", base.recipe()).run
+    app.run()
+    assert any("recipe *First try*" in each.value for each in app.caption)
+    assert list(open_page("runs.py").dataframe[0].value["Run"]) == ["First try"]
+    assert run.note == ""

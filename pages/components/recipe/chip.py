@@ -9,15 +9,18 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button, download_button
+from pages.components.shell.guard import guard
+from pages.components.shell.session import show
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Recipe
 
 
 def recipe_chip(held: KnowledgeBase) -> None:
-    """The name of the working recipe; a click shows what it changes."""
+    """The name of the working recipe; a click shows what it changes, and names it."""
     working_recipe.settle(held)
     recipe, changes = working_recipe.working(held), working_recipe.differences(held)
-    label = f"Recipe `{recipe.hash[:6]}`" + (" :orange-badge[modified]" if changes else "")
+    name = held.recipe_names.of(recipe)
+    label = f"Recipe: {plain(name)}" + (" :orange-badge[modified]" if changes else "")
     with st.popover(label, icon=":material/tune:", type="tertiary", key="frame_recipe"):
         if changes:
             st.markdown("**Changed, not saved**")
@@ -25,8 +28,26 @@ def recipe_chip(held: KnowledgeBase) -> None:
         else:
             st.caption(f"The saved recipe of {plain(held.name)}. Every page uses it.")
         _chip_buttons(held, changed=bool(changes))
+        _name_field(held, recipe, name)
         with st.expander("As JSON", icon=":material/data_object:"):
             st.code(_as_json(recipe), language="json", height=240)
+
+
+def _name_field(held: KnowledgeBase, recipe: Recipe, name: str) -> None:
+    key = f"frame_recipe_name_{held.id}_{recipe.hash}"
+    show(key, name)
+    st.text_input(
+        "Name",
+        key=key,
+        max_chars=80,
+        help="What the recipe is called on all pages. Empty: what is particular about it.",
+        on_change=guard(in_dialog=True)(_give_name),
+        args=(held, recipe, key),
+    )
+
+
+def _give_name(held: KnowledgeBase, recipe: Recipe, key: str) -> None:
+    held.recipe_names.give(recipe, st.session_state[key])
 
 
 def recipe_download(label: str, recipe: Recipe, key: str, **options: Any) -> None:

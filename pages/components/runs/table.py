@@ -25,7 +25,11 @@ def rows(
 ) -> list[LeaderboardRow]:
     """The leaderboard of a set with its baseline first."""
     baseline = base.runs.baseline(set_name)
-    depends = [(run.id, run.note, run.tags) for run in runs], baseline and baseline.id
+    depends = (
+        [(run.id, run.note, run.tags) for run in runs],
+        baseline and baseline.id,
+        base.recipe_names.given(),
+    )
     return sorted(
         _leaderboard(base, set_name, metric, depends), key=lambda row: not row.is_baseline
     )
@@ -39,10 +43,8 @@ def _leaderboard(
 
 
 def run_name(row: LeaderboardRow) -> str:
-    """What to call a run: its note, else what its recipe changes, else its recipe."""
-    note = row.run.note.partition("\n")[0]
-    name = note or ", ".join(row.chips) or ("baseline" if row.is_baseline else "")
-    name = name or f"recipe {row.run.recipe.hash[:6]}"
+    """What to call a run where there is little room."""
+    name = row.name
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]} …"
 
 
@@ -95,6 +97,7 @@ def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str,
     return [
         {
             "Place": _place(row),
+            "Run": row.name,
             label: row.value,
             "95 % interval": interval_picture(row, bounds, ahead, colours),
             "Other data": list(row.differs) or None,
@@ -102,7 +105,6 @@ def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str,
             "Note": row.run.note or None,
             "Tags": list(row.run.tags) or None,
             "When": row.run.created,
-            "Recipe": row.run.recipe.hash[:6],
         }
         for row in leaderboard
     ]
@@ -115,6 +117,9 @@ def _place(row: LeaderboardRow) -> str:
 def _columns(metric: str) -> dict[str, object]:
     return {
         "Place": st.column_config.TextColumn(width=90),
+        "Run": st.column_config.TextColumn(
+            width=230, help="The first line of its note, else the name of its recipe."
+        ),
         metric_label(metric): st.column_config.NumberColumn(format="%.3f", width=90),
         "95 % interval": st.column_config.ImageColumn(
             width=190,
@@ -134,7 +139,6 @@ def _columns(metric: str) -> dict[str, object]:
         "Note": st.column_config.TextColumn(width="medium"),
         "Tags": st.column_config.ListColumn(width="small"),
         "When": st.column_config.DatetimeColumn(format="distance", width=140),
-        "Recipe": st.column_config.TextColumn(width="small", help="Beginning of its hash."),
     }
 
 

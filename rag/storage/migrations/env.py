@@ -8,6 +8,9 @@ from alembic import context
 from sqlalchemy import inspect
 
 from rag.storage.leases import lease
+from rag.storage.recipe_names import recipe_name
+
+assert lease.metadata is recipe_name.metadata  # tables of modules of their own count too
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=lease.metadata, render_as_batch=True)

@@ -1,0 +1,81 @@
+"""What people call recipes and runs: the name they gave, else what is particular about a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rag.errors import InvalidInput
+from rag.evaluation.report.words import setting
+from rag.recipe import Recipe
+from rag.results import Run
+from rag.storage import Database, recipe_names
+
+_LONGEST = 80
+_MOST_NAMED = 3  # fields beside mode, top-k and embedder
+_MODELS = {"minilm": "MiniLM", "wordllama": "WordLlama"}
+_CUT = ("index.chunker", "index.chunk_size", "index.chunk_overlap")
+_ALWAYS = ("search.mode", "search.top_k", "index.embedder")
+
+
+class RecipeNames:
+    """Names the recipes of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def given(self) -> dict[str, str]:
+        """The names that people gave, by the hash of the recipe."""
+        with self._database.read() as connection:
+            return recipe_names.every(connection, self._base_id)
+
+    def of(self, recipe: Recipe) -> str:
+        """What a recipe is called."""
+        return recipe_name(recipe, self.given())
+
+    def give(self, recipe: Recipe, name: str) -> None:
+        """Names a recipe; "" takes the name away. Raises InvalidInput for one that is too long."""
+        name = " ".join(name.split())
+        if len(name) > _LONGEST or not name.isprintable():
+            raise InvalidInput(f"A recipe's name has at most {_LONGEST} printable characters.")
+        with self._database.write() as connection:
+            recipe_names.put(connection, self._base_id, recipe.hash, name)
+
+
+def recipe_name(recipe: Recipe, given: Mapping[str, str]) -> str:
+    """The name that was given to a recipe, else a phrase: ``hybrid, top 8, WordLlama``."""
+    return given.get(recipe.hash) or described(recipe)
+
+
+def run_name(run: Run, given: Mapping[str, str]) -> str:
+    """The first line of a run's note, else the name of its recipe."""
+    return run.note.partition("\n")[0] or recipe_name(run.recipe, given)
+
+
+def described(recipe: Recipe) -> str:
+    """Mode, top-k and embedding model, and what else is not as by default."""
+    index, search = recipe.index, recipe.search
+    always = [search.mode, f"top {search.top_k}", _MODELS.get(index.embedder, index.embedder)]
+    changed = {
+        name: value
+        for name, (_, value) in Recipe().differences(recipe).items()
+        if name not in _ALWAYS
+    }
+    named = []
+    if any(name in changed for name in _CUT):
+        overlap = f"/{index.chunk_overlap}" if index.chunk_overlap else ""
+        whole = index.chunker == "whole"
+        named.append(index.chunker if whole else f"{index.chunker} {index.chunk_size}{overlap}")
+    named += [_phrase(name, value) for name, value in changed.items() if name not in _CUT]
+    more = len(named) - _MOST_NAMED
+    return ", ".join([*always, *named[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _phrase(name: str, value: object) -> str:
+    field = name.partition(".")[2].replace("_", " ")
+    if value is True:
+        return field
+    if value in (None, False):
+        return f"no {field}"
+    shown = ", ".join(map(str, value)) if isinstance(value, list) else setting(value)
+    return f"{field} {shown}"

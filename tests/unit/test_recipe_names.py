@@ -1,0 +1,72 @@
+"""Recipes and runs are called what is particular about them, or what people call them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import KnowledgeBase, Recipe
+from rag.__main__ import main
+from rag.errors import InvalidInput
+from rag.runs.recipe_names import described
+from tests.runs import SET, VECTORS, WORDS, handbook
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    return handbook(home)[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({}, "hybrid, top 5, MiniLM"),
+        ({"search.top_k": 8, "index.embedder": "wordllama"}, "hybrid, top 8, WordLlama"),
+        ({"index.chunker": "sentence", "index.chunk_size": 400}, "hybrid, top 5, MiniLM, "),
+        ({"search.threshold": None, "search.fuzzy": True}, "hybrid, top 5, MiniLM, no threshold, "),
+        ({"search.tags": ["contract", "law"]}, "hybrid, top 5, MiniLM, tags contract, law"),
+    ],
+)
+def test_a_name_says_what_is_particular(changes: dict[str, Any], name: str) -> None:
+    ends = {"index.chunker": "sentence 400", "search.threshold": "fuzzy"}
+    end = next((words for field, words in ends.items() if field in changes), "")
+    assert described(Recipe().with_fields(changes)) == name + end
+
+
+def test_a_long_list_of_changes_is_counted() -> None:
+    many = {"search.k1": 1.5, "search.b": 0.5, "search.mmr": 0.7, "search.hyde": True}
+    changed = Recipe().with_fields({**many, "search.mode": "lexical"})
+    assert described(changed) == "lexical, top 5, MiniLM, k1 1.5, b 0.5, hyde, 1 more"
+
+
+def test_a_recipe_is_renamed_and_its_name_taken_away(base: KnowledgeBase) -> None:
+    base.recipe_names.give(WORDS, "  Words   alone ")
+    assert base.recipe_names.of(WORDS) == "Words alone"
+    assert base.recipe_names.of(VECTORS) == described(VECTORS)
+    base.recipe_names.give(WORDS, "")
+    assert base.recipe_names.of(WORDS) == described(WORDS)
+    for name in ("x" * 81, "a\x00b"):
+        with pytest.raises(InvalidInput, match="at most 80 printable"):
+            base.recipe_names.give(WORDS, name)
+
+
+def test_runs_are_listed_with_names_and_places(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base.recipe_names.give(WORDS, "Words alone")
+    words, vectors = (base.evaluator.evaluate(SET, each).run.id for each in (WORDS, VECTORS))
+    base.runs.set_note(vectors, "Vectors alone\nas an experiment")
+    assert main(["runs", "handbook", "--json"]) == 0
+    rows = {row["run"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
+    assert {key: row["name"] for key, row in rows.items()} == {
+        words: "Words alone",
+        vectors: "Vectors alone",
+    }
+    assert sorted(row["place"] for row in rows.values()) == [1, 2]
+    assert [row["differs"] for row in rows.values()] == [[], []]
+    assert main(["runs", "handbook"]) == 0
+    assert f"{words}  " in (said := capsys.readouterr().out)
+    assert "  Words alone\n" in said
