@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
+from tests.browser.waiting import LONG
 from tests.dashboard import serving
 from tests.workspaces import add, workspace_at
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = [
@@ -90,22 +92,36 @@ def warm_home(filled_home: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     executable = CHROMIUM if CHROMIUM.exists() else shutil.which("chromium")
     if not executable:
         pytest.skip("needs chromium")
-    with sync_api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield chromium
         chromium.close()
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A tab without history, cookies or storage."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    yield context.new_page()
-    context.close()
+def open_page(browser: Browser) -> Iterator[Callable[[], Page]]:
+    """Opens tabs of visitors who never were here: no history, no cookies, no storage."""
+    contexts: list[BrowserContext] = []
+
+    def opened() -> Page:
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context.set_default_timeout(LONG)
+        contexts.append(context)
+        return context.new_page()
+
+    expect.set_options(timeout=LONG)
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(open_page: Callable[[], Page]) -> Page:
+    """The tab of a new visitor."""
+    return open_page()
 
 
 @pytest.fixture

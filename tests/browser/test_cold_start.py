@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -25,8 +26,7 @@ def test_the_first_page_of_a_fresh_server(
     with serve(warm_home if visit == "warm home" else None) as address:
         listening = time.perf_counter() - start
         page.goto(f"{address}/chat")
-        page.get_by_test_id("stChatInputTextArea").wait_for()
-        assert page.get_by_test_id("stChatInputTextArea").is_enabled()
+        expect(page.get_by_test_id("stChatInputTextArea")).to_be_enabled()
         usable = time.perf_counter() - start
     with capsys.disabled():
         said = f"{visit}: listening after {listening:.1f} s, chat usable after {usable:.1f} s"

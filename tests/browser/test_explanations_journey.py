@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tests.browser.waiting import at_rest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
@@ -19,16 +21,15 @@ MISSING = "Trains are booked in second class."
 def test_opening_what_is_advanced_moves_no_card(
     serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
 ) -> None:
-    page.set_default_timeout(30_000)
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}")
         card = page.get_by_role("button", name="1 · leave.md")
         card.wait_for()
         page.get_by_text("ms from question to results").wait_for()
-        before = card.bounding_box()
+        before = at_rest(card)
         page.get_by_text("Advanced").click()
         page.get_by_text("BM25 b", exact=True).wait_for()
-        assert card.bounding_box() == before
+        assert at_rest(card) == before
 
 
 def test_find_the_missing_and_bring_it_in(
@@ -37,7 +38,6 @@ def test_find_the_missing_and_bring_it_in(
     page: Page,
     shoot: Callable[[Page, str], None],
 ) -> None:
-    page.set_default_timeout(30_000)
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={QUESTION}&view=What+if")
         field = page.get_by_label("A sentence that should have been found")

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from playwright.sync_api import expect
+
+from tests.browser.waiting import idle
 from tests.servers import Reply, scripted
 
 if TYPE_CHECKING:
@@ -21,14 +24,12 @@ if TYPE_CHECKING:
     Serve = Callable[..., AbstractContextManager[str]]
     Shoot = Callable[[Page, str], None]
 
-LONG = 60_000  # milliseconds; a busy machine is slow
 SILENT = 300  # seconds, longer than any test waits
 
 
 def test_a_silent_model_is_stopped_and_the_question_can_be_asked_again(
     serve: Serve, warm_home: Path, page: Page, shoot: Shoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page.set_default_timeout(LONG)
     with scripted(Reply(delay=SILENT)) as server:
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
@@ -39,7 +40,7 @@ def test_a_silent_model_is_stopped_and_the_question_can_be_asked_again(
             page.get_by_text(re.compile(r"Waiting for the model, \d+ s")).wait_for()
             shoot(page, "chat-waiting")
             page.locator("[data-testid=stChatInput] button").last.click()
-            page.get_by_text("Stopped before it was complete.").wait_for(timeout=LONG)
+            page.get_by_text("Stopped before it was complete.").wait_for()
             page.get_by_role("button", name="Try again").wait_for()
             shoot(page, "chat-stopped")
 
@@ -47,7 +48,6 @@ def test_a_silent_model_is_stopped_and_the_question_can_be_asked_again(
 def test_a_knowledge_base_is_deleted(
     serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
-    page.set_default_timeout(LONG)
     with serve(warm_home) as address:
         page.goto(f"{address}/settings?kb=handbook")
         page.locator(".st-key-settings_delete button").click()
@@ -55,9 +55,10 @@ def test_a_knowledge_base_is_deleted(
         typed.fill("handbook")
         typed.press("Enter")
         really = page.get_by_role("button", name="Delete for good")
-        page.wait_for_function("e => !e.disabled", arg=really.element_handle())
+        expect(really).to_be_enabled()
         shoot(page, "settings-delete")
         really.click()
         page.get_by_role("dialog").wait_for(state="detached")
         page.get_by_text("There is no knowledge base yet.").first.wait_for()
-        assert page.get_by_text("encountered an error").count() == 0
+        idle(page)
+        expect(page.get_by_text("encountered an error")).to_have_count(0)

@@ -24,7 +24,6 @@ def test_label_a_passage_then_its_exact_words(
     page: Page,
     shoot: Callable[[Page, str], None],
 ) -> None:
-    page.set_default_timeout(30_000)
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&set={SET}&q={TEXT}")
         page.get_by_text("not in this set yet").wait_for()

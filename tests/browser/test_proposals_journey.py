@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from tests.browser.waiting import click_table
 from tests.workspaces import workspace_at
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ def test_make_questions_and_accept_them(
     page: Page,
     shoot: Callable[[Page, str], None],
 ) -> None:
-    page.set_default_timeout(30_000)
     with serve(warm_home) as address:
         page.goto(f"{address}/metrics?kb=handbook&set=checks")
         page.get_by_role("button", name="Make questions").click()
@@ -31,13 +30,13 @@ def test_make_questions_and_accept_them(
         page.get_by_label("How many").press("Enter")
         page.get_by_role("button", name="Make", exact=True).click()
         page.get_by_text("They come in as they are made.").wait_for()
-        waiting = page.get_by_text(re.compile(r"questions? to accept or reject"))
-        waiting.click()
+        page.get_by_text("2 questions to accept or reject").click()
         shoot(page, "proposals")
-        table = page.locator("[data-testid=stDataFrame]").first.locator(".dvn-scroller")
-        table.click(position={"x": 15, "y": 17})  # every row
-        page.get_by_role("button", name=re.compile(r"Accept [12]$")).click()
-        page.get_by_text(re.compile(r"^[45] questions")).wait_for()
+        accept = page.get_by_role("button", name="Accept 2", exact=True)
+        every_row = (15, 17)
+        click_table(page.get_by_test_id("stDataFrame").first, every_row, accept)
+        accept.click()
+        page.get_by_text("5 questions.").wait_for()
     workspace = workspace_at(warm_home)
     made = [item.origin for item in workspace.base("handbook").questions.labelled("checks")]
     workspace.close()
@@ -47,7 +46,6 @@ def test_make_questions_and_accept_them(
 def test_words_that_are_not_there_are_refused_in_the_dialog(
     serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
 ) -> None:
-    page.set_default_timeout(30_000)
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&q={TEXT}")
         page.get_by_role("button", name="Label the exact words").click()

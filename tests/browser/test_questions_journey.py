@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from tests.browser.waiting import click_table
 from tests.workspaces import workspace_at
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def test_edit_a_question_then_import_a_file(
     page: Page,
     shoot: Callable[[Page, str], None],
 ) -> None:
-    page.set_default_timeout(30_000)
     file = tmp_path / "more questions.jsonl"
     file.write_text(FILE)
     with serve(warm_home) as address:
@@ -70,7 +70,6 @@ def test_edit_a_question_then_import_a_file(
 def test_an_edit_stays_with_its_question_when_others_change_the_set(
     serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
 ) -> None:
-    page.set_default_timeout(30_000)
     with serve(warm_home) as address:
         with page.expect_websocket() as opened:
             page.goto(f"{address}/metrics?kb=handbook&set=checks")
@@ -91,12 +90,8 @@ def _replace(page: Page, server: WebSocket, row: int, text: str) -> None:
     An edit leaves for the server a moment after it was made; nobody clicks before, but a test does.
     """
     table = page.get_by_role("dialog").get_by_test_id("stDataFrame")
-    table.locator("canvas").first.wait_for()
-    box = table.bounding_box()
-    assert box is not None
-    page.mouse.dblclick(box["x"] + 150, box["y"] + 52 + 35 * row)
     field = page.locator(".gdg-clip-region textarea, .gdg-clip-region input").first
-    field.wait_for()
+    click_table(table, (150, 52 + 35 * row), field, clicks=2)
     field.fill(text)
     with server.expect_event("framesent", lambda sent: text.encode() in sent):
         field.press("Enter")

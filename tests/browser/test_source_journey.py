@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from rag.workspace import SAMPLE_FOLDER
+from tests.browser.waiting import at_rest, comes_true, idle, until
 from tests.workspaces import add, workspace_at
 
 if TYPE_CHECKING:
@@ -56,37 +58,39 @@ def _open_citation(page: Page, address: str) -> None:
     box = page.get_by_placeholder("Ask your documents")
     box.fill(QUESTION)
     box.press("Enter")
-    page.get_by_text("quotes, no language model").wait_for(timeout=120_000)
+    page.get_by_text("quotes, no language model").wait_for()
     page.get_by_role("radio", name=re.compile(r"leave-policy-2026\.pdf · p\. 2")).first.click()
 
 
 def _picture(page: Page, number: int) -> Locator:
-    found = page.get_by_role("img", name=re.compile(rf"^Page {number} of leave-policy-2026\.pdf"))
-    found.wait_for()
-    page.wait_for_timeout(500)  # the picture itself comes after its element
-    return found
+    picture = page.get_by_role("img", name=re.compile(rf"^Page {number} of leave-policy-2026\.pdf"))
+    expect(picture).to_have_js_property("complete", True)
+    return picture
 
 
 def _tinted(picture: Locator) -> list[int]:
     """How many pixels of the screen have the colour of each mark."""
+    picture.evaluate("image => image.decode()")  # else it may be there, but not yet painted
     seen = np.asarray(Image.open(io.BytesIO(picture.screenshot())).convert("RGB")).astype(int)
     return [int((abs(seen - tint).max(axis=2) < 6).sum()) for tint in TINTS]
 
 
 def _see_the_words_marked(page: Page) -> None:
-    passage, quote = _tinted(_picture(page, 2))
-    assert passage > 500
-    assert quote > 200
+    def marked() -> bool:
+        passage, quote = _tinted(_picture(page, 2))
+        return passage > 500 and quote > 200
+
+    comes_true(page, marked)
 
 
 def _turn_pages(page: Page) -> None:
     page.locator("[class*=st-key-source_Next] button").first.click()
-    assert _tinted(_picture(page, 3)) == [0, 0]
+    comes_true(page, lambda: _tinted(_picture(page, 3)) == [0, 0])
     page.wait_for_url(re.compile(r"leaf=1"))
     page.reload()
     _picture(page, 3)
     page.locator("[class*=st-key-source_Previous] button").first.click()
-    assert _tinted(_picture(page, 2))[1] > 200
+    _see_the_words_marked(page)
 
 
 def _inspect(page: Page) -> None:
@@ -97,7 +101,7 @@ def _inspect(page: Page) -> None:
 
 def _draw_the_map(page: Page) -> None:
     page.get_by_role("button", name="Draw the map").click()
-    page.get_by_text("The question lies among").wait_for(timeout=60_000)
+    page.get_by_text("The question lies among").wait_for()
     page.locator(".st-key-inspector_map .gl-canvas").first.wait_for()
 
 
@@ -116,14 +120,22 @@ _FARTHEST = """() => {
 
 def _click_a_point(page: Page) -> None:
     """The one farthest to the right, where no other is in the way."""
-    page.locator(".st-key-inspector_map").scroll_into_view_if_needed()
-    page.wait_for_timeout(1000)
+    chart = page.locator(".st-key-inspector_map")
     before = page.url
-    x, y = page.evaluate(_FARTHEST)
-    page.mouse.move(x - 3, y)
-    page.mouse.move(x, y)
-    page.wait_for_timeout(300)
-    page.mouse.click(x, y)
-    page.wait_for_url(lambda url: "passage=" in url and url != before)
+
+    def click() -> None:
+        idle(page)
+        chart.scroll_into_view_if_needed()
+        at_rest(chart)
+        x, y = page.evaluate(_FARTHEST)
+        page.mouse.move(x - 3, y)
+        page.mouse.move(x, y)
+        page.wait_for_timeout(300)  # until it is hovered, a point takes no click
+        page.mouse.click(x, y)
+
+    def another_passage(wait: float) -> None:
+        page.wait_for_url(lambda url: "passage=" in url and url != before, timeout=wait)
+
+    until(another_passage, click)
     page.get_by_text(re.compile(r"passage \d+ of \d+")).wait_for()
     page.get_by_text("The question lies among").wait_for()
