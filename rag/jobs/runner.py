@@ -182,6 +182,11 @@ class Jobs:
         with self._database.read() as connection:
             return rows.recent(connection, base_id, limit)
 
+    def active(self, base_id: int | None = None) -> list[JobRow]:
+        """Jobs that wait or work, oldest first, of one knowledge base or of all."""
+        with self._database.read() as connection:
+            return rows.active(connection, base_id)
+
     def attended(self) -> bool:
         """Whether a worker lives, here or in another process: without one, jobs wait for ever."""
         with self._database.read() as connection:

@@ -16,6 +16,7 @@ from rag.storage.tables import job, job_item, knowledge_base
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ItemStatus = Literal["waiting", "added", "replaced", "unchanged", "failed", "cancelled"]
 
+ACTIVE: tuple[JobStatus, ...] = ("queued", "running")
 _LEASE_SECONDS = 15.0
 
 
@@ -40,7 +41,7 @@ class JobRow:
     @property
     def active(self) -> bool:
         """Whether it waits or works."""
-        return self.status in ("queued", "running")
+        return self.status in ACTIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,14 @@ def get(connection: Connection, job_id: int) -> JobRow:
 def recent(connection: Connection, base_id: int | None = None, limit: int = 20) -> list[JobRow]:
     """Jobs, newest first, of one base or of all."""
     statement = _jobs().order_by(job.c.id.desc()).limit(limit)
+    if base_id is not None:
+        statement = statement.where(job.c.base_id == base_id)
+    return [_row(row) for row in connection.execute(statement)]
+
+
+def active(connection: Connection, base_id: int | None = None) -> list[JobRow]:
+    """Jobs that wait or work, oldest first, of one base or of all."""
+    statement = _jobs().where(job.c.status.in_(ACTIVE)).order_by(job.c.id)
     if base_id is not None:
         statement = statement.where(job.c.base_id == base_id)
     return [_row(row) for row in connection.execute(statement)]
@@ -277,13 +286,13 @@ def supersede(connection: Connection, job_id: int) -> None:
 
 def withdraw(connection: Connection, base_id: int, name: str, sha256: str) -> None:
     """Lets no job bring back a document that was deleted: this file under this very name."""
-    active = select(job.c.id).where(
-        job.c.base_id == base_id, job.c.kind == "ingest", job.c.status.in_(("queued", "running"))
+    reading = select(job.c.id).where(
+        job.c.base_id == base_id, job.c.kind == "ingest", job.c.status.in_(ACTIVE)
     )
     same = (job_item.c.name == name) & (job_item.c.payload["file"].as_string() == sha256)
     connection.execute(
         update(job_item)
-        .where(same, job_item.c.status == "waiting", job_item.c.job_id.in_(active))
+        .where(same, job_item.c.status == "waiting", job_item.c.job_id.in_(reading))
         .values(status="failed", reason="The document was deleted.", hint="Add it again.")
     )
 

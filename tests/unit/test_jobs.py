@@ -47,6 +47,17 @@ def test_a_job_runs_with_its_payload_and_ends_with_a_message(
     assert [item.name for item in jobs.items(done.id)] == ["a", "b"]
 
 
+def test_those_that_wait_or_work_are_listed_oldest_first(database: Database, base_id: int) -> None:
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "done"})
+    done, first, second = (submit(jobs, base_id) for _ in range(3))
+    with database.write() as connection:
+        other = bases.create(connection, "other", Recipe()).id
+    elsewhere = submit(jobs, other)
+    jobs.run(done)
+    assert [job.id for job in jobs.active()] == [first, second, elsewhere]
+    assert [job.id for job in jobs.active(base_id)] == [first, second]
+
+
 def test_an_expected_failure_is_told_and_an_unexpected_one_gets_an_id(
     database: Database, base_id: int
 ) -> None:

@@ -45,7 +45,11 @@ def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> N
     if not others:
         return
     # Another key for another conversation, or the list would stay open over it.
-    with st.popover("Earlier", icon=":material/history:", key=f"chat_earlier_{conversation_id}"):
+    key = f"chat_earlier_{conversation_id}"
+    earlier = st.popover("Earlier", icon=":material/history:", key=key, on_change="rerun")
+    if not earlier.open:
+        return
+    with earlier:
         for talk in others:
             short = talk.question[:_LONGEST] + ("…" if len(talk.question) > _LONGEST else "")
             size = f"{counted(talk.turns, 'question')} · " if talk.turns > 1 else ""

@@ -15,7 +15,8 @@ from pages.components.shell.text import Span, plain
 from pages.components.source.snippets import snippet
 from rag import Chunk, Hit, ScoreContribution, Trace, stage_row
 
-FIRST = 10  # cards of a group before "show more"
+FIRST = 10  # cards of what is kept before "show more"
+FIRST_DROPPED = 5  # of each group below a cut line
 MORE = 20
 BAR = 16  # signs in a full bar
 _ICONS: dict[Group, str] = {
@@ -72,7 +73,7 @@ def _cut_line(group: Group, dropped: int, trace: Trace) -> None:
 
 def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) -> None:
     key = f"inspector_more_{group}"
-    shown = int(st.session_state.get(key, FIRST))
+    shown = int(st.session_state.get(key, FIRST if group == "prompt" else FIRST_DROPPED))
     for candidate in members[:shown]:
         _card(candidate, evidence)
     if len(members) > shown:

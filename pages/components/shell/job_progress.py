@@ -21,7 +21,7 @@ _OUTCOMES = {"added": "done", "replaced": "replaced the earlier version", "uncha
 
 def active(base_id: int | None = None) -> list[JobRow]:
     """Jobs that wait or work, oldest first, of one knowledge base or of all."""
-    return [job for job in reversed(workspace().jobs.recent(base_id, 50)) if job.active]
+    return workspace().jobs.active(base_id)
 
 
 def running_jobs() -> None:

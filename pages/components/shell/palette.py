@@ -77,6 +77,7 @@ def palette() -> Palette:
 
 
 @cache
+@cache
 def template(colours: Palette) -> go.layout.Template:
     """A plotly template. Draw with ``st.plotly_chart(figure, theme=None)``, or it is overruled."""
     # Plotly looks at pandas wherever it is in sys.modules, also while another thread is still
