@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.components.documents.add import add_area, sample_button, upload_status
+from pages.components.documents.bases import bases_view
 from pages.components.documents.builds import builds_view
 from pages.components.documents.chunk_preview import chunk_preview
 from pages.components.documents.table import documents_table
@@ -32,6 +33,8 @@ def _documents(held: KnowledgeBase) -> None:
 
 
 st.title("Documents")
+with guard():
+    bases_view()
 with guard():
     chosen = base()
     number = len(chosen.documents.documents(chosen.recipe().index))

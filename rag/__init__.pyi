@@ -123,4 +123,5 @@ from .types import StageName as StageName
 from .types import Trace as Trace
 from .workspace import SAMPLE as SAMPLE
 from .workspace import BaseInfo as BaseInfo
+from .workspace import BaseOverview as BaseOverview
 from .workspace import Workspace as Workspace

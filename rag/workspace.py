@@ -56,6 +56,14 @@ class BaseInfo:
     created: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class BaseOverview(BaseInfo):
+    """The same with its accepted questions, and when it was evaluated last."""
+
+    questions: int
+    last_run: datetime | None
+
+
 class Workspace:
     """All knowledge bases of one home, and the jobs that work on them."""
 
@@ -102,6 +110,27 @@ class Workspace:
                 )
                 for base in bases.every(connection)
             ]
+
+    def overview(self) -> list[BaseOverview]:
+        """All knowledge bases by name, with what was measured of each."""
+        with self._services.database.read() as connection:
+            measured = bases.measured(connection)
+        none = (0, None)
+        return [
+            BaseOverview(
+                info.name,
+                info.documents,
+                info.passages,
+                info.created,
+                *measured.get(info.name, none),
+            )
+            for info in self.bases()
+        ]
+
+    def embedders(self) -> list[str]:
+        """The embedding models that can be used now, but for the one that is for trials alone."""
+        ready = (status for status in self.statuses() if status.ready and not status.for_trials)
+        return [status.name for status in ready if status.embedding_model]
 
     def caches(self) -> list[CacheFigures]:
         """What is remembered of questions and searches, and how often that helped."""

@@ -29,7 +29,8 @@ class ProviderStatus:
 
     ``missing`` names the variable (or package) that keeps it from being used, "" when none does.
     ``address`` is where it is reached, "" for those on this machine. Models are "" where it does
-    not offer that service. Nothing was called: see ``check``.
+    not offer that service. One that is ``for_trials`` is in no picker. Nothing was
+    called: see ``check``.
     """
 
     name: str
@@ -42,6 +43,7 @@ class ProviderStatus:
     chat_model: str
     note: str
     reranks: bool = False
+    for_trials: bool = False
 
     @property
     def ready(self) -> bool:
@@ -68,6 +70,7 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         chat_model=row.chat_model or named,
         note=row.note,
         reranks=row.reranks,
+        for_trials=row.wire == "hash",
     )
 
 

@@ -6,14 +6,21 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rag.errors import AlreadyExists, NotFound
 from rag.recipe import Recipe
 from rag.storage import files, leases, vectors
 from rag.storage.rows import read
-from rag.storage.tables import chunk, knowledge_base, recipe_version
+from rag.storage.tables import (
+    chunk,
+    knowledge_base,
+    question,
+    question_set,
+    recipe_version,
+    run,
+)
 from rag.storage.upserts import insert_or_replace
 
 _MOST_BASES = 2**31 - 1  # what an integer of SQL holds
@@ -55,6 +62,21 @@ def every(connection: Connection) -> list[Base]:
     """All knowledge bases, by name."""
     rows = connection.execute(select(knowledge_base).order_by(knowledge_base.c.name))
     return [_base(row) for row in rows]
+
+
+def measured(connection: Connection) -> dict[str, tuple[int, datetime | None]]:
+    """By the name of a base: how many accepted questions it has, and when it was evaluated last."""
+    questions = (
+        select(func.count())
+        .select_from(question)
+        .join(question_set, question_set.c.id == question.c.set_id)
+        .where(question_set.c.base_id == knowledge_base.c.id, question.c.state == "accepted")
+    )
+    last = select(func.max(run.c.created)).where(run.c.base_id == knowledge_base.c.id)
+    rows = connection.execute(
+        select(knowledge_base.c.name, questions.scalar_subquery(), last.scalar_subquery())
+    )
+    return {name: (count, moment) for name, count, moment in rows}
 
 
 def named(connection: Connection, name: str) -> Base:

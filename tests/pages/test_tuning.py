@@ -321,7 +321,8 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     assert finished(labelled, "build-table").status == "done"
     app.run()
     table = app.dataframe[-1].value
-    assert list(table["Cut"]) == ["recursive", "whole"]
+    assert list(table["Cut and model"]) == ["recursive, 24 tokens, fake", "whole documents, fake"]
+    assert "Labels are pooled" in "".join(each.value for each in app.caption)
     held = {build.recipe.chunker: build.passages for build in base.documents.builds()}
     assert list(table["Passages"]) == [held["recursive"], held["whole"]]
     assert held["whole"] == len(DOCUMENTS) < held["recursive"]

@@ -76,5 +76,4 @@ def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) ->
 
 def embedders(present: IndexRecipe) -> list[str]:
     """The embedding models that can be used now, that of the present index first."""
-    ready = [item.name for item in workspace().statuses() if item.ready and item.embedding_model]
-    return list(dict.fromkeys([present.embedder, *ready]))
+    return list(dict.fromkeys([present.embedder, *workspace().embedders()]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from pages.components.shell.guard import guard
@@ -27,18 +29,18 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
         if names:
             first = names.index(oldest(bases))
             st.selectbox("Knowledge base", names, first, key=BASE, bind="query-params")
-        if st.button(
-            "",
-            key="frame_new",
-            icon=":material/add:",
-            help="New knowledge base",
-            width="content" if names else "stretch",
-        ):
-            _new_base()
+        new_base_button("frame_new", "New", width="content" if names else "stretch")
     chosen = next((info for info in bases if info.name == st.session_state.get(BASE)), None)
     if chosen is not None:
         sizes = counted(chosen.documents, "document"), counted(chosen.passages, "passage")
         st.caption(" · ".join(sizes))
+
+
+def new_base_button(key: str, label: str = "New knowledge base", **options: Any) -> None:
+    """Opens the dialog that makes a knowledge base."""
+    explained = "Documents, questions, runs and the recipe are kept apart for each one."
+    if st.button(label, key=key, icon=":material/add:", help=explained, **options):
+        _new_base()
 
 
 def _settle_choice(bases: list[BaseInfo], page: str) -> None:

@@ -11,11 +11,12 @@ import streamlit as st
 from pages.components.documents.builds import cost_of
 from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
+from pages.components.recipe.index_fields import embedders as offered_embedders
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
+from pages.components.shell.wording import counted, cut
 from pages.components.tuning.bench import Bench
 from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase
 
@@ -23,6 +24,14 @@ CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["
 _CUTOFFS = (5, 10)
 _BUILD = "build-several"
 _FIGURES = ("ndcg@10", "recall@5", "span_recall@5", "span_precision@5", "span_iou@5")
+
+
+_READING = (
+    "Scroll the table sideways for all figures: what is cut stays in sight on its left. Labels are "
+    "pooled: people graded what the cuts of then retrieved. A new cut brings passages that nobody "
+    "has seen, which count as not relevant until they are judged, so it may be better than its "
+    "nDCG and recall. Span figures count the labelled words themselves, whatever the cut."
+)
 
 
 def indexes(bench: Bench) -> None:
@@ -59,7 +68,6 @@ def indexes(bench: Bench) -> None:
 def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
     """The values of a grid around the present recipe."""
     now = bench.recipe.index
-    ready = [item.name for item in workspace().statuses() if item.ready and item.embedding_model]
     left, right = st.columns(2)
     chunkers = left.multiselect(
         "Cut by", CHUNKERS, [*dict.fromkeys([now.chunker, "sentence"])], key="tuning_cut_chunkers"
@@ -67,7 +75,7 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
 
     free = partial(st.multiselect, accept_new_options=True)
     with right:
-        names = list(dict.fromkeys([now.embedder, *ready]))
+        names = offered_embedders(now)
         embedders = free("Embedded with", names, [now.embedder], key="tuning_cut_embedders")
         label, offered = f"Overlap, in {now.chunk_unit}", sorted({0, 25, 50, now.chunk_overlap})
         overlaps = free(label, offered, [now.chunk_overlap], key="tuning_cut_overlaps")
@@ -126,9 +134,13 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
         column_config={
             metric_label(name): st.column_config.NumberColumn(format="%.3f") for name in _FIGURES
         }
-        | {"Tokens": st.column_config.NumberColumn(format="%.0f", help="Mean length.")},
+        | {
+            "Cut and model": st.column_config.TextColumn(pinned=True, width="medium"),
+            "Tokens": st.column_config.NumberColumn(format="%.0f", help="Mean length."),
+        },
         alt="Ways to cut with passages, mean length and figures.",
     )
+    st.caption(_READING)
     picked = [rows[place] for place in event.selection.rows if place < len(rows)]
     if not picked:
         st.caption(plain(_takeaway(rows)) + " Click a row to try that index.")
@@ -143,10 +155,7 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
 def _row(row: BuildFigures) -> dict[str, object]:
     index = row.recipe.index
     return {
-        "Cut": index.chunker,
-        "Size": index.chunk_size,
-        "Overlap": index.chunk_overlap,
-        "Embedder": index.embedder,
+        "Cut and model": f"{cut(index)}, {index.embedder}",
         "Passages": row.passages,
         "Tokens": row.mean_tokens,
     } | {metric_label(name): row.metrics[name] for name in _FIGURES if name in row.metrics}

@@ -1,0 +1,107 @@
+"""All knowledge bases: what each holds, and to open, rename, delete or make one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.shell.base_picker import choose, new_base_button
+from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base, bases, oldest, workspace
+from pages.components.shell.tables import pick_rows
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted
+from rag import BaseOverview
+
+_TALLEST = 290  # pixels
+
+
+def bases_view() -> None:
+    """The table where there are several, and what can be done with the picked or chosen one."""
+    if not bases():
+        new_base_button("documents_new")
+        return
+    every, chosen = workspace().overview(), base().name
+    number = next((at for at, each in enumerate(every) if each.name == chosen), 0)
+    with st.expander(
+        f"{counted(len(every), 'knowledge base')}: {plain(chosen)} is open",
+        icon=":material/database:",
+        expanded=len(every) > 1,
+        key="documents_bases",
+    ):
+        picked = _table(every) if len(every) > 1 else None
+        held = every[number if picked is None else picked]
+        with st.container(horizontal=True, gap="small"):
+            if held.name != chosen:
+                name = plain(held.name)
+                action_button(f"Open {name}", "documents_open", "folder_open", choose, held.name)
+            if st.button("Rename", key="documents_rename", icon=":material/edit:"):
+                _rename(held)
+            if st.button("Delete", key="documents_delete_base", icon=":material/delete:"):
+                _delete_dialog(held)
+            new_base_button("documents_new")
+        st.caption(f"Rename and Delete are about **{plain(held.name)}**.")
+
+
+def _table(every: Sequence[BaseOverview]) -> int | None:
+    """Draws the table; returns the picked row."""
+    rows = [
+        {
+            "Name": each.name,
+            "Documents": each.documents,
+            "Passages": each.passages,
+            "Questions": each.questions,
+            "Last run": each.last_run,
+        }
+        for each in every
+    ]
+    names = "|".join(each.name for each in every)
+    picked = pick_rows(
+        rows,
+        f"documents_bases_{hash(names)}",
+        [],
+        "single-row",
+        height=_TALLEST if len(every) > 7 else "auto",
+        column_config={
+            "Name": st.column_config.TextColumn(width="medium"),
+            "Last run": st.column_config.DatetimeColumn(format="distance"),
+        },
+        alt="Knowledge bases with documents, passages, questions and the last run.",
+    )
+    return next((at for at in picked if at < len(every)), None)
+
+
+@st.dialog("Rename the knowledge base", icon=":material/edit:")
+def _rename(held: BaseOverview) -> None:
+    st.caption("Links that name it lead to another one afterwards.")
+    with st.form("documents_rename_form", border=False):
+        st.text_input("Name", held.name, key="documents_new_name", max_chars=80)
+        rename = guard(in_dialog=True)(_renamed)
+        if st.form_submit_button("Rename", type="primary", on_click=rename, args=(held.name,)):
+            st.rerun()
+
+
+def _renamed(before: str) -> None:
+    name, was_chosen = st.session_state["documents_new_name"].strip(), base().name == before
+    workspace().rename(before, name)
+    if was_chosen:
+        choose(name)
+
+
+@st.dialog("Delete the knowledge base?", icon=":material/delete:")
+def _delete_dialog(held: BaseOverview) -> None:
+    st.markdown(
+        f"**{plain(held.name)}** goes for good: {counted(held.documents, 'document')}, "
+        f"{counted(held.questions, 'question')} with their labels, its runs, its recipes and its "
+        "conversations."
+    )
+    confirm_button("Delete it all", "documents_delete_base_really", _delete, held.name)
+
+
+def _delete(name: str) -> None:
+    others = [info for info in bases() if info.name != name]
+    if base().name == name and others:
+        choose(oldest(others))
+    workspace().delete(name)

@@ -1,0 +1,73 @@
+"""All knowledge bases at the top of Documents: opened, renamed, deleted and made there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.recipe.index_fields import embedders
+from rag import IndexRecipe, NotFound, Recipe, Workspace
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def two(labelled: Workspace) -> Workspace:
+    """ "notes", evaluated, and the empty "archive"."""
+    base = labelled.base("notes")
+    base.evaluator.evaluate("checks", base.recipe())
+    labelled.create("archive", Recipe(index=IndexRecipe(embedder="fake")))
+    return labelled
+
+
+def test_every_base_stands_with_its_size_and_last_run(two: Workspace, open_page: OpenPage) -> None:
+    table = open_page("upload.py", kb="notes").dataframe[0].value
+    assert list(table["Name"]) == ["archive", "notes"]
+    assert list(table["Documents"]) == [0, 3]
+    assert list(table["Passages"]) == [0, two.overview()[1].passages]
+    assert list(table["Questions"]) == [0, 4]
+    assert list(table["Last run"].notna()) == [False, True]
+
+
+def test_one_base_needs_no_table(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", kb="notes")
+    assert "1 knowledge base: notes is open" in [each.label for each in app.expander]
+    assert "Questions" not in app.dataframe[0].value.columns
+    assert app.button(key="documents_delete_base").label == "Delete"
+
+
+def test_the_open_base_is_renamed_and_stays_open(two: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", kb="notes")
+    app.button(key="documents_rename").click().run()
+    app.text_input(key="documents_new_name").set_value("handbook")
+    next(b for b in app.button if b.form_id == "documents_rename_form").click().run()
+    assert [info.name for info in two.bases()] == ["archive", "handbook"]
+    app.run()
+    assert app.sidebar.selectbox(key="kb").value == "handbook"
+    assert not app.warning
+
+
+def test_deleting_asks_and_opens_another_base(two: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", kb="notes")
+    app.button(key="documents_delete_base").click().run()
+    said = "".join(each.value for each in app.markdown)
+    assert "**notes** goes for good: 3 documents, 4 questions with their labels" in said
+    assert len(two.bases()) == 2
+    app.button(key="documents_delete_base_really").click().run()
+    with pytest.raises(NotFound):
+        two.base("notes")
+    app.run()
+    assert app.sidebar.selectbox(key="kb").value == "archive"
+    assert not app.warning
+
+
+def test_the_embedder_for_trials_is_offered_nowhere(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    assert "fake" not in labelled.embedders()
+    assert "minilm" in labelled.embedders()
+    app = open_page("tuning.py", cuts="true")  # a stored recipe that has it still opens
+    assert app.multiselect(key="tuning_cut_embedders").value == ["fake"]
+    assert "fake" not in embedders(IndexRecipe())
