@@ -206,9 +206,15 @@ class Evaluator:
     def judge(self, questions: Sequence[Question], index: Index) -> Judge:
         """What grades rankings of a build by the labels of these questions.
 
-        Raises InvalidInput for a build that holds none of the labelled documents.
+        Raises InvalidInput where none is labelled, or the build holds no labelled document.
         """
         ids = {item.document_id for question in questions for item in question.evidence}
+        if not ids:
+            raise InvalidInput(
+                "None of these questions has a label.",
+                "Label passages for some of them, or split the set anew: all labels may be in its "
+                "other half.",
+            )
         if ids.isdisjoint(index.keys):
             raise InvalidInput(
                 "The index of this recipe holds none of the labelled documents.",

@@ -14,7 +14,7 @@ from rag.evaluation.metrics import parse_metric
 from rag.evaluation.splits import Split, SplitSelection, choose, split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.threshold_curve import ThresholdCurve
-from rag.recipe import Recipe, SearchRecipe
+from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.runs.evaluator import deepened
 from rag.search.threshold import threshold_rule
 from rag.services import Services
@@ -130,13 +130,33 @@ class Tuner:
             relevance[inside], deep.grade[inside] > 0, rows, answerable[counts]
         )
 
+    def require_parts(self, index: IndexRecipe) -> None:
+        """Nothing where a recipe can be chosen on some questions and compared on others.
+
+        Raises InvalidInput for a set that is too small to be split, and where none of one part has
+        a label in the documents of this build.
+        """
+        parts = self._parts()
+        with self._lock:
+            ideals = self._sweeper.source(index).ideals
+        pairs = zip(self._sweeper.questions, ideals, strict=True)
+        labelled = {question.id for question, ideal in pairs if ideal}
+        for name, ids in (("tuning", parts.tuning), ("held-out", parts.held_out)):
+            if labelled.isdisjoint(ids):
+                raise InvalidInput(
+                    f"No {name} question of {self._set_name!r} has a label in these documents.",
+                    "Label passages for some of them, or split the set anew.",
+                )
+
     def search(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell = _silent) -> Best:
         """The best recipe of a grid by the tuning questions, compared on the held-out ones.
 
         Of equally good ones it is the one that differs least from the baseline.
-        Builds are measured with the documents that they hold. Raises InvalidInput for a set that
-        is too small to be split.
+        Builds are measured with the documents that they hold. Raises InvalidInput as
+        ``require_parts`` does.
         """
+        for build in grid.builds:
+            self.require_parts(grid.base.with_fields(build).index)
         with self._lock:
             parts = self._parts()
             if self._tuning_sweeper is None:

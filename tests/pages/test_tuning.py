@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 
@@ -17,7 +18,7 @@ from pages.components.tuning.takeaways import (
     threshold_takeaway,
     time_takeaway,
 )
-from rag import Comparison, CostPoint, Interval, Recipe, Workspace, pareto_front
+from rag import Comparison, CostPoint, Interval, InvalidInput, Recipe, Workspace, pareto_front
 from tests.pages.conftest import DOCUMENTS, fill, finished
 
 OpenPage = Callable[..., AppTest]
@@ -127,6 +128,22 @@ def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
     assert not best.duplicated().any()
     assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
     assert not any(button.key == "tuning_save" for button in app.button)
+
+
+def test_search_all_without_labels_to_choose_by_says_what_is_missing(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    unanswerable = {each.id for each in base.questions.usable("checks") if not each.answerable}
+    for seed in range(1000):
+        with contextlib.suppress(InvalidInput):  # a part got no question at all
+            base.question_edits.set_split("checks", seed, 0.2)
+        if unanswerable.issuperset(base.questions.split("checks").tuning):
+            break
+    app = open_page("tuning.py")
+    assert "split the set anew" in _said(app, "has a label in these documents")
+    assert not any(button.key == "tuning_search" for button in app.button)
+    assert not app.error
 
 
 def test_another_split_counts_at_once(labelled: Workspace, open_page: OpenPage) -> None:

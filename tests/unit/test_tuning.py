@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -152,3 +155,36 @@ def _mean(figures: QuestionFigures, name: str, number: int) -> float:
     means = figures.means(name)
     assert means is not None
     return float(means[number])
+
+
+def _only_unanswerable_to_choose_on(base: KnowledgeBase) -> None:
+    """Splits the set so that nothing can be found for any of its tuning questions."""
+    for seed in range(1000):
+        with contextlib.suppress(InvalidInput):  # a part got no question at all
+            base.question_edits.set_split(SET, seed, 0.2)
+        if base.questions.split(SET).tuning == ("q5",):
+            return
+    raise AssertionError("no such seed")
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_search_without_labels_to_choose_by_says_so(tmp_path: Path, judged: bool) -> None:
+    base = handbook(tmp_path)[1]
+    _only_unanswerable_to_choose_on(base)
+    if judged:
+        [hit, *_] = base.search("Who won the cup in 1954?", VECTORS).hits
+        base.labels.label(SET, "q5", hit.chunk.document_id, 0, hit.chunk.end, 0)
+    tuner = base.tuning.tuner(SET)
+    with pytest.raises(InvalidInput) as refused:
+        tuner.search(Grid.parse({"search.k1": [0.9, 1.2]}, WORDS), WORDS, "ndcg@10")
+    assert refused.value.message == (
+        f"No tuning question of {SET!r} has a label in these documents."
+    )
+    assert refused.value.hint == "Label passages for some of them, or split the set anew."
+
+
+def test_a_half_without_labels_is_not_said_to_need_a_build(tmp_path: Path) -> None:
+    base = handbook(tmp_path)[1]
+    _only_unanswerable_to_choose_on(base)
+    with pytest.raises(InvalidInput, match="None of these questions has a label"):
+        base.tuning.calibrator.fit(SET, WORDS)

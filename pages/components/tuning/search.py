@@ -34,8 +34,10 @@ GRID: Mapping[str, Sequence[Any]] = {
 def search_all(bench: Bench) -> None:
     """The section of the page."""
     st.subheader("Search all", divider="gray")
-    if bench.tuner.split is None:
-        st.caption("It needs enough questions to choose on some and report on others.")
+    try:
+        bench.tuner.require_parts(bench.recipe.index)
+    except TouchstoneError as error:
+        st.caption(f"{plain(error.message)} {plain(error.hint)}")
         return
     searches = bench.base.tuning.searches
     job = searches.latest(bench.set_name)
