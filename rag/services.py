@@ -13,7 +13,7 @@ from rag.indexing.indexes import Indexes
 from rag.indexing.servers import IN_PROCESS, Servers
 from rag.lexical import analyzer
 from rag.protocols import ChatModel, Embedder, Reranker
-from rag.providers import STEP_PATIENCE
+from rag.providers import CHAT_PATIENCE, STEP_PATIENCE, Clients, Patience
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.caches import KnownResults, KnownVectors
 from rag.settings import Settings
@@ -33,13 +33,16 @@ class Models:
         self._settings = settings
         self._embedders: dict[str, Embedder] = {}
         self._rerankers: dict[tuple[str, int], Reranker] = {}
+        self._clients = Clients()
         self._lock = threading.Lock()
 
     def embedder(self, name: str) -> Embedder:
         """The embedder of a recipe. Raises InvalidRecipe or ProviderError."""
         with self._lock:
             if name not in self._embedders:
-                self._embedders[name] = providers.embedder(name, self._settings)
+                self._embedders[name] = providers.embedder(
+                    name, self._settings, clients=self._clients
+                )
             return self._embedders[name]
 
     def require(self, recipe: IndexRecipe) -> None:
@@ -52,13 +55,18 @@ class Models:
 
     def chat(self, provider: str, model: str | None) -> ChatModel | None:
         """The chat model of a recipe; None for answers that need no language model."""
-        if provider == "extractive":
-            return None
-        return providers.chat_model(provider, model, self._settings)
+        return self._chat(provider, model, CHAT_PATIENCE)
 
     def step_chat(self, recipe: AnswerRecipe) -> ChatModel | None:
         """The same model for a step of a search: given up on sooner, because that goes on."""
-        return providers.chat_model(recipe.provider, recipe.model, self._settings, STEP_PATIENCE)
+        return self._chat(recipe.provider, recipe.model, STEP_PATIENCE)
+
+    def _chat(self, provider: str, model: str | None, patience: Patience) -> ChatModel | None:
+        return providers.chat_model(provider, model, self._settings, patience, self._clients)
+
+    def close(self) -> None:
+        """Ends all connections to providers."""
+        self._clients.close()
 
     def reranker(self, name: str, batch: int) -> Reranker:
         """The reranker of a recipe, other than ``chat``. Raises InvalidRecipe."""

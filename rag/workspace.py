@@ -300,6 +300,7 @@ class Workspace:
     def close(self) -> None:
         """Stops the worker; its job resumes at the next start."""
         self.jobs.close()
+        self._services.models.close()
         self._services.database.close()
 
 

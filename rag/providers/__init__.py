@@ -1,13 +1,23 @@
 """Embedding, chat and reranking models behind protocols; which there are is in ``table.toml``."""
 
+from rag.providers.clients import Clients
 from rag.providers.endpoint import Patience
-from rag.providers.making import STEP_PATIENCE, chat_model, embedder, require_embedder, reranker
+from rag.providers.making import (
+    CHAT_PATIENCE,
+    STEP_PATIENCE,
+    chat_model,
+    embedder,
+    require_embedder,
+    reranker,
+)
 from rag.providers.probing import ProviderStatus, check, statuses
 from rag.providers.table import ROWS, ProviderRow, default_threshold
 
 __all__ = [
+    "CHAT_PATIENCE",
     "ROWS",
     "STEP_PATIENCE",
+    "Clients",
     "Patience",
     "ProviderRow",
     "ProviderStatus",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rag.errors import InvalidRecipe
 from rag.protocols import ChatModel, Embedder, Reranker
+from rag.providers.clients import Clients
 from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
 from rag.providers.endpoint import Endpoint, Patience, model_of, require_configured, resolve
 from rag.providers.hashing import HashingEmbedder
@@ -29,9 +30,15 @@ STEP_PATIENCE = Patience(timeout=20, tries=1)
 """A step of a search, which goes on without it."""
 
 
-def embedder(name: str, settings: Variables, patience: Patience = EMBEDDING_PATIENCE) -> Embedder:
+def embedder(
+    name: str,
+    settings: Variables,
+    patience: Patience = EMBEDDING_PATIENCE,
+    clients: Clients | None = None,
+) -> Embedder:
     """The embedding model called ``NAME`` or ``PROVIDER:MODEL`` (``openai:my-model``).
 
+    A remote one connects through ``clients``, which are its own where none are given.
     Raises InvalidRecipe for an unknown name. A key that is not set is reported on first use.
     """
     row, default = embedding_row(name)
@@ -44,7 +51,7 @@ def embedder(name: str, settings: Variables, patience: Patience = EMBEDDING_PATI
             return HashingEmbedder()
     endpoint = resolve(row, settings, patience)
     model = model_of(row, default, settings)
-    call = _wire(endpoint, model).embeddings
+    call = _wire(endpoint, model, clients).embeddings
     return RemoteEmbedder(endpoint, model, traits(row, model), call)
 
 
@@ -60,18 +67,23 @@ def require_embedder(name: str, settings: Variables) -> None:
 
 
 def chat_model(
-    provider: str, model: str | None, settings: Variables, patience: Patience = CHAT_PATIENCE
+    provider: str,
+    model: str | None,
+    settings: Variables,
+    patience: Patience = CHAT_PATIENCE,
+    clients: Clients | None = None,
 ) -> ChatModel | None:
     """The language model of a provider; ``model`` None is the provider's default.
 
-    None for ``extractive``, which answers without one. Raises InvalidRecipe for an unknown
-    provider. A key that is not set is reported on first use.
+    It connects through ``clients``, which are its own where none are given. None for
+    ``extractive``, which answers without one. Raises InvalidRecipe for an unknown provider. A key
+    that is not set is reported on first use.
     """
     row = chat_row(provider)
     if row.wire == "extractive":
         return None
     name = model_of(row, model or row.chat_model, settings)
-    return _wire(resolve(row, settings, patience), name)
+    return _wire(resolve(row, settings, patience), name, clients)
 
 
 def reranker(
@@ -97,6 +109,6 @@ def reranker(
     )
 
 
-def _wire(endpoint: Endpoint, model: str) -> OpenAIWire | OllamaWire:
+def _wire(endpoint: Endpoint, model: str, clients: Clients | None) -> OpenAIWire | OllamaWire:
     wire = OllamaWire if endpoint.row.wire == "ollama" else OpenAIWire
-    return wire(endpoint, model)
+    return wire(endpoint, model, clients or Clients())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from rag.providers.clients import Clients
 from rag.providers.endpoint import Endpoint, patiently, require_configured, required
 from rag.types import Delta, Message, Usage
 
@@ -20,11 +20,12 @@ CHARACTERS_PER_TOKEN = 3
 
 
 class OllamaWire:
-    """One model of one server. Connects on first use; safe to share between threads."""
+    """One model of one server. ``clients`` connect on first use; safe to share between threads."""
 
-    def __init__(self, endpoint: Endpoint, model: str) -> None:
+    def __init__(self, endpoint: Endpoint, model: str, clients: Clients) -> None:
         self._endpoint = endpoint
         self._model = model
+        self._clients = clients
 
     def embeddings(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """One vector for each text, in their order. Asks once. Raises ProviderError."""
@@ -69,12 +70,9 @@ class OllamaWire:
         if not finished:
             raise self._endpoint.broke_off()
 
-    @cached_property
+    @property
     def _client(self) -> ollama.Client:
-        package, endpoint = required("ollama"), self._endpoint
-        require_configured(endpoint)
-        client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.patience.timeout)
-        return client
+        return self._clients.of(self._endpoint, _connected)
 
     @contextmanager
     def _translated(self, *, streaming: bool = False) -> Iterator[None]:
@@ -92,6 +90,13 @@ class OllamaWire:
             raise (endpoint.broke_off() if streaming else endpoint.unreachable()) from error
         except (ValueError, TypeError, AttributeError) as error:
             raise endpoint.misbehaved("something that is not of this wire format") from error
+
+
+def _connected(endpoint: Endpoint) -> ollama.Client:
+    package = required("ollama")
+    require_configured(endpoint)
+    client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.patience.timeout)
+    return client
 
 
 def _window(messages: Sequence[Message], max_tokens: int) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import ProviderRejected
+from rag.providers.clients import Clients
 from rag.providers.endpoint import (
     CONNECT_SECONDS,
     Endpoint,
@@ -29,11 +29,12 @@ _ALTERNATIVES: Mapping[str, str | None] = {
 
 
 class OpenAIWire:
-    """One model of one server. Connects on first use; safe to share between threads."""
+    """One model of one server. ``clients`` connect on first use; safe to share between threads."""
 
-    def __init__(self, endpoint: Endpoint, model: str) -> None:
+    def __init__(self, endpoint: Endpoint, model: str, clients: Clients) -> None:
         self._endpoint = endpoint
         self._model = model
+        self._clients = clients
 
     def embeddings(self, texts: list[str]) -> Sequence[Sequence[float]]:
         """One vector for each text, in their order. Asks once. Raises ProviderError."""
@@ -92,30 +93,9 @@ class OpenAIWire:
                 raise
             return self._open(_without(request, refused[0]))
 
-    @cached_property
+    @property
     def _client(self) -> openai.OpenAI:
-        package, endpoint = required("openai"), self._endpoint
-        require_configured(endpoint)
-        # Retries are ours (one behaviour for all providers). A key must be given even where none
-        # is needed, or the package would send the one in OPENAI_API_KEY to a stranger.
-        timeout = endpoint.patience.timeout
-        common: dict[str, Any] = {
-            "timeout": package.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
-            "max_retries": 0,
-        }
-        client: openai.OpenAI
-        if endpoint.row.wire == "azure":
-            client = package.AzureOpenAI(
-                azure_endpoint=endpoint.base_url,
-                api_key=endpoint.key,
-                api_version=endpoint.api_version,
-                **common,
-            )
-        else:
-            client = package.OpenAI(
-                base_url=endpoint.base_url, api_key=endpoint.key or "none", **common
-            )
-        return client
+        return self._clients.of(self._endpoint, _connected)
 
     @contextmanager
     def _translated(self, *, streaming: bool = False) -> Iterator[None]:
@@ -137,6 +117,31 @@ class OpenAIWire:
             raise endpoint.misbehaved(f"an error: {error.message}") from endpoint.cause(error)
         except (ValueError, TypeError, AttributeError) as error:
             raise endpoint.misbehaved("something that is not of this wire format") from error
+
+
+def _connected(endpoint: Endpoint) -> openai.OpenAI:
+    package = required("openai")
+    require_configured(endpoint)
+    # Retries are ours (one behaviour for all providers). A key must be given even where none
+    # is needed, or the package would send the one in OPENAI_API_KEY to a stranger.
+    timeout = endpoint.patience.timeout
+    common: dict[str, Any] = {
+        "timeout": package.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
+        "max_retries": 0,
+    }
+    client: openai.OpenAI
+    if endpoint.row.wire == "azure":
+        client = package.AzureOpenAI(
+            azure_endpoint=endpoint.base_url,
+            api_key=endpoint.key,
+            api_version=endpoint.api_version,
+            **common,
+        )
+    else:
+        client = package.OpenAI(
+            base_url=endpoint.base_url, api_key=endpoint.key or "none", **common
+        )
+    return client
 
 
 def _without(request: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal
 
 from rag.errors import InvalidRecipe
+from rag.providers.clients import Clients
 from rag.providers.endpoint import Patience, resolve
 from rag.providers.making import chat_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
@@ -99,8 +101,9 @@ def check(
 
 def _check_embedding(name: str, settings: Variables) -> str:
     start = time.perf_counter()
-    model = embedder(name, settings, PROBE_PATIENCE)
-    dimension = model.embed(["hello"], "query").shape[1]
+    with closing(Clients()) as clients:
+        model = embedder(name, settings, PROBE_PATIENCE, clients)
+        dimension = model.embed(["hello"], "query").shape[1]
     return f"{name} embeds into {dimension} dimensions ({time.perf_counter() - start:.1f} s)."
 
 
@@ -115,10 +118,11 @@ def _check_reranking(name: str, settings: Variables) -> str:
 def _check_chat(row: ProviderRow, model: str, settings: Variables) -> str:
     if not row.chats:
         raise InvalidRecipe(f"{row.label} does not answer questions.", "Check its embeddings.")
-    chat = chat_model(row.name, model or None, settings, PROBE_PATIENCE)
-    if chat is None:
-        return f"{row.label}: always ready."
     start = time.perf_counter()
-    hello = [Message("user", "Say hello.")]
-    reply = "".join(delta.text for delta in chat.stream(hello, temperature=0.0, max_tokens=8))
+    with closing(Clients()) as clients:
+        chat = chat_model(row.name, model or None, settings, PROBE_PATIENCE, clients)
+        if chat is None:
+            return f"{row.label}: always ready."
+        hello = [Message("user", "Say hello.")]
+        reply = "".join(delta.text for delta in chat.stream(hello, temperature=0.0, max_tokens=8))
     return f"{row.label} answers {reply.strip()!r} ({time.perf_counter() - start:.1f} s)."
