@@ -97,6 +97,11 @@ class VectorIndex(VectorView, Protocol):
     Searches of a snapshot that is in use therefore never see a half-applied change.
     """
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory of this process it takes."""
+        ...
+
     def added(self, keys: Keys, vectors: Vectors) -> VectorIndex:
         """An index that also holds ``vectors``; a key that is present already is replaced."""
 

@@ -123,7 +123,13 @@ class Services:
         _make(settings.home)
         database = Database(settings.database_url)
         models = Models(settings)
-        indexes = Indexes(database, settings.home / "indexes", models.embedder, servers)
+        indexes = Indexes(
+            database,
+            settings.home / "indexes",
+            models.embedder,
+            servers,
+            settings.max_index_mb << 20,
+        )
         return cls(
             settings=settings,
             database=database,

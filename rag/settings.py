@@ -51,6 +51,7 @@ class Settings:
     database_url: str = field(repr=False)
     allow_private_urls: bool = False
     max_upload_mb: int = 200
+    max_index_mb: int = 1024
     provider_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     tool_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
@@ -73,6 +74,7 @@ class Settings:
             database_url=_database_url(values, home),
             allow_private_urls=_truth(values, "TOUCHSTONE_ALLOW_PRIVATE_URLS", default=False),
             max_upload_mb=_positive(values, "TOUCHSTONE_MAX_UPLOAD_MB", default=200),
+            max_index_mb=_positive(values, "TOUCHSTONE_MAX_INDEX_MB", default=1024),
             provider_variables=_provider_variables(values),
             tool_variables={
                 name: value for name, value in values.items() if name.startswith(TOOL_PREFIX)

@@ -13,6 +13,7 @@ import logging
 import shutil
 import tempfile
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,13 +49,22 @@ class Index:
     keys: Mapping[str, Keys]
 
     @cached_property
+    def bytes(self) -> int:
+        """About how much memory it takes."""
+        return self.dense.bytes + self.lexical.bytes + sum(k.nbytes for k in self.keys.values())
+
+    @cached_property
     def passages(self) -> Keys:
         """The keys of all passages, in order."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *self.keys.values()]))
 
 
 class Indexes:
-    """The current index of every build in use. Safe to share between threads."""
+    """The current index of every build in use. Safe to share between threads.
+
+    Those used last are kept, up to ``most_bytes`` together and never less than one; the others are
+    read again when they are asked for.
+    """
 
     def __init__(
         self,
@@ -62,12 +72,14 @@ class Indexes:
         folder: Path,
         embedder: Callable[[str], Embedder],
         servers: Servers = IN_PROCESS,
+        most_bytes: int = 1 << 30,
     ) -> None:
         self._database = database
         self._folder = folder
         self._embedder = embedder
         self._servers = servers
-        self._current: dict[Place, Index] = {}
+        self._most_bytes = most_bytes
+        self._current: OrderedDict[Place, Index] = OrderedDict()
         self._locks: dict[Place, threading.Lock] = {}
         self._guard = threading.Lock()
 
@@ -80,16 +92,16 @@ class Indexes:
         place = (base_id, recipe.hash)
         with self._database.read() as connection:
             version = bases.version(connection, base_id)
-        index = self._current.get(place)
+        index = self._known(place)
         if index is not None and index.version == version:
             return index
         is_spoilt = False
         with self._lock(place):
-            index = self._current.get(place)
+            index = self._known(place)
             if index is None:
                 index, is_spoilt = self._load(place, recipe)
             index = self._refreshed(index, base_id, recipe)
-            self._current[place] = index
+            self._keep(place, index)
             self._servers.tidy(index.dense, index.lexical)
         if is_spoilt:
             self._save(index, place, recipe)
@@ -122,11 +134,30 @@ class Indexes:
 
     def forget(self, base_id: int, build_hash: str | None = None) -> None:
         """Drops the index of a deleted build, or of a whole deleted base."""
-        for place in [key for key in self._current if key[0] == base_id]:
-            if build_hash in (None, place[1]):
-                self._current.pop(place, None)
+        with self._guard:
+            for place in [key for key in self._current if key[0] == base_id]:
+                if build_hash in (None, place[1]):
+                    del self._current[place]
         shutil.rmtree(self._folder / str(base_id) / (build_hash or ""), ignore_errors=True)
         self._servers.forget(base_id, build_hash)
+
+    def _known(self, place: Place) -> Index | None:
+        with self._guard:
+            if place in self._current:
+                self._current.move_to_end(place)
+            return self._current.get(place)
+
+    def _keep(self, place: Place, index: Index) -> None:
+        """Lets go of what was used longest ago. Of a server there is one view at a time: it stays.
+
+        Another view would tell the server to delete what a search under way still reads.
+        """
+        with self._guard:
+            self._current[place] = index
+            self._current.move_to_end(place)
+            total = sum(each.bytes for each in self._current.values())
+            while total > self._most_bytes and len(self._current) > 1 and self._servers.absent:
+                total -= self._current.popitem(last=False)[1].bytes
 
     def _lock(self, place: Place) -> threading.Lock:
         with self._guard:

@@ -27,6 +27,11 @@ class Servers:
     vectors: VectorServer | None = None
     words: LexicalServer | None = None
 
+    @property
+    def absent(self) -> bool:
+        """Whether everything is in this process."""
+        return self.vectors is None and self.words is None
+
     def dense(
         self, place: Place, recipe: IndexRecipe, embedder: Embedder, folder: str | None = None
     ) -> VectorIndex:

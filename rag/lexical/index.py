@@ -65,6 +65,11 @@ class LexicalIndex:
         tokens = sum(segment.tokens for segment in self.segments)
         return tokens / len(self) if tokens else 1.0
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes; segments that other indexes share count too."""
+        return sum(segment.bytes for segment in self.segments)
+
     def added(self, items: Iterable[tuple[int, str]]) -> LexicalIndex:
         """An index that also holds ``items``: (key, text). A key that is present is replaced.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -39,6 +40,12 @@ class Segment(PassageRows):
     def tokens(self) -> int:
         """Number of terms in live passages, with repetitions."""
         return int(self.lengths[self.live].sum(dtype=np.int64))
+
+    @cached_property
+    def bytes(self) -> int:
+        """About how much memory it takes."""
+        arrays = sum(getattr(self, name).nbytes for name in _ARRAYS)
+        return int(arrays) + sum(map(sys.getsizeof, self.terms))
 
     @cached_property
     def spelling(self) -> Spelling:

@@ -67,6 +67,12 @@ class FaissIndex:
         """Whether searches find the very nearest: flat always, other kinds while they are small."""
         return all(segment.index.exact for segment in self.segments)
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes; segments that other indexes share count too."""
+        row = (self.dimension + 2) * np.dtype(np.float32).itemsize  # and its key
+        return row * sum(len(segment.keys) for segment in self.segments)
+
     def added(self, keys: Keys, vectors: Vectors) -> FaissIndex:
         """An index that also holds ``vectors``; of a key given twice the later one counts.
 

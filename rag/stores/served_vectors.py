@@ -57,6 +57,11 @@ class ServedVectors:
             self.server.upsert(self.moment.build, names[part], rows[part])
         return replace(self, moment=self.moment.plus(names))
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory of this process it takes: the vectors are elsewhere."""
+        return self.moment.keys.nbytes
+
     def removed(self, keys: Keys) -> ServedVectors:
         """A later moment without ``keys``; ``moment.tidy`` deletes them when nobody reads them."""
         return replace(self, moment=self.moment.minus(np.asarray(keys, dtype=np.int64)))

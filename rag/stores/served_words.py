@@ -57,6 +57,11 @@ class ServedWords:
             self.server.upsert(self.moment.build, self.analyzer.name, list(passages.items()))
         return replace(self, moment=self.moment.plus(np.array(list(passages), np.int64)))
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory of this process it takes: the words are elsewhere."""
+        return self.moment.keys.nbytes
+
     def removed(self, keys: Keys) -> ServedWords:
         """A later moment without ``keys``; ``moment.tidy`` deletes them when nobody reads them."""
         return replace(self, moment=self.moment.minus(np.asarray(keys, dtype=np.int64)))

@@ -24,6 +24,7 @@ def test_given_values(tmp_path: Path) -> None:
             "TOUCHSTONE_DATABASE_URL": "postgresql://me:secret@db/kb",
             "TOUCHSTONE_ALLOW_PRIVATE_URLS": "Yes",
             "TOUCHSTONE_MAX_UPLOAD_MB": "50",
+            "TOUCHSTONE_MAX_INDEX_MB": "300",
             "GROQ_API_KEY": "gsk-secret",
             "MISTRAL_API_KEY": "  ",
             "UNRELATED": "x",
@@ -33,6 +34,7 @@ def test_given_values(tmp_path: Path) -> None:
     assert settings.database_url == "postgresql://me:secret@db/kb"
     assert settings.allow_private_urls is True
     assert settings.max_upload_mb == 50
+    assert settings.max_index_mb == 300
     assert dict(settings.provider_variables) == {"GROQ_API_KEY": "gsk-secret"}
     assert "secret" not in repr(settings)
 
@@ -54,6 +56,7 @@ def test_reads_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("TOUCHSTONE_MAX_UPLOAD_MB", "0"),
         ("TOUCHSTONE_MAX_UPLOAD_MB", "-5"),
         ("TOUCHSTONE_MAX_UPLOAD_MB", "many"),
+        ("TOUCHSTONE_MAX_INDEX_MB", "0"),
         ("TOUCHSTONE_MAX_UPLOAD_MB", "²"),
         ("OPENAI_BASE_URL", "api.example.com"),
         ("AZURE_OPENAI_ENDPOINT", "https://"),
