@@ -1,0 +1,54 @@
+"""Search all on the tuning page: chosen on some questions, reported on others."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from rag import InvalidInput, Workspace
+from tests.pages.conftest import finished
+
+OpenPage = Callable[..., AppTest]
+
+
+def _said(app: AppTest, words: str) -> str:
+    return next(one.value for one in [*app.caption, *app.markdown] if words in one.value)
+
+
+def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("tuning.py", threshold="0.9", cut="Set")
+    app.button(key="tuning_search").click().run()
+    assert finished(labelled, "search-all").status == "done"
+    app.run()
+    split = labelled.base("notes").questions.split("checks")
+    assert f"{len(split.held_out)} held out" in _said(app, "held out")
+    verdict = next(
+        one.value
+        for one in app.markdown
+        if "Best of 504" in one.value or "None of 504" in one.value
+    )
+    assert "tuning questions" in verdict
+    best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
+    assert not best.duplicated().any()
+    assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
+    assert not any(button.key == "tuning_save" for button in app.button)
+
+
+def test_search_all_without_labels_to_choose_by_says_what_is_missing(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    unanswerable = {each.id for each in base.questions.usable("checks") if not each.answerable}
+    for seed in range(1000):
+        with contextlib.suppress(InvalidInput):  # a part got no question at all
+            base.question_edits.set_split("checks", seed, 0.2)
+        if unanswerable.issuperset(base.questions.split("checks").tuning):
+            break
+    app = open_page("tuning.py")
+    assert "split the set anew" in _said(app, "has a label in these documents")
+    assert not any(button.key == "tuning_search" for button in app.button)
+    assert not app.error
