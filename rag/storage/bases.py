@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rag.errors import AlreadyExists, NotFound
@@ -24,6 +24,12 @@ from rag.storage.tables import (
 from rag.storage.upserts import insert_or_replace
 
 _MOST_BASES = 2**31 - 1  # what an integer of SQL holds
+
+
+# Asked several times for every page that is drawn: putting one together costs more than its answer.
+_NAMED = select(knowledge_base).where(knowledge_base.c.name == bindparam("name"))
+_BY_ID = select(knowledge_base).where(knowledge_base.c.id == bindparam("base_id"))
+_VERSION = select(knowledge_base.c.version).where(knowledge_base.c.id == bindparam("base_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,7 @@ def measured(connection: Connection) -> dict[str, tuple[int, datetime | None]]:
 
 def named(connection: Connection, name: str) -> Base:
     """One knowledge base. Raises NotFound, naming those that exist."""
-    row = connection.execute(select(knowledge_base).where(knowledge_base.c.name == name)).first()
+    row = connection.execute(_NAMED, {"name": name}).first()
     if row is None:
         names = ", ".join(base.name for base in every(connection)) or "none yet"
         raise NotFound(f"There is no knowledge base named {name!r}.", f"There are: {names}.")
@@ -90,10 +96,14 @@ def named(connection: Connection, name: str) -> Base:
 
 def by_id(connection: Connection, base_id: int) -> Base:
     """One knowledge base. Raises NotFound when someone deleted it."""
-    row = connection.execute(select(knowledge_base).where(knowledge_base.c.id == base_id)).first()
+    row = connection.execute(_BY_ID, {"base_id": base_id}).first()
     if row is None:
-        raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
+        raise _gone()
     return _base(row)
+
+
+def _gone() -> NotFound:
+    return NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
 
 
 def hold(connection: Connection, base_id: int) -> None:
@@ -127,8 +137,11 @@ def remove(connection: Connection, base_id: int) -> None:
 
 
 def version(connection: Connection, base_id: int) -> int:
-    """How often the documents changed."""
-    return by_id(connection, base_id).version
+    """How often the documents changed. Raises NotFound when someone deleted the base."""
+    counted = connection.execute(_VERSION, {"base_id": base_id}).scalar()
+    if counted is None:
+        raise _gone()
+    return int(counted)
 
 
 def touch(connection: Connection, base_id: int) -> None:

@@ -70,6 +70,7 @@ def _picture(page: Page, number: int) -> Locator:
 
 def _tinted(picture: Locator) -> list[int]:
     """How many pixels of the screen have the colour of each mark."""
+    expect(picture).to_have_attribute("src", re.compile(r"\.png$"))  # as it was drawn, no copy
     picture.evaluate("image => image.decode()")  # else it may be there, but not yet painted
     seen = np.asarray(Image.open(io.BytesIO(picture.screenshot())).convert("RGB")).astype(int)
     return [int((abs(seen - tint).max(axis=2) < 6).sum()) for tint in TINTS]

@@ -30,7 +30,9 @@ def printed_page(
         st.caption(f":material/image_not_supported: {plain(drawn)} Here is its text instead.")
         return 0
     with st.container(border=True):
-        st.image(drawn.png, width="stretch", alt=_said(document, number, drawn))
+        # As the PNG that it is: Streamlit would make a JPEG of it at every rerun.
+        said = _said(document, number, drawn)
+        st.image(drawn.png, width="stretch", output_format="PNG", alt=said)
     if drawn.found < _MOST_FOUND and any(drawn.boxes):
         st.caption(f"{drawn.found:.0%} of the passage was found on the page.")
     return drawn.pages
