@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from rag.errors import InvalidInput
@@ -80,6 +81,15 @@ class Settings:
                 name: value for name, value in values.items() if name.startswith(TOOL_PREFIX)
             },
         )
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as plain data, keys too: for a process that this one starts, nobody else."""
+        return asdict(self) | {"home": str(self.home)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Settings:
+        """The reverse of ``as_json``."""
+        return cls(**{**data, "home": Path(data["home"])})
 
     def variable(self, name: str) -> str | None:
         """The value of a provider's variable, or None when it is not set."""

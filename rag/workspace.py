@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,11 +17,12 @@ from rag.bundles import Packer, Reproduction, Restorer, opened
 from rag.documents.build_job import build, build_several
 from rag.documents.import_job import import_beir
 from rag.documents.ingest_job import ingest
+from rag.documents.job_size import is_large
 from rag.documents.library import Upload
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.indexing.indexes import import_vectors
 from rag.indexing.servers import IN_PROCESS, Servers
-from rag.jobs import Handler, Jobs
+from rag.jobs import Handler, JobRow, Jobs, process
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.maintenance import check
 from rag.maintenance.backup import Backup, back_up
@@ -74,7 +77,8 @@ class Workspace:
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)
         tidy = partial(check.sweep, self._services)
-        self.jobs = Jobs(self._services.database, self._handlers(), tidy)
+        apart = self._in_process if servers is IN_PROCESS else _here
+        self.jobs = Jobs(self._services.database, self._handlers(), tidy, apart)
         self.tools = Tools(self._services)
 
     @classmethod
@@ -97,6 +101,12 @@ class Workspace:
             "calibrate": partial(calibrate, services),
             "map": partial(draw_map, services, self._maps.files),
         }
+
+    def _in_process(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
+        """Starts a process for a job that is large."""
+        if not is_large(self._services, job):
+            return None
+        return process.start({"job": job.id, "owner": owner, "settings": self.settings.as_json()})
 
     def bases(self) -> list[BaseInfo]:
         """All knowledge bases by name, with the size of their saved recipe's build."""
@@ -302,6 +312,18 @@ class Workspace:
         self.jobs.close()
         self._services.models.close()
         self._services.database.close()
+
+
+def _here(_job: JobRow, _owner: str) -> None:
+    """Every job is done in this process, which has its indexes on other servers."""
+
+
+def do_job() -> None:
+    """Does the job that the process which started this one has claimed."""
+    asked = process.asked_of(sys.stdin.buffer)
+    workspace = Workspace(Settings.from_json(asked["settings"]))
+    workspace.jobs.work_for(asked["owner"], asked["job"])
+    workspace.close()
 
 
 def _checked(name: str) -> str:

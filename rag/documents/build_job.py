@@ -2,71 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from rag.documents.ingestion import Ingestion
-from rag.jobs.runner import Reporter
+from rag.documents.forecast import Forecast
+from rag.documents.ingestion import Ingestion, work_for
+from rag.documents.paces import Paces
+from rag.jobs.reporter import Reporter
 from rag.recipe import IndexRecipe
 from rag.services import Services
-from rag.storage import builds
+from rag.storage import builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
 
 _GROUP = 32  # documents stored in one transaction
-_SHARE = 1000  # progress units of one build of several
-
-Tell = Callable[[int, int, str], None]
 
 
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "build"; documents that are built already are left alone."""
     recipe = IndexRecipe.model_validate(job.payload["recipe"])
-    return f"{_complete(services, job.base_id, recipe, reporter.tell):,} documents built"
+    building = _Building(services, job, reporter, {"": recipe})
+    return f"{building.complete(''):,} documents built"
 
 
 def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "build-several", an index recipe an item; what is built stays built."""
     with services.database.read() as connection:
         items = rows.items(connection, job.id)
-    for place, item in enumerate(items):
-        recipe = IndexRecipe.model_validate(item.payload["recipe"])
-
-        def tell(
-            done: int, total: int, text: str, place: int = place, name: str = item.name
-        ) -> None:
-            share = int(_SHARE * done / total) if total else 0
-            whole = len(items) * _SHARE
-            message = f"index {place + 1:,} of {len(items):,}, {name}: {text}"
-            reporter.tell(place * _SHARE + share, whole, message)
-
-        tell(0, 0, "starting")
-        if item.status == "waiting":
-            _complete(services, job.base_id, recipe, tell)
-            with services.database.write() as connection:
-                passages = builds.passages_of(connection, job.base_id, recipe.cut)
-                rows.set_item(connection, job.id, item.position, "added", chunks=passages)
+    recipes = {
+        f"index {place:,} of {len(items):,}, {item.name}: ": IndexRecipe.model_validate(
+            item.payload["recipe"]
+        )
+        for place, item in enumerate(items, 1)
+        if item.status == "waiting"
+    }
+    building = _Building(services, job, reporter, recipes)
+    waiting = (item for item in items if item.status == "waiting")
+    for item, (name, recipe) in zip(waiting, recipes.items(), strict=True):
+        building.complete(name)
+        with services.database.write() as connection:
+            passages = builds.passages_of(connection, job.base_id, recipe.cut)
+            rows.set_item(connection, job.id, item.position, "added", chunks=passages)
     return f"{len(items):,} indexes built"
 
 
-def _complete(services: Services, base_id: int, recipe: IndexRecipe, report: Tell) -> int:
-    """Adds the documents that a build lacks; returns how many.
+class _Building:
+    """Completes builds, one after the other, and says how long all of them take."""
 
-    Raises InvalidRecipe or ProviderError before there is a build that could never be completed.
-    """
-    services.models.require(recipe)
-    services.models.embedder(recipe.embedder).embed(["hello"], "query")  # a server may be away
-    with services.database.write() as connection:
-        builds.ensure(connection, base_id, recipe)
-        missing = builds.missing(connection, base_id, recipe.hash)
-    ingestion = Ingestion(services.database, base_id, services.models.embedder)
-    for start in range(0, len(missing), _GROUP):
+    def __init__(
+        self,
+        services: Services,
+        job: JobRow,
+        reporter: Reporter,
+        recipes: dict[str, IndexRecipe],
+    ) -> None:
+        """``recipes`` by what the messages about each begin with."""
+        self._services = services
+        self._base_id = job.base_id
+        self._reporter = reporter
+        self._recipes = recipes
+        self._paces = Paces(services)
+        self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
+        self._ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+        with services.database.read() as connection:
+            held = documents.every(connection, job.base_id)
+            self._characters = {row.id: row.characters for row in held}
+        for name in recipes:
+            self._expect(name)
 
-        def tell(step: str, done: int, total: int, start: int = start) -> None:
-            share = _GROUP * (done / total if total else 0)
-            count = f" {done:,} of {total:,} passages" if total else ""
-            message = f"{start:,} of {len(missing):,} documents built, {step}{count}"
-            report(min(int(start + share), len(missing)), len(missing), message)
+    def complete(self, name: str) -> int:
+        """Adds the documents that a build lacks; returns how many.
 
-        ingestion.complete(recipe, missing[start : start + _GROUP], tell)
-    services.indexes.save(base_id, recipe)
-    return len(missing)
+        Raises InvalidRecipe or ProviderError before there is a build that could never be completed.
+        """
+        recipe, services = self._recipes[name], self._services
+        self._reporter.tell(*self._told(f"{name}starting"))
+        services.models.require(recipe)
+        services.models.embedder(recipe.embedder).embed(["hello"], "query")  # a server may be away
+        with services.database.write() as connection:
+            builds.ensure(connection, self._base_id, recipe)
+        groups = self._expect(name)
+        total = sum(map(len, groups))
+        for number, group in enumerate(groups):
+            self._add(name, recipe, group, f"{number * _GROUP:,} of {total:,} documents built")
+        services.indexes.save(self._base_id, recipe)
+        self._paces.keep(self._forecast.measured())
+        return total
+
+    def _add(self, name: str, recipe: IndexRecipe, group: Sequence[str], at: str) -> None:
+        key = (name, group[0])
+
+        def tell(step: str, done: int, total: int) -> None:
+            self._forecast.reached(key, step, done, total)
+            count = f" {done:,} of {total:,} passages" if total and step == "embedding" else ""
+            message = f"{name}{at}, {step}{count}"
+            self._reporter.tell(*self._told(message))
+
+        self._ingestion.complete(recipe, group, tell)
+        self._forecast.end(key)
+
+    def _told(self, message: str) -> tuple[int, int, str, float]:
+        done, total, left = self._forecast.told()
+        return done, total, message, left
+
+    def _expect(self, name: str) -> list[list[str]]:
+        """The documents that a build lacks, as many at once as are stored in one transaction."""
+        recipe = self._recipes[name]
+        with self._services.database.read() as connection:
+            missing = builds.missing(connection, self._base_id, recipe.hash)
+        groups = [missing[start : start + _GROUP] for start in range(0, len(missing), _GROUP)]
+        for group in groups:
+            size = sum(self._characters.get(each, 0) for each in group)
+            self._forecast.add((name, group[0]), "text", size, work_for(recipe))
+        return groups

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from rag.documents.forecast import Forecast
 from rag.documents.ingest_job import refresh
 from rag.documents.ingestion import Ingestion
+from rag.documents.paces import Paces
 from rag.evaluation.formats import beir
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
-from rag.jobs.runner import Reporter
+from rag.jobs.reporter import Reporter
 from rag.questions.sets import QuestionSets
 from rag.services import Services
 from rag.storage.jobs import JobRow
@@ -21,30 +24,42 @@ def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "import-beir"; documents that are present already are left alone."""
     folder, split = Path(job.payload["folder"]), str(job.payload["split"])
     questions = beir.read_questions(folder, split)
-    total = sum(1 for _ in beir.read_documents(folder))
     ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+    paces = Paces(services)
+    forecast = Forecast(paces.known())
+    total = 0
+    for part in _groups(folder):
+        size = sum(len(row.full_text) for row in part)
+        forecast.add(total, "text", size, ingestion.work())
+        total += len(part)
     seen = stored = 0
     shifts: dict[str, int] = {}
-    rows = beir.read_documents(folder)
-    while group := list(islice(rows, _GROUP)):
+    for group in _groups(folder):
         shifts |= {row.id: len(row.full_text) - len(row.text) for row in group}
         new = [row.document(folder.name) for row in group if row.full_text.strip()]
         new = [item for item in new if ingestion.present(item.id) is None]
 
-        def tell(
-            step: str, done: int, parts: int, seen: int = seen, size: int = len(group)
-        ) -> None:
-            share = size * (done / parts if parts else 0)
-            reporter.tell(int(seen + share), total, f"{seen:,} of {total:,} documents, {step}")
+        def tell(step: str, done: int, parts: int, seen: int = seen) -> None:
+            forecast.reached(seen, step, done, parts)
+            units, whole, left = forecast.told()
+            reporter.tell(units, whole, f"{seen:,} of {total:,} documents, {step}", left)
 
         if new:
             ingestion.store(new, tell)
             services.files.discard()
+        forecast.end(seen)
         seen, stored = seen + len(group), stored + len(new)
+    paces.keep(forecast.measured())
     refresh(services, job.base_id)
     shifted = [_shifted(question, shifts) for question in questions]
     QuestionSets(services.database, job.base_id).save(folder.name, shifted)
     return f"{stored:,} of {total:,} documents added, {len(questions):,} questions"
+
+
+def _groups(folder: Path) -> Iterator[list[beir.BeirDocument]]:
+    rows = beir.read_documents(folder)
+    while group := list(islice(rows, _GROUP)):
+        yield group
 
 
 def _shifted(question: FileQuestion, shifts: dict[str, int]) -> FileQuestion:

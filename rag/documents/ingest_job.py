@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import logging
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from rag import readers
+from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion, Stored, Tell
+from rag.documents.job_size import size_of
+from rag.documents.paces import Paces
 from rag.errors import (
     Cancelled,
     InvalidRecipe,
@@ -20,7 +23,7 @@ from rag.errors import (
     UnreadableDocument,
 )
 from rag.evaluation.formats import question_files as question_files
-from rag.jobs.runner import Reporter
+from rag.jobs.reporter import Reporter
 from rag.questions.sets import QuestionSets
 from rag.readers import web
 from rag.readers.page_names import distinguished
@@ -32,23 +35,22 @@ from rag.types import Document
 
 log = logging.getLogger(__name__)
 
-_SHARE = 1000  # progress units of one item
-_STEPS = {"fetching": 0, "reading": 50, "cutting": 200, "embedding": 250, "storing": 980}
+_INDEXING = "indexing"  # what is done once, for all items together
 
 
 def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "ingest"; items that an earlier process finished stay as they are."""
     with services.database.read() as connection:
         items = rows.items(connection, job.id)
-    reader = _ItemReader(services, job, reporter, len(items))
+    reader = _ItemReader(services, job, reporter)
     outcome = items
     while waiting := [item for item in outcome if item.status == "waiting"]:
-        for item in waiting:
+        for item in reader.shortest_first(waiting):
             reader.handle(item)
         with services.database.read() as connection:
             outcome = rows.items(connection, job.id)
     if any(item.status in ("added", "replaced") for item in outcome):
-        refresh(services, job.base_id)
+        reader.refresh()
     if "questions" in job.payload:
         _import_questions(services, job)
     failed = sum(item.status == "failed" for item in outcome)
@@ -75,28 +77,52 @@ def refresh(services: Services, base_id: int) -> None:
 
 
 class _ItemReader:
-    def __init__(self, services: Services, job: JobRow, reporter: Reporter, total: int) -> None:
+    def __init__(self, services: Services, job: JobRow, reporter: Reporter) -> None:
         self._services = services
         self._job = job
         self._reporter = reporter
-        self._total = total
         self._ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+        self._paces = Paces(services)
+        self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
+        self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
+
+    def shortest_first(self, waiting: Sequence[JobItem]) -> list[JobItem]:
+        """Items in the order in which they are read: what is in early answers early."""
+        work = self._ingestion.work()
+        for item in waiting:
+            kind, size = size_of(self._services, item)
+            reading = "reading pdf" if kind == "pdf" else "reading"
+            steps = {"fetching": "fetching"} if kind == "address" else {}
+            self._forecast.add(item.position, kind, size, {**steps, "reading": reading, **work})
+        return sorted(waiting, key=lambda item: self._forecast.seconds(item.position))
 
     def handle(self, item: JobItem) -> None:
         """Reads one item; whatever is wrong with it is noted, and the next one goes on."""
         with self._services.database.read() as connection:
-            if not rows.waits(connection, self._job.id, item.position):
-                return  # a later job has another version of it
+            waits = rows.waits(connection, self._job.id, item.position)
+        failed = False
         try:
-            self._store(item)
+            if waits:  # else a later job has another version of it
+                self._store(item)
         except (Cancelled, StorageError):
             raise
         except TouchstoneError as error:
+            failed = True
             self._fail(item, error.message, error.hint)
         except Exception:
+            failed = True
             identity = uuid.uuid4().hex[:8]
             log.exception("Reading %s failed unexpectedly, id %s.", item.name, identity)
             self._fail(item, f"Unexpected error, id {identity}.", "The log has the details.")
+        self._forecast.end(item.position, failed=failed)
+
+    def refresh(self) -> None:
+        """Brings the indexes up to date, and keeps the paces that were measured."""
+        self._forecast.reached(_INDEXING, _INDEXING)
+        self._say("bringing the index up to date")
+        refresh(self._services, self._job.base_id)
+        self._forecast.end(_INDEXING)
+        self._paces.keep(self._forecast.measured())
 
     def _store(self, item: JobItem) -> None:
         tell = self._teller(item)
@@ -104,6 +130,7 @@ class _ItemReader:
         if self._kept(item, source):
             return
         document = self._read(source, tell)
+        self._forecast.read(item.position, len(document.text))
 
         def book(connection: Connection, stored: list[Stored]) -> None:
             done, reason = stored[0], self._ingestion.behind()
@@ -181,16 +208,21 @@ class _ItemReader:
             rows.set_item(connection, self._job.id, item.position, "failed", reason, hint)
 
     def _teller(self, item: JobItem) -> Tell:
+        pdf = item.name.lower().endswith(".pdf")
+
         def tell(step: str, done: int, total: int) -> None:
-            starts = sorted(_STEPS.values())
-            start = _STEPS[step]
-            end = next((value for value in starts if value > start), _SHARE)
-            share = start + (end - start) * (done / total if total else 0)
-            count = f" {done:,} of {total:,}" if total else ""
-            self._reporter.tell(
-                item.position * _SHARE + int(share),
-                self._total * _SHARE,
-                f"{item.name}: {step}{count}",
-            )
+            if pdf and step == "reading" and total:
+                self._forecast.pages(item.position, total)
+            self._forecast.reached(item.position, step, done, total)
+            if not total:
+                self._say(f"{item.name}: {step}")
+            elif step.startswith("embedding"):
+                self._say(f"{item.name}: {step} {done:,} of {total:,} passages")
+            else:
+                self._say(f"{item.name}: {step} {done / total:.0%}")
 
         return tell
+
+    def _say(self, message: str) -> None:
+        done, total, left = self._forecast.told()
+        self._reporter.tell(done, total, message, left)

@@ -6,9 +6,11 @@ import logging
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from rag.chunking import chunks
+from rag.documents import paces
 from rag.errors import Cancelled, StorageError, TouchstoneError
 from rag.indexing.indexes import cache_vectors
 from rag.protocols import Embedder
@@ -22,7 +24,7 @@ log = logging.getLogger(__name__)
 _EMBED_AT_ONCE = 512  # texts; small enough for progress, large enough for batches by length
 
 Tell = Callable[[str, int, int], None]
-"""Takes the stage of the work ("cutting", "embedding"), units done, and in all (0: not known)."""
+"""Takes the step of the work, see ``Ingestion.work``, units done, and in all (0: not known)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,10 @@ class Ingestion:
             every = [row.recipe for row in builds.every(connection, self._base_id)]
         return [saved, *(recipe for recipe in every if recipe.hash != saved.hash)]
 
+    def work(self) -> dict[str, str]:
+        """The steps of storing a document in every build, and whose pace each has."""
+        return work_for(*self.recipes())
+
     def behind(self) -> str:
         """Which builds could not take documents and why, in a sentence; "" when all could."""
         return "; ".join(self._behind.values())
@@ -151,6 +157,7 @@ class Ingestion:
             ]
         cuttings: _Cuttings = {}
         self._prepare(group, recipe, cuttings, tell)
+        tell("storing", 0, 0)
         with self._database.write() as connection:
             bases.touch(connection, self._base_id)
             here = [
@@ -172,11 +179,11 @@ class Ingestion:
         cuttings: _Cuttings = {}
         self._prepare(group, saved, cuttings, tell)
         ready = [saved]
-        for recipe in others:
+        for number, recipe in enumerate(others, 1):
             if recipe.hash in self._behind:
                 continue  # every document would wait for the same server in vain
             try:
-                self._prepare(group, recipe, cuttings, tell)
+                self._prepare(group, recipe, cuttings, tell, number)
             except (Cancelled, StorageError):
                 raise
             except TouchstoneError as error:
@@ -187,29 +194,38 @@ class Ingestion:
         return ready, cuttings
 
     def _prepare(
-        self, group: Sequence[Document], recipe: IndexRecipe, cuttings: _Cuttings, tell: Tell
+        self,
+        group: Sequence[Document],
+        recipe: IndexRecipe,
+        cuttings: _Cuttings,
+        tell: Tell,
+        number: int = 0,
     ) -> None:
         """Cuts every document and caches the vectors; nothing of it is visible to a search."""
         embedder = self._embedder(recipe.embedder)
+        cutting, embedding = _steps(recipe, number)
+        before, total = 0, sum(len(document.text) for document in group)
         for document in group:
             if (document.id, recipe.cut) not in cuttings:
-                cuttings[document.id, recipe.cut] = self._cut(document, recipe, embedder, tell)
-        self._embed(embedder, [cuttings[item.id, recipe.cut] for item in group], tell)
+                made = cuttings[document.id, recipe.cut] = _Cutting(document)
+                for place, chunk in enumerate(chunks(document, recipe, embedder.tokenizer)):
+                    if place % _EMBED_AT_ONCE == 0:
+                        tell(cutting, before + chunk.start, total)
+                    made.add(chunk)
+            before += len(document.text)
+        self._embed(
+            embedder, [cuttings[item.id, recipe.cut] for item in group], partial(tell, embedding)
+        )
 
-    def _cut(
-        self, document: Document, recipe: IndexRecipe, embedder: Embedder, tell: Tell
-    ) -> _Cutting:
-        cutting = _Cutting(document)
-        for number, chunk in enumerate(chunks(document, recipe, embedder.tokenizer)):
-            if number % _EMBED_AT_ONCE == 0:
-                tell("cutting", number, 0)
-            cutting.add(chunk)
-        return cutting
-
-    def _embed(self, embedder: Embedder, cuttings: Sequence[_Cutting], tell: Tell) -> None:
+    def _embed(
+        self,
+        embedder: Embedder,
+        cuttings: Sequence[_Cutting],
+        tell: Callable[[int, int], None],
+    ) -> None:
         done, batch = 0, list[str]()
         total = sum(len(cutting) for cutting in cuttings)
-        tell("embedding", 0, total)
+        tell(0, total)
         for cutting in cuttings:
             for chunk in cutting.chunks():
                 batch.append(chunk.text)
@@ -217,10 +233,10 @@ class Ingestion:
                     cache_vectors(self._database, embedder, batch)
                     done += len(batch)
                     batch.clear()
-                    tell("embedding", done, total)
+                    tell(done, total)
         if batch:
             cache_vectors(self._database, embedder, batch)
-            tell("embedding", total, total)
+            tell(total, total)
 
     def _insert(
         self,
@@ -253,3 +269,17 @@ class Ingestion:
     def _insert_cut(self, connection: Connection, cut_id: int, cutting: _Cutting) -> None:
         if not passages.are_cut(connection, self._base_id, cut_id, cutting.document.id):
             passages.insert_all(connection, self._base_id, cut_id, cutting.chunks())
+
+
+def work_for(*recipes: IndexRecipe) -> dict[str, str]:
+    """The steps of storing a document in some builds, and whose pace each has."""
+    found: dict[str, str] = {}
+    for number, recipe in enumerate(recipes):
+        found |= _steps(recipe, number)
+    return found | {"storing": "storing"}
+
+
+def _steps(recipe: IndexRecipe, number: int) -> dict[str, str]:
+    """Cutting and embedding for a build, and whose pace each has; "build 2" is the second."""
+    build = f", build {number + 1}" if number else ""
+    return {f"cutting{build}": "cutting", f"embedding{build}": paces.embedding(recipe.embedder)}

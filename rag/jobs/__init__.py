@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rag.jobs.runner import Handler, Jobs, Reporter
+from rag.jobs.reporter import Reporter
+from rag.jobs.runner import Handler, Jobs
 from rag.storage.jobs import JobItem, JobRow
 
 __all__ = ["Handler", "JobItem", "JobRow", "Jobs", "Reporter"]

@@ -7,97 +7,38 @@ that are done leave off.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import os
 import socket
+import subprocess
 import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rag.errors import Cancelled, TouchstoneError
+from rag.errors import Cancelled, StorageError, TouchstoneError
+from rag.jobs.reporter import ATTENDED_SECONDS, HEARTBEAT_SECONDS, Reporter, Watch, nobody
 from rag.storage import Connection, Database, bases, leases
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
 
 log = logging.getLogger(__name__)
 
-_HEARTBEAT_SECONDS = 0.4
 _POLL_SECONDS = 2.0
 _LONGEST_PAUSE = 60.0
 _ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
-_ATTENDED_SECONDS = 30.0  # how long that is believed
 _TIDIES_SECONDS = 3600.0
+_STAYS = "What was finished stays."
 _WORKER = "worker"  # what workers have a lease on
 
 Handler = Callable[[JobRow, "Reporter"], str]
 """Does a job and returns a closing message; runs again from the start when a process died."""
 
-Watch = Callable[[int, int, str], None]
-"""Hears the progress of a job: units done, units in all, and what it does now."""
-
-
-def _nobody(_done: int, _total: int, _message: str) -> None:
-    """Nobody watches."""
-
-
-class Reporter:
-    """How a handler tells its progress and learns that it should stop.
-
-    A heartbeat writes to the database, so telling progress costs the handler nothing. Plain data
-    that a handler leaves in ``result`` is stored with the end of the job.
-    """
-
-    def __init__(self, database: Database, job_id: int, owner: str, watch: Watch) -> None:
-        self._database = database
-        self._job_id = job_id
-        self._owner = owner
-        self._watch = watch
-        self._progress = (0, 0, "")
-        self.result: Any = None
-        self._stop = threading.Event()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="job-heartbeat", daemon=True)
-
-    def __enter__(self) -> Reporter:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def tell(self, done: int, total: int, message: str) -> None:
-        """Sets the progress. Raises Cancelled when the user stopped the job."""
-        self._progress = (done, total, message)
-        if self.cancelled():
-            raise Cancelled("Stopped.")
-
-    def cancelled(self) -> bool:
-        """Whether the work should stop."""
-        return self._stop.is_set()
-
-    def stop(self) -> None:
-        """Makes ``cancelled`` true; the process shuts down."""
-        self._stop.set()
-
-    def _beat(self) -> None:
-        while not self._ended.wait(_HEARTBEAT_SECONDS):
-            self._watch(*self._progress)
-            self._write()
-
-    def _write(self) -> None:
-        try:
-            with self._database.write() as connection:
-                goes_on = rows.report(connection, self._job_id, self._owner, *self._progress)
-                leases.renew(connection, self._owner, _ATTENDED_SECONDS)
-        except TouchstoneError:
-            log.warning("The progress of job %s could not be stored.", self._job_id, exc_info=True)
-            return
-        if not goes_on:
-            self._stop.set()
+Apart = Callable[[JobRow, str], subprocess.Popen[bytes] | None]
+"""Starts a process that does a job of an owner, see ``work_for``; None for one to be done here."""
 
 
 class Jobs:
@@ -108,11 +49,16 @@ class Jobs:
         database: Database,
         handlers: Mapping[str, Handler],
         tidy: Callable[[], object] = lambda: None,
+        apart: Apart = lambda _job, _owner: None,
     ) -> None:
-        """``tidy`` is called after every job, when the worker starts, and every hour."""
+        """``tidy`` is called after every job, when the worker starts, and every hour.
+
+        The worker lets ``apart`` start a process for a job that would be in the way of others.
+        """
         self._database = database
         self._handlers = handlers
         self._tidy = tidy
+        self._apart = apart
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._wake = threading.Event()
         self._closing = False
@@ -190,7 +136,7 @@ class Jobs:
     def attended(self) -> bool:
         """Whether a worker lives, here or in another process: without one, jobs wait for ever."""
         with self._database.read() as connection:
-            return bool(leases.holders(connection, _WORKER, _ATTENDED_SECONDS))
+            return bool(leases.holders(connection, _WORKER, ATTENDED_SECONDS))
 
     def cancel(self, job_id: int) -> None:
         """Asks a job to stop; what it has finished stays."""
@@ -204,17 +150,17 @@ class Jobs:
             self._thread = threading.Thread(target=self._work, name="jobs", daemon=True)
             self._thread.start()
 
-    def run(self, job_id: int, watch: Watch = _nobody) -> JobRow:
+    def run(self, job_id: int, watch: Watch = nobody) -> JobRow:
         """Does one job in this thread, or waits until the process that has it is done."""
         while (job := self.get(job_id)).active:
             with self._database.write() as connection:
                 self._adopt_orphans(connection)
             if not self._run_next(job_id, watch):
                 watch(job.done, job.total, job.message)
-                time.sleep(_HEARTBEAT_SECONDS)
+                time.sleep(HEARTBEAT_SECONDS)
         return job
 
-    def take_up(self, base_id: int, kind: str, watch: Watch = _nobody) -> None:
+    def take_up(self, base_id: int, kind: str, watch: Watch = nobody) -> None:
         """Does the jobs of a kind that processes left when they died, unless a worker will."""
         with self._database.write() as connection:
             self._adopt_orphans(connection)
@@ -258,39 +204,68 @@ class Jobs:
     def _attend(self) -> None:
         with self._database.write() as connection:
             leases.release(connection, self._owner)
-            leases.take(connection, self._owner, [_WORKER], _ATTENDED_SECONDS)
+            leases.take(connection, self._owner, [_WORKER], ATTENDED_SECONDS)
             self._adopt_orphans(connection)
 
     def _adopt_orphans(self, connection: Connection) -> None:
         """Frees jobs of processes on this host that are gone, without waiting for their lease."""
         host = socket.gethostname()
-        workers = leases.holders(connection, _WORKER, _ATTENDED_SECONDS)
+        workers = leases.holders(connection, _WORKER, ATTENDED_SECONDS)
         for owner in {*rows.owners(connection), *workers}:
             name, pid, _ = owner.rsplit(":", 2)
             if name == host and owner != self._owner and not _alive(int(pid)):
                 rows.release(connection, owner)
                 leases.release(connection, owner)
 
-    def _run_next(self, job_id: int | None, watch: Watch = _nobody) -> bool:
+    def work_for(self, owner: str, job_id: int) -> None:
+        """Does a job that another process has claimed as ``owner``, and waits for."""
+        self._perform(job_id, owner, nobody)
+
+    def _run_next(self, job_id: int | None, watch: Watch = nobody) -> bool:
         with self._database.write() as connection:
             claimed = rows.claim(connection, self._owner, job_id)
         if claimed is None:
             return False
-        with Reporter(self._database, claimed, self._owner, watch) as reporter:
+        # Who asks for one job waits for it, and nobody else shares the process.
+        process = self._apart(self.get(claimed), self._owner) if job_id is None else None
+        if process is None:
+            self._perform(claimed, self._owner, watch)
+        else:
+            self._await(process, claimed)
+        if not self._closing:
+            self._tidy()
+        return True
+
+    def _perform(self, job_id: int, owner: str, watch: Watch) -> None:
+        with Reporter(self._database, job_id, owner, watch) as reporter:
             self._reporter = reporter
-            status, message = self._outcome(self.get(claimed), reporter)
+            status, message = self._outcome(self.get(job_id), reporter)
         self._reporter = None
         if not (self._closing and status == "cancelled"):
             with self._database.write() as connection:
-                rows.finish(connection, claimed, self._owner, status, message, reporter.result)
-            self._tidy()
-        return True
+                rows.finish(connection, job_id, owner, status, message, reporter.result)
+
+    def _await(self, process: subprocess.Popen[bytes], job_id: int) -> None:
+        """Waits for a process that does a job; one that ends before its job failed at it."""
+        with process:
+            while process.poll() is None and not self._closing:
+                # It may be long in starting. While it stores much at once, others cannot write.
+                with contextlib.suppress(StorageError), self._database.write() as connection:
+                    rows.renew(connection, job_id, self._owner)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_POLL_SECONDS)
+            if self._closing:
+                process.kill()  # as good as any end: what is finished is stored
+                return
+        with self._database.write() as connection:
+            message = f"The process that worked on it ended ({process.returncode}). {_STAYS}"
+            rows.finish(connection, job_id, self._owner, "failed", message)
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
         try:
             return "done", self._handlers[job.kind](job, reporter)
         except Cancelled:
-            return "cancelled", "Stopped. What was finished stays."
+            return "cancelled", f"Stopped. {_STAYS}"
         except TouchstoneError as error:
             return "failed", f"{error.message} {error.hint}".strip()
         except Exception:

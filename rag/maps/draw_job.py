@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.jobs.runner import Reporter
+from rag.jobs.reporter import Reporter
 from rag.maps.maps import MapFiles
 from rag.maps.projections import project
 from rag.recipe import IndexRecipe

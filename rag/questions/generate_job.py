@@ -11,7 +11,7 @@ from rag.evaluation.generation.drafts import MODEL_KINDS, Draft
 from rag.evaluation.generation.lexical_leakage import Rarity
 from rag.evaluation.generation.offline import cut_question
 from rag.evaluation.generation.sampling import sample
-from rag.jobs.runner import Reporter
+from rag.jobs.reporter import Reporter
 from rag.questions.edits import folded
 from rag.recipe import Recipe
 from rag.services import Services

@@ -23,10 +23,22 @@ from rag.readers.pdf.page_image import Mark, PageImage
 from rag.readers.sniff import DESCRIPTIONS, kind_of
 from rag.types import Document
 
-__all__ = ["SUPPORTED", "Limits", "Mark", "PageImage", "draw", "format_of", "read", "read_text"]
+__all__ = [
+    "SUPPORTED",
+    "Limits",
+    "Mark",
+    "PageImage",
+    "count_pages",
+    "draw",
+    "format_of",
+    "read",
+    "read_text",
+]
 
 _DEFAULT = Limits()
 _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits
+_COUNTING = Limits(seconds_to_open=5, seconds=5, memory_mb=1024)
+_PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
 
 
 def read(
@@ -70,6 +82,11 @@ def read_text(text: str, title: str) -> Document:
     content = Content(clean, headings=headings(clean) if markdown else ())
     name = " ".join(normalise(title).split()) or "Pasted text"
     return _document(content, digest, name, "", "text/markdown" if markdown else "text/plain")
+
+
+def count_pages(path: Path) -> int:
+    """How many pages a PDF has, without reading them. Raises UnreadableDocument."""
+    return int(shared_pool().read(_PAGES, Source(path.resolve(), _COUNTING)).text)
 
 
 def draw(

@@ -22,7 +22,10 @@ _LEASE_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job: ``done`` of ``total`` units (passages, pages), and a message on what it does now."""
+    """A job: ``done`` of ``total`` units, and a message on what it does now.
+
+    ``seconds_left`` is what whoever works on it expects, None while there is nothing to go by.
+    """
 
     id: int
     base_id: int
@@ -37,6 +40,7 @@ class JobRow:
     cancel: bool
     created: datetime
     finished: datetime | None
+    seconds_left: float | None = None
 
     @property
     def active(self) -> bool:
@@ -179,17 +183,33 @@ def claim(connection: Connection, owner: str, job_id: int | None = None) -> int 
         statement = statement.where(job.c.id == job_id)
     found = connection.execute(statement.with_for_update(skip_locked=True)).scalar()
     if found is not None:
-        _set(connection, found, status="running", owner=owner, lease=leases.now() + _LEASE_SECONDS)
+        lease = leases.now() + _LEASE_SECONDS
+        _set(connection, found, status="running", owner=owner, lease=lease, seconds_left=None)
     return found
 
 
 def report(
-    connection: Connection, job_id: int, owner: str, done: int, total: int, message: str
+    connection: Connection,
+    job_id: int,
+    owner: str,
+    done: int,
+    total: int,
+    message: str,
+    seconds_left: float | None = None,
 ) -> bool:
     """Stores progress and renews the lease. False when the job was cancelled or taken away."""
+    told = {"done": done, "total": total, "message": message, "seconds_left": seconds_left}
+    return _renew(connection, job_id, owner, **told)
+
+
+def renew(connection: Connection, job_id: int, owner: str) -> bool:
+    """Renews the lease only. False when the job was cancelled or taken away."""
+    return _renew(connection, job_id, owner)
+
+
+def _renew(connection: Connection, job_id: int, owner: str, **told: object) -> bool:
     lease = leases.now() + _LEASE_SECONDS
-    values = {"done": done, "total": total, "message": message, "lease": lease}
-    mine = update(job).where(_held(job_id, owner)).values(**values)
+    mine = update(job).where(_held(job_id, owner)).values(lease=lease, **told)
     cancelled = connection.execute(mine.returning(job.c.cancel)).scalar()
     return cancelled is False
 

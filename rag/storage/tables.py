@@ -278,6 +278,7 @@ job = Table(
     Column("done", Integer, nullable=False, default=0),
     Column("total", Integer, nullable=False, default=0),
     Column("message", String, nullable=False, default=""),
+    Column("seconds_left", Float),
     # What came of it, for those who asked: written in the transaction that ends the job.
     Column("result", JSON(none_as_null=True)),
     Column("cancel", Boolean, nullable=False, default=False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -85,6 +86,27 @@ def test_a_running_job_is_shown_with_its_progress(filled: Workspace, open_page: 
     app = open_page("settings.py")
     shown = [bar.text for bar in app.sidebar.get("progress")]
     assert shown in ([], ["**Counting sheep**"])  # the worker may have ended it already
+
+
+def test_a_job_of_another_base_is_a_line_that_names_it(
+    filled: Workspace, open_page: OpenPage, at_work: Callable[[int], None]
+) -> None:
+    filled.create("archive")
+    job = filled.jobs.submit(filled.base("notes").id, "ingest", "Reading a.md", {}, [("a.md", {})])
+    at_work(job)
+    other = open_page("settings.py", kb="archive").sidebar
+    assert "notes: Reading a\\.md, 25\\%" in [each.value for each in other.caption]
+    assert not other.get("progress")
+    assert not [each for each in other.button if "cancel" in str(each.key)]
+    own = open_page("settings.py", kb="notes").sidebar
+    assert [bar.text for bar in own.get("progress")] == ["**Reading a\\.md**"]
+    assert [each for each in own.button if each.key == f"jobs_cancel_sidebar_{job}"]
+
+
+def test_the_time_left_is_that_of_the_job_in_every_tab() -> None:
+    job = replace(_job("running", 1200, "1.pdf: reading"), seconds_left=200.0)
+    assert job_progress.state(job) == "40%, about 3 min left"
+    assert job_progress.state(replace(job, seconds_left=None)) == "40%"
 
 
 def _job(status: str, done: int, message: str) -> JobRow:

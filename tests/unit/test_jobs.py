@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -243,3 +245,61 @@ def _wait(jobs: Jobs, job_id: int) -> JobRow:
             return job
         time.sleep(0.01)
     raise AssertionError("the job did not end")
+
+
+def python(code: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+
+
+def ended(jobs: Jobs, job_id: int) -> JobRow:
+    deadline = time.monotonic() + 60
+    while (job := jobs.get(job_id)).active and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return job
+
+
+def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, base_id: int) -> None:
+    def here(_job: JobRow, _reporter: Reporter) -> str:
+        return "done here"
+
+    jobs = Jobs(database, {"work": here}, apart=lambda _job, _owner: python("raise SystemExit(3)"))
+    job_id = submit(jobs, base_id)
+    jobs.start()
+    failed = ended(jobs, job_id)
+    jobs.close()
+    assert failed.status == "failed"
+    assert failed.message == "The process that worked on it ended (3). What was finished stays."
+    assert jobs.run(submit(jobs, base_id)).message == "done here"  # whoever waits does it himself
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    code = (
+        "import sys, time; from rag.jobs.process import asked_of; asked_of(sys.stdin.buffer)\n"
+        "time.sleep(600)"
+    )
+    with python(code) as process:
+        assert process.stdin
+        process.stdin.write(b"{}\n")
+        process.stdin.close()
+        assert process.wait(60) == 1
+
+
+def test_the_time_left_is_kept_with_the_job(database: Database, base_id: int) -> None:
+    told = threading.Event()
+
+    def work(_job: JobRow, reporter: Reporter) -> str:
+        reporter.tell(1, 4, "reading", 90.0)
+        assert told.wait(60)
+        return ""
+
+    jobs, others = Jobs(database, {"work": work}), Jobs(database, {})
+    job_id = submit(jobs, base_id)
+    jobs.start()
+    while others.get(job_id).seconds_left is None:
+        time.sleep(0.02)
+    seen = others.get(job_id)
+    told.set()
+    jobs.close()
+    assert seen.done == 1
+    assert seen.seconds_left is not None
+    assert 0 < seen.seconds_left <= 90

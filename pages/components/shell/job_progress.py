@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import datetime
 
 import streamlit as st
 
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.session import workspace
+from pages.components.shell.session import base, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted, duration
 from rag import JobItem, JobRow
 
 POLL_SECONDS = 1.0
-_SETTLE_SECONDS = 2.0  # a rate measured over less says nothing
 _OUTCOMES = {"added": "done", "replaced": "replaced the earlier version", "unchanged": "unchanged"}
 
 
@@ -27,16 +25,19 @@ def active(base_id: int | None = None) -> list[JobRow]:
 def running_jobs() -> None:
     """The jobs of all knowledge bases; asks for their progress only while there are any."""
     if active():
-        _running_jobs()
+        _running_jobs(base().id)
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _running_jobs() -> None:
+def _running_jobs(base_id: int) -> None:
     jobs: list[JobRow] = []
     with guard():
         jobs = active()
         for job in jobs:
-            card(job)
+            if job.base_id == base_id:
+                card(job)
+            else:  # a line: whoever looks at this knowledge base did not start it here
+                st.caption(f"{plain(job.base)}: {plain(job.title)}, {plain(state(job))}")
     if not jobs:
         st.rerun()  # what the jobs changed shows on the whole page
 
@@ -102,12 +103,8 @@ def state(job: JobRow) -> str:
 
 
 def time_left(job: JobRow) -> str:
-    """A guess from the speed since this visitor first saw the job; "" while there is none."""
-    seen = st.session_state.setdefault(f"jobs_seen_{job.id}", (time.monotonic(), job.done))
-    seconds, advanced = time.monotonic() - seen[0], job.done - seen[1]
-    if seconds < _SETTLE_SECONDS or advanced <= 0:
-        return ""
-    return f"about {duration((job.total - job.done) * seconds / advanced)} left"
+    """What whoever works on it reckons, the same in every tab; "" while there is nothing."""
+    return "" if job.seconds_left is None else f"about {duration(job.seconds_left)} left"
 
 
 def file_rows(job: JobRow, items: Sequence[JobItem]) -> list[dict[str, object]]:
@@ -115,15 +112,19 @@ def file_rows(job: JobRow, items: Sequence[JobItem]) -> list[dict[str, object]]:
 
     The one that is being read comes first, so that it is in sight.
     """
-    at = job.done * len(items) // job.total if job.status == "running" and job.total else -1
     return [
         {
             "File": item.name,
-            "Stage": _stage(job, item, item.position == at),
+            "Stage": _stage(job, item, _at_work(job, item)),
             "Passages": item.chunks or None,
         }
-        for item in sorted(items, key=lambda item: item.position != at)
+        for item in sorted(items, key=lambda item: not _at_work(job, item))
     ]
+
+
+def _at_work(job: JobRow, item: JobItem) -> bool:
+    waits = job.status == "running" and item.status == "waiting"
+    return waits and job.message.startswith(f"{item.name}: ")
 
 
 def _stage(job: JobRow, item: JobItem, current: bool) -> str:

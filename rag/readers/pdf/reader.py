@@ -55,6 +55,12 @@ def read_pdf(source: Source) -> Content:
     return _finish(composer, reader, places, silent, count)
 
 
+def count_pages(source: Source) -> Content:
+    """The number of pages, as text. Raises UnreadableDocument."""
+    with PdfiumPages(source) as pages:
+        return Content(str(pages.count()))
+
+
 def clean_page(text: str) -> str:
     """Joins words hyphenated at line ends, resolves ligatures, drops spaces at line ends.
 

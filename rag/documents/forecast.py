@@ -1,0 +1,192 @@
+"""How far a job is, and how much longer it takes: what is left of each step, at its pace.
+
+A pace begins as what is typical and is soon what this very job measured. Time in which nothing was
+done, as before a job begins, counts nowhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+
+from rag.documents.paces import UNKNOWN_EMBEDDING
+
+_BELIEVED_SECONDS = 1.0  # how much work the typical pace counts for, beside what is measured
+_CHARACTERS = {"pdf": 2500.0, "html": 0.4, "docx": 0.6, "pptx": 0.05, "xlsx": 1.0}
+_ADDRESS_BYTES = 50_000.0
+_REFRESH_SECONDS = 0.1
+WHOLE = 10_000
+"""Units of progress in a whole job."""
+
+Work = Mapping[str, str]
+"""The steps of an item in their order, and whose pace each has."""
+
+
+@dataclass(slots=True)
+class _Ratio:
+    """Something for a unit of something else: at first ``expected``, then what was measured.
+
+    Both count the same once ``believed`` was measured.
+    """
+
+    expected: float
+    amount: float = 0.0
+    units: float = 0.0
+    believed: float = 1.0
+
+    def add(self, amount: float, units: float) -> None:
+        self.amount += amount
+        self.units += units
+
+    @property
+    def value(self) -> float:
+        if not self.units:
+            return self.expected
+        trust = self.amount / (self.amount + self.believed)
+        return (1 - trust) * self.expected + trust * self.amount / self.units
+
+
+@dataclass(slots=True)
+class _Item:
+    kind: str
+    size: float
+    work: Work
+    characters: float | None = None
+    open: dict[str, float] = field(default_factory=dict)  # the share of each step that is left
+
+
+class Forecast:
+    """Of one job. Items are pages of PDFs, bytes of other files, or characters of text."""
+
+    def __init__(
+        self,
+        paces: Mapping[str, float],
+        floor: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``paces`` are seconds per unit; ``floor`` is the share that was done before."""
+        self._typical = paces
+        self._clock = clock
+        self._paces: dict[str, _Ratio] = {}
+        self._texts: dict[str, _Ratio] = {}
+        self._items: dict[Hashable, _Item] = {}
+        self._characters = 0.0  # of items that are done
+        self._at: tuple[Hashable, str] | None = None
+        self._floor = self._share = floor
+        self._began = self._then = clock()
+        self._left, self._reckoned = 0.0, -1.0
+
+    def add(self, item: Hashable, kind: str, size: float, work: Work) -> None:
+        """Expects an item: ``size`` pages for the kind "pdf", bytes for others.
+
+        The kind "text" has characters, and "all" has those of all other items.
+        """
+        size = size or (_ADDRESS_BYTES if kind == "address" else 1.0)
+        known = size if kind == "text" else None
+        self._items[item] = _Item(kind, size, work, known, dict.fromkeys(work, 1.0))
+
+    def seconds(self, item: Hashable) -> float:
+        """How long an item is expected to take from now on."""
+        it = self._items[item]
+        return sum(
+            share * self._units(it, step) * self._pace(it, step).value
+            for step, share in it.open.items()
+        )
+
+    def pages(self, item: Hashable, pages: int) -> None:
+        """Corrects how many pages a PDF has."""
+        self._items[item].size = float(pages)
+
+    def read(self, item: Hashable, characters: int) -> None:
+        """Notes how much text was in an item, from which others of its kind are guessed."""
+        it = self._items[item]
+        it.characters = float(characters)
+        self._text_ratio(it.kind).add(characters, it.size)
+
+    def reached(self, item: Hashable, step: str, done: float = 0, total: float = 0) -> None:
+        """Notes that an item is at a step, and how far in it; all steps before it are over."""
+        self._spend()
+        it = self._items[item]
+        if self._at != (item, step):
+            self._leave()
+            for earlier in it.work:
+                if earlier == step:
+                    break
+                it.open[earlier] = 0.0
+            self._at = (item, step)
+        left = 1.0 - min(done / total, 1.0) if total else it.open[step]
+        self._pace(it, step).add(0, max(it.open[step] - left, 0) * self._units(it, step))
+        it.open[step] = left
+
+    def end(self, item: Hashable, *, failed: bool = False) -> None:
+        """Notes that an item is over; the step that it failed at says nothing of the pace."""
+        self._spend()
+        if not failed:
+            self._leave()
+        self._at = None
+        gone = self._items.pop(item)
+        self._characters += gone.characters or 0.0
+
+    def told(self) -> tuple[int, int, float]:
+        """Units done, units in all, seconds left. The share that is done never falls."""
+        now = self._clock()
+        if now - self._reckoned >= _REFRESH_SECONDS:
+            self._reckoned = now
+            self._left = sum(self.seconds(item) for item in self._items)
+            spent = now - self._began
+            share = spent / (spent + self._left) if spent + self._left else 0.0
+            self._share = max(self._share, self._floor + (1 - self._floor) * share)
+        return int(self._share * WHOLE), WHOLE, self._left
+
+    def measured(self) -> dict[str, float]:
+        """The paces that this job measured, over a second or more."""
+        return {
+            name: pace.amount / pace.units
+            for name, pace in self._paces.items()
+            if pace.amount >= _BELIEVED_SECONDS and pace.units
+        }
+
+    def _spend(self) -> None:
+        """Gives the time since the last call to the step that it went into."""
+        now = self._clock()
+        if self._at is not None:
+            item, step = self._at
+            self._pace(self._items[item], step).add(now - self._then, 0)
+        self._then = now
+
+    def _leave(self) -> None:
+        """What was left of the step at work is done."""
+        if self._at is not None:
+            item, step = self._at
+            it = self._items[item]
+            self._pace(it, step).add(0, it.open[step] * self._units(it, step))
+            it.open[step] = 0.0
+            self._at = None
+
+    def _units(self, it: _Item, step: str) -> float:
+        if step == "fetching":
+            return 1.0
+        return it.size if step == "reading" else self._text(it)
+
+    def _text(self, it: _Item) -> float:
+        """Characters of an item, as far as they are known."""
+        if it.kind == "all":
+            others = (each for each in self._items.values() if each.kind != "all")
+            return self._characters + sum(map(self._text, others))
+        if it.characters is not None:
+            return it.characters
+        return it.size * self._text_ratio(it.kind).value
+
+    def _text_ratio(self, kind: str) -> _Ratio:
+        expected = _CHARACTERS.get(kind, 1.0)
+        if kind not in self._texts:
+            self._texts[kind] = _Ratio(expected, believed=20_000.0)
+        return self._texts[kind]
+
+    def _pace(self, it: _Item, step: str) -> _Ratio:
+        name = it.work[step]
+        if name not in self._paces:
+            expected = self._typical.get(name, UNKNOWN_EMBEDDING)
+            self._paces[name] = _Ratio(expected, believed=_BELIEVED_SECONDS)
+        return self._paces[name]

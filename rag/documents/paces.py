@@ -1,0 +1,94 @@
+"""How long documents take on this computer: seconds per unit of each step, measured here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from rag.errors import TouchstoneError
+from rag.services import Services
+from rag.settings import PROJECT
+
+TYPICAL: Mapping[str, float] = MappingProxyType(
+    {
+        "fetching": 1.0,
+        "reading pdf": 0.05,
+        "reading": 1e-7,
+        "cutting": 1e-6,
+        "storing": 3e-7,
+        "indexing": 5e-7,
+    }
+)
+"""Seconds for an address, a page of a PDF, a byte of another file, and for each character of text:
+what is expected where nothing was measured yet."""
+UNKNOWN_EMBEDDING = 2e-5
+"""Seconds for a character that is embedded by a model that was never measured."""
+
+_TRIAL = PROJECT / "data" / "sample"
+_TRIAL_CHARACTERS = 12_000  # a second with the slowest embedder of this computer
+_LOCAL = ("minilm", "wordllama")
+
+
+def embedding(embedder: str) -> str:
+    """The name of the step that embeds."""
+    return f"embedding {embedder}"
+
+
+class Paces:
+    """The paces of a home, kept in a file; what cannot be kept is measured again."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._file = services.settings.home / "paces.json"
+
+    def known(self) -> dict[str, float]:
+        """Seconds per unit by step, as far as anything was measured, else what is typical."""
+        return {**TYPICAL, **self._measured()}
+
+    def keep(self, measured: Mapping[str, float]) -> None:
+        """Remembers what a job measured."""
+        with contextlib.suppress(OSError):
+            with tempfile.NamedTemporaryFile(
+                "w", dir=self._file.parent, prefix=".paces-", delete=False
+            ) as file:
+                json.dump({**self._measured(), **measured}, file)
+            Path(file.name).replace(self._file)
+
+    def seconds(self, embedder: str, characters: float, pages: float) -> float | None:
+        """How long documents take, from reading to indexing; ``pages`` are those of PDFs.
+
+        None for a model that no job has used yet and that is not on this computer.
+        """
+        if embedding(embedder) not in self._measured() and embedder in _LOCAL:
+            self._try(embedder)
+        paces = self.known()
+        if embedding(embedder) not in paces:
+            return None
+        per_character = ("cutting", embedding(embedder), "storing", "indexing")
+        return pages * paces["reading pdf"] + characters * sum(
+            paces[name] for name in per_character
+        )
+
+    def _try(self, embedder: str) -> None:
+        """Measures an embedder on a piece of the sample, cut to usual passages."""
+        with contextlib.suppress(TouchstoneError, OSError):
+            texts = (path.read_text("utf-8") for path in sorted(_TRIAL.glob("*.md")))
+            text = "".join(texts)[:_TRIAL_CHARACTERS]
+            pieces = [text[start : start + 600] for start in range(0, len(text), 600)]
+            model = self._services.models.embedder(embedder)
+            model.embed(pieces[:1], "document")  # it is loaded on first use
+            started = time.monotonic()
+            model.embed(pieces, "document")
+            self.keep({embedding(embedder): (time.monotonic() - started) / len(text)})
+
+    def _measured(self) -> dict[str, float]:
+        try:
+            found = json.loads(self._file.read_text())
+            return {str(name): float(value) for name, value in found.items()}
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}

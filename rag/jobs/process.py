@@ -1,0 +1,42 @@
+"""A job in a process of its own: those who look at pages do not wait for its turns.
+
+Its end of the agreement is ``rag.workspace.do_job``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); import rag.workspace as w; w.do_job()"
+_PROJECT = str(Path(__file__).parents[2])
+
+
+def start(asked: Mapping[str, Any]) -> subprocess.Popen[bytes]:
+    """Starts a process that is told what to do as JSON; it ends when this one does."""
+    command = [sys.executable, "-c", _ENTRY, _PROJECT]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+    assert process.stdin
+    with contextlib.suppress(OSError):  # it ended at once, which is seen by who waits for it
+        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.flush()
+    return process
+
+
+def asked_of(stream: BinaryIO) -> dict[str, Any]:
+    """What this process was started for. From now on it ends when ``stream`` does."""
+    asked: dict[str, Any] = json.loads(stream.readline())
+    threading.Thread(target=_end_with, args=(stream,), daemon=True).start()
+    return asked
+
+
+def _end_with(stream: BinaryIO) -> None:
+    stream.read()
+    os._exit(1)  # whoever started it is gone; what is finished is stored

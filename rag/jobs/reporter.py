@@ -1,0 +1,112 @@
+"""How a job tells its progress, and how much longer it takes at the pace that was measured."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rag.errors import Cancelled, TouchstoneError
+from rag.storage import Database, leases
+from rag.storage import jobs as rows
+
+log = logging.getLogger(__name__)
+
+ATTENDED_SECONDS = 30.0
+"""How long it is believed that a worker lives after it said so."""
+HEARTBEAT_SECONDS = 0.4
+_SETTLE_SECONDS = 2.0  # a pace measured over less says nothing
+
+Watch = Callable[[int, int, str], None]
+"""Hears the progress of a job: units done, units in all, and what it does now."""
+
+
+def nobody(_done: int, _total: int, _message: str) -> None:
+    """Nobody watches."""
+
+
+class _Pace:
+    """The time left of work that tells only how many of its units are done.
+
+    It is measured from the first telling on, so that waiting and starting do not count.
+    """
+
+    def __init__(self) -> None:
+        self._first: tuple[float, int] | None = None
+
+    def left(self, done: int, total: int) -> float | None:
+        """Seconds, None while nothing can be said."""
+        now = time.monotonic()
+        if self._first is None or done < self._first[1]:
+            self._first = (now, done)
+        seconds, advanced = now - self._first[0], done - self._first[1]
+        if seconds < _SETTLE_SECONDS or advanced <= 0:
+            return None
+        return (total - done) * seconds / advanced
+
+
+class Reporter:
+    """How a handler tells its progress and learns that it should stop.
+
+    A heartbeat writes to the database, so telling progress costs the handler nothing. Plain data
+    that a handler leaves in ``result`` is stored with the end of the job.
+    """
+
+    def __init__(self, database: Database, job_id: int, owner: str, watch: Watch) -> None:
+        self._database = database
+        self._job_id = job_id
+        self._owner = owner
+        self._watch = watch
+        self._progress = (0, 0, "")
+        self._ends: float | None = None  # when, by this process's clock
+        self._pace = _Pace()
+        self.result: Any = None
+        self._stop = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="job-heartbeat", daemon=True)
+
+    def __enter__(self) -> Reporter:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def tell(self, done: int, total: int, message: str, seconds_left: float | None = None) -> None:
+        """Sets the progress. Raises Cancelled when the user stopped the job.
+
+        ``seconds_left`` is for those who know better than the pace of the units so far.
+        """
+        left = self._pace.left(done, total) if seconds_left is None else seconds_left
+        self._ends = None if left is None else time.monotonic() + left
+        self._progress = (done, total, message)
+        if self.cancelled():
+            raise Cancelled("Stopped.")
+
+    def cancelled(self) -> bool:
+        """Whether the work should stop."""
+        return self._stop.is_set()
+
+    def stop(self) -> None:
+        """Makes ``cancelled`` true; the process shuts down."""
+        self._stop.set()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(HEARTBEAT_SECONDS):
+            self._watch(*self._progress)
+            self._write()
+
+    def _write(self) -> None:
+        left = None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
+        try:
+            with self._database.write() as connection:
+                goes_on = rows.report(connection, self._job_id, self._owner, *self._progress, left)
+                leases.renew(connection, self._owner, ATTENDED_SECONDS)
+        except TouchstoneError:
+            log.warning("The progress of job %s could not be stored.", self._job_id, exc_info=True)
+            return
+        if not goes_on:
+            self._stop.set()

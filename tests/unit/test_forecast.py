@@ -1,0 +1,115 @@
+"""How far a job is and how much longer it takes follows from its work and from its own pace."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.documents.forecast import Forecast
+
+PACES = {"reading pdf": 0.1, "reading": 0.0, "cutting": 0.001, "embedding slow": 0.01, "storing": 0}
+WORK = {"cutting": "cutting", "embedding": "embedding slow", "storing": "storing"}
+FILE = {"reading": "reading", **WORK}
+PDF = {"reading": "reading pdf", **WORK}
+
+
+class Clock:
+    """A clock that only work moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def left(forecast: Forecast) -> float:
+    return forecast.told()[2]
+
+
+def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -> None:
+    forecast = Forecast(PACES, clock=clock)
+    forecast.add("a", "text", 1000, WORK)
+    assert left(forecast) == pytest.approx(1000 * 0.011)
+    assert forecast.told()[:2] == (0, 10_000)
+
+
+def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
+    forecast = Forecast(PACES, clock=clock)
+    forecast.add("a", "text", 10_000, WORK)
+    forecast.reached("a", "embedding", 0, 10)
+    for done in range(1, 6):  # ten times as slow as usual
+        clock.now += 100
+        forecast.reached("a", "embedding", done, 10)
+    assert left(forecast) == pytest.approx(500, rel=0.02)
+    assert forecast.told()[0] == pytest.approx(5000, abs=100)
+    assert forecast.measured() == {"embedding slow": pytest.approx(0.1)}
+
+
+def test_time_before_and_between_the_items_counts_nowhere(clock: Clock) -> None:
+    clock.now += 3600
+    forecast = Forecast(PACES, clock=clock)
+    forecast.add("a", "text", 1000, WORK)
+    forecast.add("b", "text", 1000, WORK)
+    forecast.reached("a", "embedding", 0, 1)
+    clock.now += 10
+    forecast.end("a")
+    clock.now += 3600  # another process had the database
+    forecast.reached("b", "embedding", 0, 1)
+    assert left(forecast) == pytest.approx(10)
+
+
+def test_the_share_never_falls_when_there_is_more_than_was_thought(clock: Clock) -> None:
+    forecast = Forecast(PACES, clock=clock)
+    forecast.add("a", "pdf", 1, PDF)
+    shares = []
+    for page in range(1, 51):
+        clock.now += 0.1
+        forecast.pages("a", 50)
+        forecast.reached("a", "reading", page, 50)
+        shares.append(forecast.told()[0])
+    assert shares == sorted(shares)
+    assert len(set(shares)) > 10
+
+
+def test_a_document_says_of_others_of_its_kind_how_much_text_they_hold(clock: Clock) -> None:
+    forecast = Forecast(PACES, clock=clock)
+    for name in "ab":
+        forecast.add(name, "pdf", 100, PDF)
+    before = forecast.seconds("b")
+    forecast.read("a", 25_000)  # a tenth of what pages usually hold
+    assert forecast.seconds("b") < before * 0.6
+
+
+def test_a_step_that_failed_says_nothing_of_the_pace(clock: Clock) -> None:
+    forecast = Forecast(PACES, clock=clock)
+    forecast.add("a", "md", 1_000_000, FILE)
+    forecast.add("b", "md", 1000, FILE)
+    forecast.reached("a", "embedding", 0, 100)
+    clock.now += 2
+    forecast.reached("a", "embedding", 1, 5000)
+    forecast.end("a", failed=True)
+    assert left(forecast) == pytest.approx(1000 * 0.011, rel=0.05)
+
+
+def test_work_that_was_taken_up_goes_on_from_where_it_was(clock: Clock) -> None:
+    forecast = Forecast(PACES, floor=0.6, clock=clock)
+    forecast.add("a", "text", 1000, WORK)
+    forecast.reached("a", "embedding", 0, 1)
+    assert forecast.told()[0] == 6000
+    clock.now += 10
+    forecast.end("a")
+    assert forecast.told() == (10_000, 10_000, 0.0)
+
+
+def test_what_is_done_once_for_all_weighs_all_of_them(clock: Clock) -> None:
+    forecast = Forecast({**PACES, "indexing": 0.5}, clock=clock)
+    forecast.add("all", "all", 0, {"indexing": "indexing"})
+    forecast.add("a", "text", 10, {"storing": "storing"})
+    forecast.add("b", "text", 30, {"storing": "storing"})
+    forecast.end("a")
+    assert left(forecast) == pytest.approx(20)
