@@ -223,7 +223,7 @@ class KnowledgeBase:
         """Answers from a retrieval that has been done."""
         models = self._services.models
         chat = models.chat(recipe.answer.provider, recipe.answer.model)
-        embedder = models.embedder(recipe.index.embedder)
+        embedder = self._services.remembering(recipe.index.embedder)
         return answering.answer(trace, recipe.answer, embedder=embedder, chat=chat)
 
     def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:

@@ -15,7 +15,7 @@ from rag.lexical import analyzer
 from rag.protocols import ChatModel, Embedder, Reranker
 from rag.providers import CHAT_PATIENCE, STEP_PATIENCE, Clients, Patience
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
-from rag.retrieval.caches import KnownResults, KnownVectors
+from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.settings import Settings
 from rag.storage import Database
 from rag.storage.files import Files
@@ -137,6 +137,10 @@ class Services:
             models=models,
             indexes=indexes,
         )
+
+    def remembering(self, embedder: str) -> RememberingEmbedder:
+        """An embedder that keeps the vectors of questions and of sentences that may be quoted."""
+        return RememberingEmbedder(self.models.embedder(embedder), self.queries)
 
     def forget_build(self, base_id: int, build_hash: str | None = None) -> None:
         """Drops what was derived from a deleted build, or from a whole deleted base."""

@@ -1,4 +1,4 @@
-"""What was computed before and still holds: vectors of questions, results of searches."""
+"""What was computed before and still holds: vectors of texts, results of searches."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from rag.protocols import Embedder, VectorView
+from rag.protocols import Embedder, InputType, Tokenizer, VectorView
 from rag.types import Keys, Scores, Trace, Vectors
 
 LIFETIME = 3600.0
 """Seconds. What a provider answers may change without a change on this side."""
-MOST_VECTORS = 5_000
+MOST_VECTOR_BYTES = 32_000_000
+"""Some 20,000 vectors of 384 numbers."""
 MOST_PASSAGES = 20_000
 """Of all remembered results together: some 20 MB."""
 
@@ -95,23 +96,27 @@ class Cache(Generic[Key, Value]):
 
 
 class KnownVectors:
-    """Vectors of questions by embedder and text."""
+    """Vectors of questions, and of the sentences that answers quote, by embedder and text."""
 
     def __init__(self) -> None:
-        self._cache: Cache[tuple[str, bytes], Vectors] = Cache(MOST_VECTORS)
+        self._cache: Cache[tuple[str, InputType, bytes], Vectors] = Cache(
+            MOST_VECTOR_BYTES, weigh=lambda vector: vector.nbytes
+        )
 
-    def vectors(self, embedder: Embedder, texts: Sequence[str]) -> tuple[Vectors, int]:
+    def vectors(
+        self, embedder: Embedder, texts: Sequence[str], input_type: InputType = "query"
+    ) -> tuple[Vectors, int]:
         """Unit vectors, shape (len(texts), dimension), and how many were known before.
 
         Raises ProviderError.
         """
-        keys = [(embedder.id, hashlib.sha256(_bytes(text)).digest()) for text in texts]
+        keys = [(embedder.id, input_type, hashlib.sha256(_bytes(text)).digest()) for text in texts]
         found = {key: self._cache.get(key) for key in dict.fromkeys(keys)}
         known = sum(found[key] is not None for key in keys)
         new = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
         if not texts:
-            return embedder.embed([], "query"), 0
-        rows = embedder.embed(list(new.values()), "query") if new else ()
+            return embedder.embed([], input_type), 0
+        rows = embedder.embed(list(new.values()), input_type) if new else ()
         for key, row in zip(new, rows, strict=True):
             mine = row.copy()  # a row of a large table would keep the whole table
             self._cache.put(key, mine)
@@ -120,7 +125,34 @@ class KnownVectors:
 
     def figures(self) -> CacheFigures:
         """How it did so far."""
-        return self._cache.figures("Vectors of questions")
+        return self._cache.figures("Vectors of questions and sentences")
+
+
+@dataclass(frozen=True, slots=True)
+class RememberingEmbedder:
+    """An embedder that is not asked again for what is known."""
+
+    embedder: Embedder
+    known: KnownVectors
+
+    @property
+    def id(self) -> str:
+        """That of the embedder."""
+        return self.embedder.id
+
+    @property
+    def dimension(self) -> int:
+        """That of the embedder."""
+        return self.embedder.dimension
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """That of the embedder."""
+        return self.embedder.tokenizer
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """As the embedder does. Raises ProviderError."""
+        return self.known.vectors(self.embedder, texts, input_type)[0]
 
 
 class KnownResults:

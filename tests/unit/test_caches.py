@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.protocols import InputType
-from rag.retrieval.caches import Cache, KnownResults, KnownVectors
+from rag.retrieval.caches import Cache, KnownResults, KnownVectors, RememberingEmbedder
 from rag.types import Stage, Trace, Vectors
 from tests.tokenizers import Words
 
@@ -31,10 +31,11 @@ class Counting:
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
+        self.kinds: list[InputType] = []
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        assert input_type == "query"
         self.asked.append(list(texts))
+        self.kinds.append(input_type)
         return np.array([[len(text), 0.0] for text in texts], np.float32).reshape(-1, 2)
 
 
@@ -105,10 +106,22 @@ def test_only_new_questions_are_embedded_and_none_twice() -> None:
     rows, before = known.vectors(embedder, ["ccc", "a"])
     assert (rows[:, 0].tolist(), before) == ([3.0, 1.0], 1)
     assert embedder.asked == [["a", "bb"], ["ccc"]]
+    assert set(embedder.kinds) == {"query"}
     rows[:] = 0  # what was handed out is the caller's own
     assert known.vectors(embedder, ["a"])[0].tolist() == [[1.0, 0.0]]
     none, before = known.vectors(embedder, [])
     assert (none.shape, before) == ((0, 2), 0)
+
+
+def test_a_remembering_embedder_is_asked_once_for_a_sentence_and_apart_for_a_question() -> None:
+    counting = Counting()
+    embedder = RememberingEmbedder(counting, KnownVectors())
+    assert embedder.embed(["a", "bb"], "document")[:, 0].tolist() == [1.0, 2.0]
+    assert embedder.embed(["bb", "ccc"], "document")[:, 0].tolist() == [2.0, 3.0]
+    assert embedder.embed(["bb"], "query")[:, 0].tolist() == [2.0]
+    assert counting.asked == [["a", "bb"], ["ccc"], ["bb"]]
+    assert counting.kinds == ["document", "document", "query"]
+    assert (embedder.id, embedder.dimension) == (counting.id, counting.dimension)
 
 
 def test_two_embedders_do_not_share_vectors() -> None:
