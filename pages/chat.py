@@ -15,6 +15,7 @@ from pages.components.chat.conversations import (
     current,
     earlier_conversations,
     forget_address,
+    latest,
     remember,
     start_anew,
 )
@@ -51,7 +52,7 @@ def main() -> None:
         with slot:
             recipe = recipe_panel(base, answers=True)
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
-    for turn in turns:
+    for turn in latest(turns):
         with st.container():
             turn_view.stored_turn(base, turn)
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice

@@ -112,4 +112,6 @@ def open_session(threads: int) -> onnxruntime.InferenceSession:
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
+    # Its threads would go on spinning after each question, on processors that others wait for.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

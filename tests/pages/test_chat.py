@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.chat import turn_view
+from pages.components.chat.conversations import LATEST
 from rag import KnowledgeBase
 from tests.handbook import FRAME, LEAVE, make, marked, texts, visit
 from tests.servers import Reply, scripted
@@ -193,3 +194,32 @@ def test_text_of_documents_is_shown_as_it_is(base: KnowledgeBase) -> None:
     said = "\n".join(each.value for each in app.markdown)
     assert r"\:red\[90\]" in said or r"\*\*goggles\*\* \<b\>always\<\/b\>" in said
     assert not any(each.allow_html for each in app.markdown)
+
+
+def test_the_last_questions_are_drawn_and_the_others_on_request(base: KnowledgeBase) -> None:
+    app = visit("chat.py")
+    conversation = base.conversations.open(None)
+    for number in range(LATEST + 2):
+        base.conversations.ask(conversation, f"Question {number}", base.recipe())
+    app.query_params["talk"] = str(conversation)
+
+    def asked() -> list[str]:
+        return [said.value for said in app.markdown if said.value.startswith("Question")]
+
+    app.run()
+    assert asked() == [f"Question {number}" for number in range(2, LATEST + 2)]
+    oldest = base.conversations.turns(conversation)[0].id
+    button = app.button(key=f"chat_older_{oldest}_button")
+    assert button.label == "Show 2 earlier questions"
+    button.click().run()
+    assert asked() == [f"Question {number}" for number in range(LATEST + 2)]
+
+
+def test_an_open_source_of_an_earlier_answer_is_drawn(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    [first] = base.conversations.turns(1)
+    for number in range(LATEST):
+        base.conversations.ask(1, f"Question {number}", base.recipe())
+    assert LEAVE not in texts(app.run())
+    app.query_params["source"] = f"{first.id}.1"
+    assert r"**leave\.md**" in texts(app.run())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.components.chat import turn_view
 from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
-from rag import KnowledgeBase
+from rag import KnowledgeBase, Turn
 
 CONVERSATION = "talk"  # the URL's parameter
 _HELD = "chat_talks"  # the conversation that goes on, by knowledge base
+LATEST = 8  # turns of a conversation that are drawn at first
 _LISTED = 12
 _DIGITS = 9  # more than any conversation has, and few enough for an integer of SQL
 _LONGEST = 70  # characters of a question in the list
@@ -60,6 +63,22 @@ def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> N
 def _open(base: KnowledgeBase, conversation_id: int) -> None:
     remember(base, conversation_id)
     forget_address()
+
+
+def latest(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The last turns; all of them where that was asked for, or where an older one is open."""
+    older = turns[:-LATEST]
+    if not older:
+        return turns
+    key = f"chat_older_{older[0].id}"
+    opened = st.query_params.get(turn_view.OPEN, "").partition(".")[0]
+    if st.session_state.get(key) or any(str(turn.id) == opened for turn in older):
+        return turns
+    with st.container(horizontal_alignment="center"):
+        label = f"Show {counted(len(older), 'earlier question')}"
+        show = st.session_state.update
+        action_button(label, f"{key}_button", "expand_less", show, {key: True}, type="tertiary")
+    return turns[-LATEST:]
 
 
 def forget_address() -> None:
