@@ -68,9 +68,11 @@ def _no_questions(base: KnowledgeBase) -> None:
 def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) -> QuestionSet:
     by_name = {item.name: item for item in sets}
     picker, action, more = st.columns([5, 2, 2], vertical_alignment="bottom")
-    name = picker.selectbox(
-        "Question set", list(by_name), key=question_sets.SET, bind="query-params"
-    )
+    # As high as a running job, which takes the place of the button: nothing below it jumps.
+    with picker.container(height=_JOB_HEIGHT, border=False, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Question set", list(by_name), key=question_sets.SET, bind="query-params"
+        )
     chosen = by_name[name]
     with more.popover("Export", icon=":material/download:", width="stretch"):
         question_sets.export_buttons(base, name)
@@ -84,8 +86,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
         question_sets.manage_button(base, chosen)
     question_sets.lost_labels(base, name)
     proposals(base, name)
-    # As high as a running job: what stands below does not jump.
-    with action.container(height=_JOB_HEIGHT, border=False, vertical_alignment="bottom"), guard():
+    with action.container(border=False), guard():
         _evaluate(base, name, recipe)
     return chosen
 

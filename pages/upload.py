@@ -48,5 +48,5 @@ with guard():
     with guard():
         upload_status(chosen)
     if number:
-        st.subheader(counted(number, "document"))
+        st.header(counted(number, "document"))
         _documents(chosen)

@@ -49,14 +49,15 @@ def test_a_knowledge_base_is_deleted(
     serve: Serve, warm_home: Path, page: Page, shoot: Shoot
 ) -> None:
     with serve(warm_home) as address:
-        page.goto(f"{address}/settings?kb=handbook")
-        page.locator(".st-key-settings_delete button").click()
+        page.goto(f"{address}/upload?kb=handbook")
+        page.get_by_text("1 knowledge base: handbook is open").click()
+        page.locator(".st-key-documents_delete_base button").click()
         typed = page.get_by_label("Type handbook to confirm")
         typed.fill("handbook")
         typed.press("Enter")
         really = page.get_by_role("button", name="Delete for good")
         expect(really).to_be_enabled()
-        shoot(page, "settings-delete")
+        shoot(page, "documents-delete")
         really.click()
         page.get_by_role("dialog").wait_for(state="detached")
         page.get_by_text("There is no knowledge base yet.").first.wait_for()

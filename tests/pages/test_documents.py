@@ -26,7 +26,7 @@ def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -
     assert list(table["Type"]) == ["Markdown", "Text", "Text"]
     assert list(table["Passages"]) == [info.passages for info in infos]
     assert set(table["Status"]) == {"ready"}
-    assert "3 documents" in [header.value for header in app.subheader]
+    assert "3 documents" in [header.value for header in app.header]
 
 
 def test_the_sidebar_names_the_base_and_its_size(filled: Workspace, open_page: OpenPage) -> None:
@@ -40,7 +40,7 @@ def test_an_address_opens_a_document(filled: Workspace, open_page: OpenPage) -> 
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
-    assert "leave\\.md" in [header.value for header in app.subheader]
+    assert "leave\\.md" in [header.value for header in app.header]
     drawn = _first(app, "markdown", "Unused leave")
     assert drawn.startswith(":gray-badge[1] ")
     assert ":blue-background[" in drawn

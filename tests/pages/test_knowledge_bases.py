@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.index_fields import embedders
-from rag import IndexRecipe, NotFound, Recipe, Workspace
+from rag import IndexRecipe, Recipe, Workspace
 
 OpenPage = Callable[..., AppTest]
 
@@ -49,18 +49,13 @@ def test_the_open_base_is_renamed_and_stays_open(two: Workspace, open_page: Open
     assert not app.warning
 
 
-def test_deleting_asks_and_opens_another_base(two: Workspace, open_page: OpenPage) -> None:
+def test_deleting_asks_for_the_name(two: Workspace, open_page: OpenPage) -> None:
     app = open_page("upload.py", kb="notes")
     app.button(key="documents_delete_base").click().run()
     said = "".join(each.value for each in app.markdown)
-    assert "**notes** goes for good: 3 documents, 4 questions with their labels" in said
-    assert len(two.bases()) == 2
-    app.button(key="documents_delete_base_really").click().run()
-    with pytest.raises(NotFound):
-        two.base("notes")
-    app.run()
-    assert app.sidebar.selectbox(key="kb").value == "archive"
-    assert not app.warning
+    assert "for good: :gray[3 documents · 1 build · 1 question set · 1 run], all labels" in said
+    assert app.button(key="documents_delete_really").disabled
+    assert [info.name for info in two.bases()] == ["archive", "notes"]
 
 
 def test_the_embedder_for_trials_is_offered_nowhere(

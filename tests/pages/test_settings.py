@@ -70,13 +70,6 @@ def test_a_database_is_shown_without_its_password(url: str, shown: str) -> None:
     assert shown_database(url) == shown
 
 
-def test_deleting_a_base_asks_for_its_name(filled: Workspace, open_page: OpenPage) -> None:
-    app = open_page("settings.py")
-    app.button(key="settings_delete").click().run()
-    assert app.button(key="settings_delete_really").disabled
-    assert [info.name for info in filled.bases()] == ["notes"]
-
-
 def test_it_says_how_often_a_search_was_known(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("settings.py")
     assert "nobody asked yet" in _words(app)

@@ -81,8 +81,20 @@ def test_text_is_readable_on_every_surface(theme: str, part: str) -> None:
     surfaces = [section["backgroundColor"], section["secondaryBackgroundColor"]]
     inks = [section["textColor"], section["linkColor"], section["codeTextColor"]]
     assert min(_contrast(ink, s) for ink in inks for s in surfaces) >= 4.5
-    assert _contrast("#FFFFFF", section["primaryColor"]) >= 4.5
-    assert min(_contrast(section["primaryColor"], surface) for surface in surfaces) >= 3.0
+    # Captions are text at 60 %, and what is selected is written in the accent on a tint of it.
+    captions = [_mixed(section["textColor"], surface, 0.6) for surface in surfaces[:1]]
+    assert min(map(_contrast, captions, surfaces)) >= 4.5
+    accent = section["primaryColor"]
+    tints = [_mixed(accent, surface, 0.1) for surface in surfaces[:1]]
+    assert min(_contrast(accent, surface) for surface in [*surfaces, *tints]) >= 4.5
+    # What is written on the accent: Streamlit's white, or the ink of a filled button in the dark.
+    assert _contrast(DARK.page if theme == "dark" else "#FFFFFF", accent) >= 4.5
+    assert _contrast("#FFFFFF", accent) >= 3.0  # the icon beside it
+
+
+def test_headings_have_weights_that_streamlit_takes() -> None:
+    weights = tomllib.loads(CONFIG.read_text())["theme"]["headingFontWeights"]
+    assert [weight for weight in weights if weight % 50] == []
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -118,6 +130,12 @@ def _contrast(one: str, other: str) -> float:
     """Contrast ratio of WCAG 2.2."""
     low, high = sorted(float(TO_XYZ[1] @ _linear(colour)) for colour in (one, other))
     return (high + 0.05) / (low + 0.05)
+
+
+def _mixed(ink: str, surface: str, share: float) -> str:
+    """An ink that lets a surface through."""
+    pairs = ((int(ink[i : i + 2], 16), int(surface[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02X}" for a, b in pairs)
 
 
 def _lab(colour: str, vision: np.ndarray) -> np.ndarray:

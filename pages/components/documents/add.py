@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.shell import base_picker, job_progress
-from pages.components.shell.buttons import action_button
+from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -38,11 +38,10 @@ def add_area(base: KnowledgeBase) -> None:
 
 def sample_button() -> None:
     """Loads the sample documents with their questions, and goes there."""
-    if st.button(
+    if filled_button(
         "Load the sample",
         key="documents_sample",
         icon=":material/dataset:",
-        type="primary",
         help="Documents of a made-up company, with labelled questions to measure with.",
     ):
         base, job_id = workspace().start_demo()

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.shell.base_picker import choose, new_base_button
-from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, oldest, workspace
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
-from rag import BaseOverview
+from rag import BaseOverview, KnowledgeBase
 
 _TALLEST = 290  # pixels
 
@@ -40,7 +40,7 @@ def bases_view() -> None:
             if st.button("Rename", key="documents_rename", icon=":material/edit:"):
                 _rename(held)
             if st.button("Delete", key="documents_delete_base", icon=":material/delete:"):
-                _delete_dialog(held)
+                _confirm_delete(held.name)
             new_base_button("documents_new")
         st.caption(f"Rename and Delete are about **{plain(held.name)}**.")
 
@@ -79,7 +79,7 @@ def _rename(held: BaseOverview) -> None:
     with st.form("documents_rename_form", border=False):
         st.text_input("Name", held.name, key="documents_new_name", max_chars=80)
         rename = guard(in_dialog=True)(_renamed)
-        if st.form_submit_button("Rename", type="primary", on_click=rename, args=(held.name,)):
+        if filled_button("Rename", draw=st.form_submit_button, on_click=rename, args=(held.name,)):
             st.rerun()
 
 
@@ -90,18 +90,38 @@ def _renamed(before: str) -> None:
         choose(name)
 
 
-@st.dialog("Delete the knowledge base?", icon=":material/delete:")
-def _delete_dialog(held: BaseOverview) -> None:
+@st.dialog("Delete this knowledge base?", icon=":material/delete:")
+def _confirm_delete(name: str) -> None:
+    if not any(info.name == name for info in workspace().bases()):
+        st.rerun()  # deleted: by the button below, or in another tab
     st.markdown(
-        f"**{plain(held.name)}** goes for good: {counted(held.documents, 'document')}, "
-        f"{counted(held.questions, 'question')} with their labels, its runs, its recipes and its "
-        "conversations."
+        f"**{plain(name)}** goes with everything in it, for good: {_held(workspace().base(name))}, "
+        "all labels and conversations."
     )
-    confirm_button("Delete it all", "documents_delete_base_really", _delete, held.name)
+    typed = st.text_input(f"Type {plain(name)} to confirm", key="documents_delete_name")
+    filled_button(
+        "Delete for good",
+        key="documents_delete_really",
+        disabled=typed.strip() != name,
+        on_click=_delete,
+        args=(name,),
+    )
+
+
+def _held(held: KnowledgeBase) -> str:
+    sizes = (
+        counted(len(held.documents.documents(held.recipe().index)), "document"),
+        counted(len(held.documents.builds()), "build"),
+        counted(len(held.questions.every()), "question set"),
+        counted(len(held.runs.every()), "run"),
+    )
+    return ":gray[" + " · ".join(sizes) + "]"
 
 
 def _delete(name: str) -> None:
-    others = [info for info in bases() if info.name != name]
-    if base().name == name and others:
-        choose(oldest(others))
-    workspace().delete(name)
+    with guard(in_dialog=True):
+        was_chosen = base().name == name
+        workspace().delete(name)
+        left = workspace().bases()
+        if was_chosen and left:
+            choose(oldest(left))

@@ -24,7 +24,7 @@ _LEAST_PASSAGES = 20  # a rate measured over fewer says nothing
 
 def builds_view(base: KnowledgeBase) -> None:
     """The builds as a table, and what can be done with the one that is picked."""
-    st.subheader("Index builds", divider="gray")
+    st.header("Index builds", divider="gray")
     st.caption(
         "Documents are cut and embedded once for every index recipe. Several builds can exist "
         "side by side; one of them answers."

@@ -30,7 +30,7 @@ _FEW = 5
 def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     """The picked document: its text in passages, their sizes, and controls for another cut."""
     stored = base.recipe().index
-    st.subheader(plain(info.name), divider="gray")
+    st.header(plain(info.name), divider="gray")
     _about(base, info)
     left, right = st.columns([3, 2], gap="large")
     with right:

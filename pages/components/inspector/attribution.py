@@ -48,10 +48,10 @@ def _asked(selected: Hit) -> bool:
 def _draw(attribution: Attribution, selected: Hit) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown("##### Words of the question")
+        st.markdown("### Words of the question")
         _table(attribution.words, "attribution_words")
     with right:
-        st.markdown("##### Sentences of the passage")
+        st.markdown("### Sentences of the passage")
         st.markdown(tinted_passage(selected.chunk.text, attribution.sentences))
         _table(attribution.sentences, "attribution_sentences")
     st.caption(

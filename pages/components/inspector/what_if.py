@@ -46,7 +46,7 @@ def what_if(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | N
 
 
 def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | None) -> None:
-    st.markdown("##### Where the passage stands")
+    st.markdown("### Where the passage stands")
     key = _wanted(selected)
     if key is None:
         st.caption("Select a passage above, or find one on the right.")
@@ -63,7 +63,7 @@ def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | 
     if recipe.search.tools:
         st.caption("Without the tools of the recipe: by what this knowledge base finds alone.")
     _steps(standing)
-    st.markdown("##### What would change that")
+    st.markdown("### What would change that")
     for change in explainer.changes(key):
         _change(base, change)
     st.caption(
@@ -126,7 +126,7 @@ def _apply(base: KnowledgeBase, change: Counterfactual) -> None:
 
 
 def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
-    st.markdown("##### Find the missing")
+    st.markdown("### Find the missing")
     text = st.text_area(
         "A sentence that should have been found",
         key=TEXT,

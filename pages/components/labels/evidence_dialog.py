@@ -7,6 +7,7 @@ import re
 import streamlit as st
 
 from pages.components.labels.grading import GRADES, MEANINGS, Grading
+from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.text import Span, marked
@@ -50,10 +51,9 @@ def _choose(grading: Grading, hit: Hit) -> None:
             key=_key("grade", hit),
             help=MEANINGS,
         )
-        stored = st.button(
+        stored = filled_button(
             "Store the label",
             key="inspector_evidence_store",
-            type="primary",
             on_click=_store,
             args=(grading, hit),
         )

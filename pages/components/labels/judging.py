@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.labels.grading import GRADES
+from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.text import lines, plain
@@ -45,7 +46,7 @@ def _judge(base: KnowledgeBase, set_name: str) -> None:
             else f"{counted(done, 'passage')} judged, none is left. Evaluate again to see what "
             "the new labels change."
         )
-        if st.button("Close", key="judging_close", type="primary"):
+        if filled_button("Close", key="judging_close"):
             st.rerun()
         return
     hit = queue[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.wording import counted
 from rag import KnowledgeBase, QuestionRow, TouchstoneError
@@ -47,7 +48,7 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
             "Tags": st.column_config.TextColumn(help="Separated by semicolons."),
         },
     )
-    if st.button("Save", key="questions_save", type="primary"):
+    if filled_button("Save", key="questions_save"):
         with guard():
             base.question_edits.save_table(set_name, before, read_rows(edited))
             st.rerun()

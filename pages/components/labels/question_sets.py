@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.shell.buttons import download_button
+from pages.components.shell.buttons import download_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
@@ -60,7 +60,11 @@ def import_dialog(base: KnowledgeBase) -> None:
             max_chars=80,
             help="A set of that name is replaced.",
         )
-    if st.button("Import", key="metrics_import_go", type="primary", disabled=file is None):
+    if filled_button(
+        "Import",
+        key="metrics_import_go",
+        disabled=file is None,
+    ):
         with guard():
             _import(base, (name or "").strip(), file.name, file.getvalue())
 
@@ -146,7 +150,7 @@ def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
         "Runs that were measured with them stay."
     )
     sure = st.checkbox("Yes, delete the questions and their labels", key="set_sure")
-    if st.button("Delete", key="set_delete", type="primary", disabled=not sure):
+    if filled_button("Delete", key="set_delete", disabled=not sure):
         with guard():
             base.question_edits.delete_set(chosen.name)
             st.rerun()

@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 
 def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
     """The questions as a table with a filter; the picked one opens in the inspector."""
-    st.subheader("Questions, failures first", divider="gray")
+    st.header("Questions, failures first", divider="gray")
     shown = worst_first(_filtered(results))
     event = st.dataframe(
         [_row(run, result) for result in shown],

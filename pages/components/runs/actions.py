@@ -11,7 +11,12 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_download
 from pages.components.runs.table import SELECTED, run_name
-from pages.components.shell.buttons import action_button, confirm_button, download_button
+from pages.components.shell.buttons import (
+    action_button,
+    confirm_button,
+    download_button,
+    filled_button,
+)
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -81,7 +86,9 @@ def _annotate(base: KnowledgeBase, run: Run) -> None:
             max_selections=20,
         )
         describe = guard(in_dialog=True)(_describe)
-        if st.form_submit_button("Save", type="primary", on_click=describe, args=(base, run.id)):
+        if filled_button(
+            "Save", draw=st.form_submit_button, on_click=describe, args=(base, run.id)
+        ):
             st.rerun()
 
 

@@ -37,7 +37,7 @@ def comparison(
 ) -> None:
     """The section below the table. ``chosen`` are the ticked runs, ``leaderboard`` is the table."""
     names = run_names(leaderboard)
-    st.subheader("Comparison", divider="gray")
+    st.header("Comparison", divider="gray")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         against = _reference(chosen, leaderboard, names)
         only = _held_out(base, chosen[0].run.question_set)

@@ -94,18 +94,19 @@ def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str,
     label, colours = metric_label(metric), palette()
     bounds = scale([row.interval for row in leaderboard])
     ahead = next((row.value for row in leaderboard if row.is_baseline), None)
+    apart = any(row.differs for row in leaderboard)
     return [
         {
             "Place": _place(row),
             "Run": row.name,
             label: row.value,
             "95 % interval": interval_picture(row, bounds, ahead, colours),
-            "Other data": list(row.differs) or None,
             "Recipe changes": list(row.chips) or None,
             "Note": row.run.note or None,
             "Tags": list(row.run.tags) or None,
             "When": row.run.created,
         }
+        | ({"Other data": list(row.differs) or None} if apart else {})
         for row in leaderboard
     ]
 

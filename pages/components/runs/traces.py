@@ -20,7 +20,7 @@ def traces(
 ) -> None:
     """Two columns of passages: the reference left, the run right."""
     sides = base.rankings.side_by_side(compared.run.id, compared.baseline.id, question_id)
-    st.markdown(f"#### {plain(sides.question)}")
+    st.markdown(f"### {plain(sides.question)}")
     left, right = st.columns(2, gap="medium")
     with left:
         _side(base, compared.baseline, names, sides.question, sides.before, is_after=False)

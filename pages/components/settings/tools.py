@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.buttons import action_button, confirm_button
+from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -81,7 +81,7 @@ def _badges(tool: HttpTool) -> str:
 
 def _try(tool: HttpTool) -> None:
     question = st.text_input("Question", key="tools_question", placeholder="What should it find?")
-    if st.button("Ask", key="tools_ask", type="primary", disabled=not question.strip()):
+    if filled_button("Ask", key="tools_ask", disabled=not question.strip()):
         with guard(), st.spinner(f"Asking {plain(tool.name)} …"):
             _show(workspace().tools.ask(tool, question))
 
@@ -102,7 +102,7 @@ def _edit(tool: HttpTool | None) -> None:
     with st.form("tools_form", border=False):
         given = _fields(tool)
         with st.container(horizontal=True):
-            submitted = st.form_submit_button("Save the tool", type="primary")
+            submitted = filled_button("Save the tool", draw=st.form_submit_button)
             st.form_submit_button("Cancel", on_click=_open, args=("", ""))
     if submitted:
         with guard():

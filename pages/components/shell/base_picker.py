@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import BASE, oldest, workspace
 from pages.components.shell.text import plain
@@ -76,7 +77,7 @@ def _new_base() -> None:
     st.caption("Documents, questions, runs and the recipe are kept apart for each one.")
     with st.form("frame_new_base", border=False):
         name = st.text_input("Name", max_chars=80, placeholder="For example: support articles")
-        submitted = st.form_submit_button("Create", type="primary")
+        submitted = filled_button("Create", draw=st.form_submit_button)
     if submitted:
         with guard():
             choose(workspace().create(name).name)

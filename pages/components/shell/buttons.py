@@ -8,6 +8,17 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell.guard import guard
+from pages.components.shell.palette import DARK, palette
+
+
+def filled_button(label: str, *, draw: Callable[..., bool] = st.button, **options: Any) -> bool:
+    """The one primary button of a page or dialog; returns whether it was pressed.
+
+    Streamlit writes white on it. In the dark, an accent that serves for text is too light for that.
+    """
+    if palette() is DARK and not options.get("disabled"):
+        label = f':color[{label}]{{foreground="{DARK.page}"}}'
+    return draw(label, type="primary", **options)
 
 
 def action_button(
@@ -15,7 +26,11 @@ def action_button(
 ) -> None:
     """Calls ``act`` with what is given; what goes wrong is said on the page."""
     sign = f":material/{icon}:" if icon else None
-    st.button(label, key=key, icon=sign, on_click=guard()(act), args=given, **options)
+    options = {"key": key, "icon": sign, "on_click": guard()(act), "args": given} | options
+    if options.pop("type", "") == "primary":
+        filled_button(label, **options)
+    else:
+        st.button(label, **options)
 
 
 def switch(label: str, choices: Sequence[str], key: str, **options: Any) -> str:
@@ -47,5 +62,5 @@ def download_button(
 def confirm_button(label: str, key: str, act: Callable[..., object], *given: Any) -> None:
     """The primary button of a dialog: calls ``act`` and closes; what goes wrong shows after it."""
     act = guard(in_dialog=True)(act)
-    if st.button(label, key=key, type="primary", on_click=act, args=given):
+    if filled_button(label, key=key, on_click=act, args=given):
         st.rerun()

@@ -36,7 +36,7 @@ _READING = (
 
 def indexes(bench: Bench) -> None:
     """The section of the page."""
-    st.subheader("Ways to cut", divider="gray")
+    st.header("Ways to cut", divider="gray")
     if not st.toggle(
         "Compare ways to cut and embed",
         key="cuts",

@@ -33,7 +33,7 @@ GRID: Mapping[str, Sequence[Any]] = {
 
 def search_all(bench: Bench) -> None:
     """The section of the page."""
-    st.subheader("Search all", divider="gray")
+    st.header("Search all", divider="gray")
     try:
         bench.tuner.require_parts(bench.recipe.index)
     except TouchstoneError as error:

@@ -19,7 +19,7 @@ from rag import FittedCalibration
 
 def threshold_panel(bench: Bench) -> None:
     """The section of the page."""
-    st.subheader("Threshold from labels", divider="gray")
+    st.header("Threshold from labels", divider="gray")
     fitted = bench.base.tuning.calibrator.fitted(bench.recipe.index)
     left, right = st.columns(2, gap="large")
     with left:

@@ -1,0 +1,88 @@
+"""Every page in both themes by axe-core: no serious violation but what Streamlit itself draws."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.conftest import Serve
+from tests.browser.waiting import idle
+from tests.workspaces import workspace_at
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PAGES = (
+    "upload?kb=handbook",
+    "chat",
+    "inspector?q=How+long+may+unused+leave+be+carried+over%3F",
+    "metrics",
+    "tuning",
+    "runs",
+    "settings",
+)
+STREAMLIT = {
+    # The navigation puts sections (div) into its list, and items into the sections.
+    "list": "[data-testid=stSidebarNavItems]",
+    "listitem": "[data-testid=stSidebarNavItems] li",
+}
+"""Rule to selector: what cannot be mended from here. Each must still be needed."""
+
+_RUN = """async (known) => {
+  const found = await axe.run(document, {resultTypes: ["violations"]});
+  return found.violations.filter(rule => ["serious", "critical"].includes(rule.impact))
+    .flatMap(rule => rule.nodes.map(node => ({
+      rule: rule.id,
+      html: node.html.slice(0, 200),
+      why: node.failureSummary,
+      known: document.querySelector(node.target[0])?.matches(known[rule.id] || ":not(*)") || false,
+    })));
+}"""
+
+
+@pytest.fixture
+def measured_home(warm_home: Path) -> Path:
+    """With a run and its baseline, so that no page is empty."""
+    workspace = workspace_at(warm_home)
+    base = workspace.base("handbook")
+    recipe = base.recipe()
+    pinned = base.evaluator.evaluate("checks", recipe).run.id
+    base.runs.pin(pinned)
+    base.evaluator.evaluate("checks", recipe.with_fields({"search.top_k": 8}))
+    workspace.close()
+    return warm_home
+
+
+def test_no_page_has_a_serious_violation_of_ours(
+    serve: Serve, measured_home: Path, browser: Browser
+) -> None:
+    script = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+    ours: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    with serve(measured_home) as address:
+        for scheme in ("light", "dark"):
+            context = browser.new_context(
+                viewport={"width": 1440, "height": 2000}, color_scheme=scheme, bypass_csp=True
+            )
+            page = context.new_page()
+            for name in PAGES:
+                for violation in _violations(page, f"{address}/{name}", script):
+                    if violation["known"]:
+                        seen.add(violation["rule"])
+                    else:
+                        ours.append({"page": f"{name}, {scheme}"} | violation)
+            context.close()
+    assert ours == []
+    assert seen == STREAMLIT.keys()
+
+
+def _violations(page: Page, address: str, script: str) -> list[dict[str, Any]]:
+    page.goto(address)
+    page.get_by_role("heading", level=1).first.wait_for()
+    idle(page)
+    page.evaluate(script)
+    found: list[dict[str, Any]] = page.evaluate(_RUN, STREAMLIT)
+    return found
