@@ -226,7 +226,7 @@ def test_a_question_in_the_address_shows_both_rankings(
     app = open_page("runs.py", runs=bad, question="q3")
     sides = base.rankings.side_by_side(bad, good, "q3")
     said = _said(app)
-    assert "#### What may a hotel cost\\?" in said
+    assert "### What may a hotel cost\\?" in said
     assert "**1** · travel\\.txt" in said
     assert said.count(":orange-badge[gone]") == len(sides.before) - len(sides.after)
     assert [each.value for each in app.info] == ([] if sides.after else ["Nothing came back."])
