@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -91,25 +92,31 @@ def _had(words: Sequence[str], others: Sequence[str]) -> int:
 
 def text_inside(path: Path, number: int, boxes: Sequence[Box]) -> str:
     """What pypdfium2 reads of the characters whose middle lies in one of the boxes."""
-    pdf = pypdfium2.PdfDocument(path)
-    page = pdf[number - 1]
-    textpage, (left, bottom, right, top) = page.get_textpage(), page.get_bbox()
-    places = np.array(boxes).reshape(-1, 4)
+    letters, x, y = _characters(path, number)
+    covered = np.zeros(len(letters), bool)
+    for left, top, right, bottom in boxes:
+        covered |= (left <= x) & (x <= right) & (top <= y) & (y <= bottom)
     kept = ""
-    for index in range(textpage.count_chars()):
-        letter = textpage.get_text_range(index, 1)
-        x0, y0, x1, y1 = textpage.get_charbox(index)
-        x = ((x0 + x1) / 2 - left) / (right - left)
-        y = (top - (y0 + y1) / 2) / (top - bottom)
-        covered = (
-            (places[:, 0] <= x) & (x <= places[:, 2]) & (places[:, 1] <= y) & (y <= places[:, 3])
-        )
-        if letter.isspace() or letter in _MARKS or covered.any():
+    for letter, inside in zip(letters, covered, strict=True):
+        if letter.isspace() or letter in _MARKS or inside:
             kept += letter
         elif letter.isalnum():
             kept += " "
-    pdf.close()
     return kept.replace(_MARKS[0], _MARKS[1])
+
+
+@lru_cache(maxsize=8)
+def _characters(path: Path, number: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The characters of a page with their middles, as shares of its width and height."""
+    pdf = pypdfium2.PdfDocument(path)
+    page = pdf[number - 1]
+    textpage, (left, bottom, right, top) = page.get_textpage(), page.get_bbox()
+    count = textpage.count_chars()
+    letters = [textpage.get_text_range(index, 1) for index in range(count)]
+    places = [textpage.get_charbox(index) for index in range(count)]
+    x0, y0, x1, y1 = np.array(places).reshape(-1, 4).T
+    pdf.close()
+    return letters, ((x0 + x1) / 2 - left) / (right - left), (top - (y0 + y1) / 2) / (top - bottom)
 
 
 def _words(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from rag.maps.projections import project
 from rag.types import Vectors
@@ -14,7 +15,9 @@ def _around(centre: int, seed: int) -> Vectors:
     return (dice.normal(size=(30, 8)) + 40 * np.eye(8)[centre]).astype(np.float32)
 
 
-def test_two_groups_stay_apart() -> None:
+def test_two_groups_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Compiling takes far longer than what is compiled then takes on so few vectors.
+    monkeypatch.setattr("numba.config.DISABLE_JIT", True)
     vectors = np.concatenate([_around(0, 1), _around(1, 2)])
     keys = np.arange(len(vectors))
     points = project("umap", keys, lambda asked: vectors[asked], lambda *_told: None).points
