@@ -5,12 +5,49 @@ the entry script, Streamlit would run a page without its frame when a fresh serv
 for that page's address.
 """
 
+import re
 import threading
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 
 import streamlit as st
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rag import Settings, TouchstoneError
+
+SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
+INDEX = Path(st.__file__).parent / "static" / "index.html"
+
+
+def headers(index: str) -> dict[str, str]:
+    """What every answer carries. Of inline scripts only those of Streamlit's own page may run."""
+    inline = re.findall(r"<script>(.*?)</script>", index, re.DOTALL)
+    digests = [b64encode(sha256(script.encode()).digest()).decode() for script in inline]
+    allowed = ["'self'", "'unsafe-eval'", "blob:", *(f"'sha256-{digest}'" for digest in digests)]
+    policy = {
+        "default-src": "'self'",
+        # Plotly compiles what it draws by WebGL, such as the map; blobs are Streamlit's components.
+        "script-src": " ".join(allowed),
+        "style-src": "'self' 'unsafe-inline'",  # Streamlit styles by elements made as it runs
+        "font-src": "'self' data:",
+        "img-src": "'self' data: blob:",
+        "object-src": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": "'self'",
+    }
+    return {
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "SAMEORIGIN",
+        "Referrer-Policy": "same-origin",
+    }
 
 
 @asynccontextmanager
@@ -30,7 +67,37 @@ def _warm_up() -> None:
     warm_up.warm_up()
 
 
-app = st.App(Path(__file__).resolve().parent / "pages" / "frame.py", lifespan=lifespan)
+class Guard:
+    """Adds headers to every answer, and hides figures of the server unless they are asked for."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._headers = headers(INDEX.read_text("utf-8"))
+        self._shows_metrics = _shows_metrics()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self._headers)
+            await send(message)
+
+        hidden = scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics")
+        if hidden and not self._shows_metrics:
+            await PlainTextResponse("Not found", 404)(scope, receive, guarded)
+        else:
+            await self._app(scope, receive, guarded)
+
+
+def _shows_metrics() -> bool:
+    try:
+        return Settings.from_env().metrics
+    except TouchstoneError:  # the page says what is wrong with the settings
+        return False
+
+
+app = st.App(SCRIPT, lifespan=lifespan, middleware=[Middleware(Guard)])
 
 if __name__ == "__main__":
     app.run()

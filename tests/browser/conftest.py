@@ -32,6 +32,10 @@ ARGUMENTS = [
 ]
 WIDTHS = {1440: 900, 420: 900}
 
+# What a library tries and catches, such as eval, is no message of the console.
+VIOLATIONS = """document.addEventListener("securitypolicyviolation", (event) => console.error(
+  `Content Security Policy: ${event.effectiveDirective} ${event.blockedURI}`))"""
+
 DOCUMENTS = {
     "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June of the next year. "
     "It lapses after that day.\n\n# Illness\n\nA certificate is needed from the fourth day.",
@@ -103,12 +107,19 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[[], Page]]:
-    """Opens tabs of visitors who never were here: no history, no cookies, no storage."""
+    """Opens tabs of visitors who never were here: no history, no cookies, no storage.
+
+    Nothing in them may be against the policy of the server, so that every journey shows that
+    the policy leaves its pages whole.
+    """
     contexts: list[BrowserContext] = []
+    said: list[str] = []
 
     def opened() -> Page:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         context.set_default_timeout(LONG)
+        context.add_init_script(VIOLATIONS)
+        context.on("console", lambda message: said.append(message.text))
         contexts.append(context)
         return context.new_page()
 
@@ -116,6 +127,7 @@ def open_page(browser: Browser) -> Iterator[Callable[[], Page]]:
     yield opened
     for context in contexts:
         context.close()
+    assert [text for text in said if "Content Security Policy" in text] == []
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ def test_defaults() -> None:
     assert settings.home == PROJECT / "workspace"
     assert settings.database_url == f"sqlite:///{PROJECT / 'workspace' / 'touchstone.db'}"
     assert settings.allow_private_urls is False
+    assert settings.metrics is False
     assert settings.variable("OPENAI_API_KEY") is None
 
 
@@ -25,6 +26,7 @@ def test_given_values(tmp_path: Path) -> None:
             "TOUCHSTONE_ALLOW_PRIVATE_URLS": "Yes",
             "TOUCHSTONE_MAX_UPLOAD_MB": "50",
             "TOUCHSTONE_MAX_INDEX_MB": "300",
+            "TOUCHSTONE_METRICS": "1",
             "GROQ_API_KEY": "gsk-secret",
             "MISTRAL_API_KEY": "  ",
             "UNRELATED": "x",
@@ -35,6 +37,7 @@ def test_given_values(tmp_path: Path) -> None:
     assert settings.allow_private_urls is True
     assert settings.max_upload_mb == 50
     assert settings.max_index_mb == 300
+    assert settings.metrics is True
     assert dict(settings.provider_variables) == {"GROQ_API_KEY": "gsk-secret"}
     assert "secret" not in repr(settings)
 
@@ -58,6 +61,7 @@ def test_reads_the_process_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("TOUCHSTONE_MAX_UPLOAD_MB", "many"),
         ("TOUCHSTONE_MAX_INDEX_MB", "0"),
         ("TOUCHSTONE_MAX_UPLOAD_MB", "²"),
+        ("TOUCHSTONE_METRICS", "perhaps"),
         ("OPENAI_BASE_URL", "api.example.com"),
         ("AZURE_OPENAI_ENDPOINT", "https://"),
         ("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", "ftp://secret@host"),

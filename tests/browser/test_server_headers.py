@@ -1,0 +1,68 @@
+"""What every answer of the server carries, and what it does not tell.
+
+That the policy leaves the pages whole is shown by all browser tests: none may break it.
+"""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from app import Guard
+
+METRICS = "/_stcore/metrics"
+SETTING = "TOUCHSTONE_METRICS"
+EVERY_KIND = ("/", "/chat", "/favicon.png", "/_stcore/health", "/_stcore/host-config", METRICS)
+
+
+@pytest.mark.parametrize("path", EVERY_KIND)
+def test_every_answer_has_the_headers(address: str, path: str) -> None:
+    sent = httpx.get(f"{address}{path}", trust_env=False).headers
+    assert sent["X-Content-Type-Options"] == "nosniff"
+    assert sent["X-Frame-Options"] == "SAMEORIGIN"
+    assert sent["Referrer-Policy"] == "same-origin"
+    policy = dict(rule.split(" ", 1) for rule in sent["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'self'"
+    assert policy["object-src"] == "'none'"
+    assert "'unsafe-inline'" not in policy["script-src"]
+    assert policy["script-src"].count("'sha256-") == 1
+
+
+def test_a_script_that_came_with_content_does_not_run(address: str, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}/settings")
+    expect(page.get_by_role("heading", level=1, name="Settings")).to_be_visible()
+    refused = page.evaluate(
+        """() => new Promise((done) => {
+          document.addEventListener("securitypolicyviolation", (event) => {
+            done(event.effectiveDirective);
+          });
+          const script = document.createElement("script");
+          script.textContent = "document.title = 'taken over'";
+          document.body.append(script);
+        })"""
+    )
+    assert refused == "script-src-elem"
+    expect(page).not_to_have_title("taken over")
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("value", "status"), [(None, 404), ("0", 404), ("perhaps", 404), ("1", 200)]
+)
+def test_the_figures_of_the_server_are_told_only_when_asked_for(
+    value: str | None, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(SETTING, raising=False)
+    if value is not None:
+        monkeypatch.setenv(SETTING, value)
+    figures = Route(METRICS, lambda _request: PlainTextResponse("active_sessions 3"))
+    told = TestClient(Guard(Starlette(routes=[figures]))).get(METRICS)
+    assert told.status_code == status
+    assert ("active_sessions" in told.text) == (status == 200)
+    assert told.headers["X-Content-Type-Options"] == "nosniff"
