@@ -88,6 +88,19 @@ def test_a_running_job_is_shown_with_its_progress(filled: Workspace, open_page: 
     assert shown in ([], ["**Counting sheep**"])  # the worker may have ended it already
 
 
+def test_it_says_when_nothing_works_on_jobs(
+    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.jobs.Jobs.start", lambda _self: None)
+    filled.jobs.submit(filled.base("notes").id, "unheard-of", "Counting sheep", {})
+    assert not open_page("settings.py").sidebar.warning  # a worker may be about to start
+    monkeypatch.setattr(job_progress, "PATIENCE_SECONDS", 0.0)
+    app = open_page("settings.py")
+    assert "Nothing works on jobs." in app.sidebar.warning[0].value
+    monkeypatch.setattr("rag.jobs.Jobs.attended", lambda _self: True)
+    assert not app.run().sidebar.warning
+
+
 def test_a_job_of_another_base_is_a_line_that_names_it(
     filled: Workspace, open_page: OpenPage, at_work: Callable[[int], None]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -14,6 +15,8 @@ from pages.components.shell.wording import counted, duration
 from rag import JobItem, JobRow
 
 POLL_SECONDS = 1.0
+PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
+_UNATTENDED = "jobs_unattended"
 _OUTCOMES = {"added": "done", "replaced": "replaced the earlier version", "unchanged": "unchanged"}
 
 
@@ -33,6 +36,7 @@ def _running_jobs(base_id: int) -> None:
     jobs: list[JobRow] = []
     with guard():
         jobs = active()
+        _unattended_note(jobs)
         for job in jobs:
             if job.base_id == base_id:
                 card(job)
@@ -40,6 +44,19 @@ def _running_jobs(base_id: int) -> None:
                 st.caption(f"{plain(job.base)}: {plain(job.title)}, {plain(state(job))}")
     if not jobs:
         st.rerun()  # what the jobs changed shows on the whole page
+
+
+def _unattended_note(jobs: Sequence[JobRow]) -> None:
+    """Says when jobs wait and there is nobody to do them."""
+    if all(job.status != "queued" for job in jobs) or workspace().jobs.attended():
+        st.session_state.pop(_UNATTENDED, None)
+        return
+    since = st.session_state.setdefault(_UNATTENDED, time.monotonic())
+    if time.monotonic() - since >= PATIENCE_SECONDS:
+        st.warning(
+            "Nothing works on jobs. They are kept, and go on when the server is started again.",
+            icon=":material/hourglass_disabled:",
+        )
 
 
 def card(job: JobRow, place: str = "sidebar") -> None:
