@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.chat import follow_up, turn_view
+from pages.components.chat.answer_text import answer_text, citation_clicks
 from pages.components.chat.conversations import (
     CONVERSATION,
     current,
@@ -28,13 +29,23 @@ from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
-from rag import Answer, FurtherBase, KnowledgeBase, Message, Recipe, TouchstoneError, Trace
+from rag import (
+    Answer,
+    FurtherBase,
+    KnowledgeBase,
+    Message,
+    Recipe,
+    TouchstoneError,
+    Trace,
+    in_order,
+)
 
 if TYPE_CHECKING:
     from streamlit.elements.lib.mutable_status_container import StatusContainer
 
 SUGGESTION = "chat_suggestion"
 _OFFER = "chat_offer"  # names the suggestions on show; each offer is taken once
+QUOTING = "extractive"  # the provider that needs no model
 _BASE = "chat_base"  # the knowledge base that the page was last drawn for
 _PATIENCE = 3  # seconds without a word before the wait is counted
 
@@ -51,6 +62,7 @@ def main() -> None:
         also = scope_picker(base)
         with slot:
             recipe = recipe_panel(base, answers=True)
+    citation_clicks(turn_view.open_source)
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
     for turn in latest(turns):
         with st.container():
@@ -181,21 +193,22 @@ def _generate(
         base.conversations.conclude(turn, failed)
         return
     try:
-        _show(stream, status, shown=bool(trace.context))
+        _show(stream, status, len(trace.context), quoted=recipe.answer.provider == QUOTING)
     finally:
         stream.close()
         base.conversations.conclude(turn, stream.answer)
 
 
-def _show(stream: Iterator[str], status: StatusContainer, *, shown: bool) -> None:
+def _show(stream: Iterator[str], status: StatusContainer, passages: int, *, quoted: bool) -> None:
     """Draws the text while it comes. A refusal is drawn from its retrieval instead."""
     slot, text, began = st.empty(), "", time.monotonic()
     for piece in unhurried(stream):
         text += piece
         waited = time.monotonic() - began
         status.update(label=f":shimmer[{_progress(waited, begun=bool(text))}]")
-        if shown and text:
-            slot.markdown(turn_view.answer_text(text))
+        if passages and text:
+            said = text if quoted else in_order(text, passages)
+            slot.markdown(answer_text(said, quoted=quoted))
 
 
 def _progress(waited: float, *, begun: bool) -> str:

@@ -23,6 +23,7 @@ from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
+from pages.components.source.places import place
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
@@ -141,6 +142,7 @@ def _cards_and_source(
         spans=origins.spans(),
         selected=selected.chunk.key if selected else None,
         grade=grading.buttons,
+        place=lambda hit: place(base, hit.chunk, hit.base),
         labelled=base.name,
     )
     cards, source = st.columns(2, gap="medium")

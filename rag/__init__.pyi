@@ -1,6 +1,13 @@
 """The public names of the package; each module is loaded when one of its names is first used."""
 
+from .answering.citations import in_order as in_order
+from .answering.citations import mentions as mentions
+from .answering.markup import inline_markup as inline_markup
+from .answering.markup import unmarked as unmarked
+from .answering.markup import without_markup as without_markup
 from .bundles import Reproduction as Reproduction
+from .chunking.places import Place as Place
+from .chunking.places import place_of as place_of
 from .conversations.conversations import failure_words as failure_words
 from .documents.library import DocumentInfo as DocumentInfo
 from .documents.library import Upload as Upload

@@ -38,14 +38,14 @@ from rag.runs.history import RunHistory
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
-from rag.search.corpus import StoredSurroundings, asks_chat, corpus, let_through
+from rag.search.corpus import StoredSources, StoredSurroundings, asks_chat, corpus, let_through
 from rag.search.threshold import ThresholdRule, threshold_rule
 from rag.search.tools import named_tools, tool_parts
 from rag.services import Services
 from rag.storage import bases, documents
 from rag.storage.bases import Base
 from rag.tuning.tuning import Tuning
-from rag.types import Hit, Message, Trace
+from rag.types import Document, Hit, Message, Trace
 
 
 class KnowledgeBase:
@@ -75,6 +75,7 @@ class KnowledgeBase:
         self.tuning = Tuning(services, jobs, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
         self.conversations = Conversations(services.database, base.id)
+        self._sources = StoredSources(services.database, base.id, base.name)
 
     def recipe(self) -> Recipe:
         """The saved recipe."""
@@ -224,7 +225,13 @@ class KnowledgeBase:
         models = self._services.models
         chat = models.chat(recipe.answer.provider, recipe.answer.model)
         embedder = self._services.remembering(recipe.index.embedder)
-        return answering.answer(trace, recipe.answer, embedder=embedder, chat=chat)
+        return answering.answer(
+            trace, recipe.answer, embedder=embedder, chat=chat, sources=self._sources
+        )
+
+    def outline(self, document_id: str, base: str = "") -> Document | None:
+        """A document of this base or the one named ``base``, without its text; None if gone."""
+        return self._sources.outline_of(document_id, base)
 
     def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:
         """Any passage as a hit without a rank (0), with its cosine. Raises NotFound."""

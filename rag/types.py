@@ -265,6 +265,7 @@ class Citation:
     n: int
     hit: Hit
     quote: str = ""
+    page: int | None = None  # of those words
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,6 @@ def texts(app: AppTest) -> str:
 
 def marked(app: AppTest, kind: str = "passage") -> str:
     """What the text of the open document has marked, in one piece."""
-    [element] = [each.proto for each in app.get("bidi_component")]
-    pieces = json.loads(element.json)["pieces"]
+    drawn = [each.proto for each in app.get("bidi_component")]
+    [pieces] = [json.loads(each.json)["pieces"] for each in drawn if "pieces" in each.json]
     return "".join(words for words, mark in pieces if mark == kind)

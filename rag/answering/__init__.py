@@ -1,6 +1,6 @@
 """From what was found to what is said: context, prompt, answer, citations."""
 
-from rag.answering.citations import Mention, mentions
+from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
 from rag.answering.generate import answer
 from rag.answering.prompting import NO_ANSWER, messages, prompt_text
@@ -11,6 +11,7 @@ __all__ = [
     "AnswerStream",
     "Mention",
     "answer",
+    "in_order",
     "mentions",
     "messages",
     "pack",

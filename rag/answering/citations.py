@@ -63,6 +63,24 @@ def check(text: str, hits: Sequence[Hit]) -> tuple[tuple[Citation, ...], tuple[i
     return tuple(citations.values()), tuple(unsupported)
 
 
+def in_order(text: str, passages: int) -> str:
+    """``text`` with its citations numbered as they first appear, each in a bracket of its own.
+
+    ``[4] ... [1, 4]`` becomes ``[1] ... [2][1]``. Numbers above ``passages``, which no passage has,
+    stay as they are; of a text that is not complete yet, what is there keeps its numbers.
+    """
+    numbers: dict[int, int] = {}
+    pieces, last = list[str](), 0
+    for mention in mentions(text):
+        shown = [
+            numbers.setdefault(n, len(numbers) + 1) if 1 <= n <= passages else n
+            for n in mention.numbers
+        ]
+        pieces += [text[last : mention.start], *(f"[{n}]" for n in dict.fromkeys(shown))]
+        last = mention.end
+    return "".join([*pieces, text[last:]])
+
+
 def best_quote(claim: str, passage: str) -> str:
     """The words of ``passage`` that support ``claim`` best by Dice's coefficient, or ""."""
     wanted = content_words(claim)

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.answering.markup import unmarked
+from rag.answering.running_heads import blanked, running_lines
 from rag.answering.sentences import Statement, statements
+from rag.answering.sources import Sources
 from rag.answering.words import content_words, rarities
 from rag.protocols import Embedder
-from rag.types import Citation, Hit
+from rag.types import Citation, Hit, Span
 
 QUOTES = 3
 EMBEDDED_CHARACTERS = 1600
@@ -22,6 +25,8 @@ RUNNER_UP = 0.85
 """Further quotes must score at least this share of the best one."""
 SAME = 0.6
 """Two quotes that share this much of their words (Jaccard) say the same."""
+CUT_WORDS = 8
+"""A sentence of so many words without an end was cut off by its passage."""
 
 _ASKS_FIGURE = re.compile(
     r"\b(?:how (?:long|many|much|often|far|old|high|large|big|soon|late)|when|which year"
@@ -36,6 +41,12 @@ _FIGURE = re.compile(
 )
 
 
+_CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
+_ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
+_LOWER = re.compile(r"[a-zß-ÿ]|[)\]},;:.!?%]")
+"""What no sentence begins with: the rest of one that an earlier passage has."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     n: int
@@ -47,29 +58,36 @@ class _Candidate:
 
 
 def quotes(
-    question: str, hits: Sequence[Hit], embedder: Embedder
+    question: str, hits: Sequence[Hit], embedder: Embedder, sources: Sources | None = None
 ) -> tuple[str, tuple[Citation, ...]]:
     """(text, citations): up to three sentences of ``hits``, best first, each with its ``[n]``.
 
-    A sentence counts by its cosine with the question, the question's words it holds (rare ones
-    count more) and the relevance of its passage. Deterministic. Raises ProviderError when a
-    remote embedder fails.
+    Passages are numbered from 1 in the order in which they are quoted. A sentence counts by its
+    cosine with the question, the question's words it holds (rare ones count more) and the relevance
+    of its passage. Running heads and marks of Markdown are not quoted; labels that only repeat the
+    question, and what a passage cuts off, only where there is nothing else.
+    Deterministic. Raises ProviderError when a remote embedder fails.
     """
-    candidates = _likeliest(_candidates(question, hits))
+    candidates = _likeliest(_telling(question, _candidates(question, hits, sources)))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
-    text = "\n\n".join(f"“{found.statement.text}” [{found.n}]" for found in chosen)
+    numbers: dict[int, int] = {}
+    for found in chosen:
+        numbers.setdefault(found.n, len(numbers) + 1)
+    text = "\n\n".join(f"“{found.statement.text}” [{numbers[found.n]}]" for found in chosen)
     citations: dict[int, Citation] = {}
     for found in chosen:
-        citations.setdefault(found.n, Citation(found.n, found.hit, found.statement.quote))
+        n = numbers[found.n]
+        citations.setdefault(n, Citation(n, found.hit, found.statement.quote))
     return text, tuple(citations.values())
 
 
-def _candidates(question: str, hits: Sequence[Hit]) -> list[_Candidate]:
+def _candidates(question: str, hits: Sequence[Hit], sources: Sources | None) -> list[_Candidate]:
     wanted = content_words(_HOW.sub(" ", question))
+    texts = _without_heads(hits, sources)
     found = [
         (n, hit, statement, content_words(statement.text))
-        for n, hit in enumerate(hits, start=1)
-        for statement in statements(hit.chunk.text)
+        for n, (hit, text) in enumerate(zip(hits, texts, strict=True), start=1)
+        for statement in statements(text)
     ]
     rarity = rarities(words for *_, words in found)
     total = sum(rarity.get(word, 0.0) for word in wanted) or 1.0
@@ -77,6 +95,48 @@ def _candidates(question: str, hits: Sequence[Hit]) -> list[_Candidate]:
         _Candidate(n, hit, statement, words, sum(rarity[w] for w in sorted(wanted & words)) / total)
         for n, hit, statement, words in found
     ]
+
+
+def _without_heads(hits: Sequence[Hit], sources: Sources | None) -> Iterator[str]:
+    """The texts of hits with the lines blank that their documents repeat on their pages."""
+    running: dict[str, list[Span]] = {}
+    for hit in hits:
+        name = hit.chunk.document_id
+        if name not in running:
+            document = sources.document(hit) if sources else None
+            running[name] = running_lines(document) if document else []
+        yield blanked(hit.chunk, running[name])
+
+
+def _telling(question: str, candidates: list[_Candidate]) -> list[_Candidate]:
+    """Those that say something of their own, and say it whole; all where there are none."""
+    asked, codes = content_words(question), set(_CODE.findall(question.upper()))
+    new = [
+        one
+        for one in candidates
+        if (one.words - asked or _ENDS.search(one.statement.text))
+        and not (codes and _is_of_another(one, codes))
+    ] or candidates
+    return [one for one in new if not _is_cut(one)] or new
+
+
+def _is_of_another(candidate: _Candidate, codes: set[str]) -> bool:
+    """Whether it is the entry of a code that was not asked for: HV-601 does not answer HV-612."""
+    return candidate.statement.kind == "entry" and codes.isdisjoint(
+        _CODE.findall(candidate.statement.text.upper())
+    )
+
+
+def _is_cut(candidate: _Candidate) -> bool:
+    """Whether a sentence began before its passage, or goes on after it."""
+    quote, passage = candidate.statement.quote, candidate.hit.chunk.text
+    if candidate.statement.kind != "prose":
+        return False
+    first = not passage[: candidate.statement.start].strip()
+    if first and candidate.hit.chunk.start and _LOWER.match(quote):
+        return True
+    last = not passage[candidate.statement.start + len(quote) :].strip()
+    return last and len(quote.split()) >= CUT_WORDS and not _ENDS.search(unmarked(quote))
 
 
 def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
@@ -134,5 +194,7 @@ def _same(one: _Candidate, other: _Candidate) -> bool:
 def _beginning(hits: Sequence[Hit]) -> list[_Candidate]:
     """The best passage itself, for passages that hold nothing but headings."""
     text = hits[0].chunk.text.strip()
-    statement = Statement(" ".join(text.split()), text, hits[0].chunk.text.find(text))
+    lines = (" ".join(line.split()) for line in unmarked(text).splitlines())
+    said = " · ".join(filter(None, lines)) or " ".join(text.split())
+    statement = Statement(said, text, hits[0].chunk.text.find(text))
     return [_Candidate(1, hits[0], statement, content_words(text), 0.0)]

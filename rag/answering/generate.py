@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 
-from rag.answering.citations import check
+from rag.answering.citations import check, in_order
 from rag.answering.extractive import quotes
 from rag.answering.prompting import messages, prompt_text, says_no_answer
 from rag.answering.refusal import refusal
+from rag.answering.sources import Sources, placed
 from rag.answering.stream import AnswerStream
 from rag.protocols import ChatModel, Embedder
 from rag.recipe import AnswerRecipe
@@ -17,18 +19,27 @@ QUOTES_MODE = "quotes"
 
 
 def answer(
-    trace: Trace, recipe: AnswerRecipe, *, embedder: Embedder, chat: ChatModel | None
+    trace: Trace,
+    recipe: AnswerRecipe,
+    *,
+    embedder: Embedder,
+    chat: ChatModel | None,
+    sources: Sources | None = None,
 ) -> AnswerStream:
-    """Answers the question of ``trace`` from ``trace.context``, which ``[n]`` counts from 1.
+    """Answers the question of ``trace`` from ``trace.context``.
 
     Without passages it refuses and names the nearest misses; no model is asked. Without ``chat``
     it quotes sentences. Nothing happens before the stream is read.
+
+    In the answer ``[n]`` counts the passages as they are cited; the pieces of a model's text have
+    numbers of their own, which ``in_order`` turns into those. With ``sources``, citations have the
+    page of the words that they quote, and a note names documents that went away meanwhile.
     """
     if not trace.context:
         return _refused(trace, QUOTES_MODE if chat is None else recipe.mode)
     if chat is None:
-        return _quoted(trace, embedder)
-    return _grounded(trace, recipe, chat)
+        return _quoted(trace, embedder, sources)
+    return _grounded(trace, recipe, chat, sources)
 
 
 def _refused(trace: Trace, mode: str) -> AnswerStream:
@@ -41,21 +52,25 @@ def _refused(trace: Trace, mode: str) -> AnswerStream:
     return AnswerStream((Delta(part) for part in (text,)), finish)
 
 
-def _quoted(trace: Trace, embedder: Embedder) -> AnswerStream:
+def _quoted(trace: Trace, embedder: Embedder, sources: Sources | None) -> AnswerStream:
     found = list[Citation]()
 
     def deltas() -> Generator[Delta, None, None]:
-        text, citations = quotes(trace.question, trace.context, embedder)
+        text, citations = quotes(trace.question, trace.context, embedder, sources)
         found.extend(citations)
         yield Delta(text)
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
-        return Answer(text, tuple(found), trace, QUOTES_MODE, status, usage, note=note)
+        citations, gone = placed(found, sources)
+        note = " ".join(filter(None, (note, gone)))
+        return Answer(text, citations, trace, QUOTES_MODE, status, usage, note=note)
 
     return AnswerStream(deltas(), finish)
 
 
-def _grounded(trace: Trace, recipe: AnswerRecipe, chat: ChatModel) -> AnswerStream:
+def _grounded(
+    trace: Trace, recipe: AnswerRecipe, chat: ChatModel, sources: Sources | None
+) -> AnswerStream:
     hits = trace.context
 
     def deltas() -> Generator[Delta, None, None]:
@@ -66,10 +81,13 @@ def _grounded(trace: Trace, recipe: AnswerRecipe, chat: ChatModel) -> AnswerStre
         )
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
-        citations, unsupported = check(text, hits)
+        cited, unsupported = check(text, hits)
+        cited = tuple(replace(one, n=n) for n, one in enumerate(cited, start=1))
+        citations, gone = placed(cited, sources)
         prompt = prompt_text(trace.question, hits)
         if status == "complete":
             status, note = _verdict(text, usage, recipe)
+        text, note = in_order(text, len(hits)), " ".join(filter(None, (note, gone)))
         return Answer(text, citations, trace, recipe.mode, status, usage, prompt, unsupported, note)
 
     return AnswerStream(deltas(), finish)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_ITEM = re.compile(r"\s*(?:[-*+•‣▪–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
+from rag.answering.markup import unmarked
+
+_ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
 _ROW = re.compile(r"\s*\|.*\|\s*")
 _RULE = re.compile(r"[\s|:=_*-]+")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\d+(?:\.\d+)+\.?\s+[^.!?:;]*$)")
 _END = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|$)|(?<=[。！？])")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:[A-Za-z]|e\.g|i\.e|etc|cf|vs|approx|no|nr|fig|sec|art|dr|mr|mrs|ms|prof|st|z\.b|bzw|ca"
-    r"|vgl|abs)|(?<!\w)\d{1,2})\.$",
+    r"(?:\b(?:[A-Za-z]|e\.g|i\.e|et al|etc|cf|vs|approx|no|nr|fig|sec|art|dr|mr|mrs|ms|prof|st"
+    r"|z\.b|bzw|ca|vgl|abs)|(?<!\w)\d{1,2})\.$",
     re.IGNORECASE,
 )
 _LEANS = re.compile(
@@ -25,6 +28,9 @@ _RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
 _NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+")
 _BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿ]|\d)")
 """What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
+_CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
+"""A line that is only the code of something: the first cell of a row whose lines were lost."""
+_TABLE_RULE = re.compile(r"\n[ \t]*\|[\s|:-]*-[\s|:-]*(?:\n|$)")
 
 LONGEST_TITLE_WORDS = 10
 LONGEST_STATEMENT = 400
@@ -37,12 +43,15 @@ SHORT_LINE = 0.75
 class Statement:
     """``text`` reads alone: a row with the names of its columns, an item with its lead-in.
 
-    ``quote`` is the passage's own words, ``start`` where they begin in the passage.
+    Marks of Markdown are left out of it. ``quote`` is the passage's own words, ``start`` where they
+    begin in the passage. ``kind`` is ``prose`` (running text, which a passage may cut anywhere),
+    ``item``, ``row``, ``record``, or ``entry``: a code with what belongs to it.
     """
 
     text: str
     quote: str
     start: int
+    kind: str = "prose"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +67,23 @@ def statements(passage: str) -> list[Statement]:
     """The statements of a passage in order. Headings are none: they announce, they do not say."""
     found: list[Statement] = []
     lead, columns = "", list[str]()
-    for segment in _segments(passage):
+    for segment in _entries(passage):
         text = passage[segment.start : segment.end]
         if segment.kind == "record":
-            found.append(Statement(_flat(text), text, segment.start))
+            found.append(Statement(_flat(text), text, segment.start, "record"))
+        elif segment.kind == "entry":
+            found.append(Statement(" · ".join(_cell_lines(text)), text, segment.start, "entry"))
         elif segment.kind == "row":
             cells = _cells(text)
-            found += [_row(text, segment.start, cells, columns)] if columns else []
-            columns = columns or cells
+            if _TABLE_RULE.match(passage, segment.end):
+                columns = cells
+            else:
+                found.append(_row(text, segment.start, cells, columns))
         else:
             columns = []
             found += _sentences(text, segment, lead)
         if segment.kind in ("prose", "heading"):
-            lead = _flat(text[_last_sentence(text) :]) if text.endswith(":") else ""
+            lead = _said(text[_last_sentence(text) :]) if text.endswith(":") else ""
     return found
 
 
@@ -92,11 +105,39 @@ def spans_of(passage: str) -> list[tuple[int, int]]:
     found = list[tuple[int, int]]()
     for segment in _segments(passage):
         inner = sentence_spans(passage[segment.start : segment.end])
-        if segment.kind in ("prose", "item"):
+        if segment.kind in ("prose", "item", "code"):
             found += [(segment.start + low, segment.start + high) for low, high in inner]
         elif inner:
             found.append((segment.start + inner[0][0], segment.start + inner[-1][1]))
     return found
+
+
+def _entries(passage: str) -> Iterator[_TextSegment]:
+    """Segments, those after a code joined to it: ``CV-115``, its meaning, what to do.
+
+    Where one code comes alone it may be a word of any text. An entry ends at the next code, at what
+    is empty or no prose, and about where the longest of the entries before the last one ends.
+    """
+    segments = list(_segments(passage))
+    codes = [one.start for one in segments if one.kind == "code"]
+    most = max((passage.count("\n", *pair) for pair in itertools.pairwise(codes)), default=0)
+    at = 0
+    while at < len(segments):
+        one = segments[at]
+        at += 1
+        if one.kind != "code" or not most:
+            yield one if one.kind != "code" else _TextSegment("prose", one.start, one.end)
+            continue
+        end = one.end
+        while at < len(segments) and _touches(passage, end, segments[at]):
+            if passage.count("\n", one.start, segments[at].end) > most:
+                break
+            end, at = segments[at].end, at + 1
+        yield _TextSegment("entry", one.start, end)
+
+
+def _touches(passage: str, end: int, following: _TextSegment) -> bool:
+    return following.kind == "prose" and passage.count("\n", end, following.start) < 2
 
 
 def _segments(passage: str) -> Iterator[_TextSegment]:
@@ -127,6 +168,8 @@ def _kind(line: str) -> str:
         return "record"
     if _HEADING.match(line) and len(line.split()) <= LONGEST_TITLE_WORDS:
         return "heading"
+    if _CODE.fullmatch(line):
+        return "code"
     return "item" if _ITEM.match(line) else "prose"
 
 
@@ -140,11 +183,11 @@ def _sentences(text: str, segment: _TextSegment, lead: str) -> Iterator[Statemen
         # "It must be taken by March" means nothing without the sentence before.
         begin = before if _LEANS.match(text, start) else start
         quote = text[begin:end]
-        said = _flat(quote)
+        said = _said(quote)
         if segment.kind == "item" and lead:
             said = f"{lead} {said}"
         if quote and not quote.endswith(":"):
-            yield Statement(said, quote, segment.start + begin)
+            yield Statement(said, quote, segment.start + begin, segment.kind)
         before = start
 
 
@@ -163,23 +206,43 @@ def _row(text: str, start: int, cells: list[str], columns: list[str]) -> Stateme
     named = [
         f"{name}: {cell}" if name else cell for name, cell in zip(columns, cells, strict=False)
     ]
-    return Statement("; ".join(named), text.strip(), start + len(text) - len(text.lstrip()))
+    said = "; ".join(named) if columns else " · ".join(cells)
+    return Statement(said, text.strip(), start + len(text) - len(text.lstrip()), "row")
 
 
 def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+    return [_said(cell) for cell in row.strip().strip("|").split("|")]
+
+
+def _cell_lines(entry: str) -> Iterator[str]:
+    """The lines of an entry, those that only went on because there was no room as one."""
+    held = ""
+    for line in entry.splitlines():
+        if held and (_BEGINS.match(line) or _CODE.fullmatch(held)):
+            yield _flat(held)
+            held = line
+        else:
+            held = f"{held} {line}"
+    yield _flat(held)
 
 
 def _is_title(text: str) -> bool:
-    """A short line without a full stop, colon or figure: a title whose marks were lost."""
-    title = _NUMBERED.sub("", text, count=1)
+    """A short line without a full stop, colon or figure: a title whose marks were lost.
+
+    Digits of a name ("T30") are no figure.
+    """
+    title = _NUMBERED.sub("", unmarked(text), count=1)
     short = len(title.split()) <= LONGEST_TITLE_WORDS and "\n" not in text
-    return short and not re.search(r"[.:;!?\d]", title)
+    return short and not re.search(r"[.:;!?]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)
 
 
 def _last_sentence(text: str) -> int:
     spans = sentence_spans(text)
     return spans[-1][0] if spans else 0
+
+
+def _said(text: str) -> str:
+    return _flat(unmarked(text))
 
 
 def _flat(text: str) -> str:

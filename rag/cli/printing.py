@@ -190,13 +190,14 @@ def _hit_line(hit: Hit) -> str:
     return f"{hit.rank:3}  relevance {hit.relevance:.3f}  {_source(hit)}\n     {words}"
 
 
-def _source(hit: Hit) -> str:
-    return (f"{hit.base}: " if hit.base else "") + located(hit.document, hit.chunk)
+def _source(hit: Hit, page: int | None = None) -> str:
+    return (f"{hit.base}: " if hit.base else "") + located(hit.document, hit.chunk, page)
 
 
-def located(document: str, chunk: Chunk) -> str:
-    """Where a passage stands: its document, and the page where there are pages."""
-    return f"{document}, page {chunk.page}" if chunk.page else document
+def located(document: str, chunk: Chunk, page: int | None = None) -> str:
+    """Where a passage, or words of it on ``page``, stand: the document, and the page if any."""
+    page = page or chunk.page
+    return f"{document}, page {page}" if page else document
 
 
 def snippet(text: str, length: int) -> str:
@@ -214,7 +215,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
                 "chunk_id": citation.hit.chunk.id,
                 "knowledge_base": citation.hit.base,
                 "document": citation.hit.document,
-                "page": citation.hit.chunk.page,
+                "page": citation.page or citation.hit.chunk.page,
                 "text": citation.hit.chunk.text,
                 "quote": citation.quote,
             }
@@ -227,7 +228,9 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
         "recipe": given.trace.recipe,
     }
     lines = [given.text, ""]
-    lines += [f"[{citation.n}] {_source(citation.hit)}" for citation in given.citations]
+    lines += [
+        f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in given.citations
+    ]
     lines.append("(quotes, no language model)" if given.mode == "quotes" else f"({given.mode})")
     lines += [*([given.note] if given.note else []), *_left_out(given.trace)]
     why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")

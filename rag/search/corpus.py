@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,8 @@ from rag.protocols import ChatModel, Reranker
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Listwise, filters
 from rag.services import Services
-from rag.storage import Connection, Database, documents, passages
-from rag.types import Chunk, Document, Keys
+from rag.storage import Connection, Database, bases, documents, passages
+from rag.types import TOOL, Chunk, Document, Hit, Keys
 
 
 def corpus(
@@ -65,6 +66,38 @@ class StoredSurroundings:
         place = self.base_id, self.cut_id, document_id
         with self.database.read() as connection:
             return passages.between(connection, *place, first, last)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSources:
+    """Documents of hits, read as they are asked for: from the base that searched, or the hit's."""
+
+    database: Database
+    base_id: int
+    base: str
+
+    def document(self, hit: Hit) -> Document | None:
+        """The document of a hit, or None where it is gone."""
+        return self._read(documents.get, hit.chunk.document_id, hit.base)
+
+    def outline(self, hit: Hit) -> Document | None:
+        """The same without its text."""
+        return self.outline_of(hit.chunk.document_id, hit.base)
+
+    def outline_of(self, document_id: str, base: str = "") -> Document | None:
+        """A document of a base ("" for the one that searched) without its text."""
+        return self._read(documents.outline, document_id, base)
+
+    def _read(
+        self, get: Callable[[Connection, int, str], Document], document_id: str, base: str
+    ) -> Document | None:
+        try:
+            with self.database.read() as connection:
+                other = base not in ("", self.base) and not document_id.startswith(TOOL)
+                base_id = bases.named(connection, base).id if other else self.base_id
+                return get(connection, base_id, document_id)
+        except NotFound:
+            return None
 
 
 def asks_chat(search: SearchRecipe) -> bool:

@@ -163,7 +163,7 @@ def _citations(answer: Answer) -> Sequence[dict[str, Any]]:
             "document": citation.hit.document,
             "start": citation.hit.chunk.start,
             "end": citation.hit.chunk.end,
-            "page": citation.hit.chunk.page,
+            "page": citation.page or citation.hit.chunk.page,
             "relevance": citation.hit.relevance,
             "text": citation.hit.chunk.text,
             "quote": citation.quote,

@@ -74,13 +74,22 @@ def insert_document(
 
 def get(connection: Connection, base_id: int, document_id: str) -> Document:
     """One document, whole. Raises NotFound."""
+    return _document(connection, base_id, document_id, text(connection, base_id, document_id))
+
+
+def outline(connection: Connection, base_id: int, document_id: str) -> Document:
+    """One document without its text: its pages and headings. Raises NotFound."""
+    return _document(connection, base_id, document_id, "")
+
+
+def _document(connection: Connection, base_id: int, document_id: str, words: str) -> Document:
     row = connection.execute(select(document).where(_is(base_id, document_id))).first()
     if row is None:
         raise _gone()
     return read(
         Document,
         row,
-        text=text(connection, base_id, document_id),
+        text=words,
         pages=tuple(Page(*page) for page in row.pages),
         headings=tuple(Heading(**heading) for heading in row.headings),
     )

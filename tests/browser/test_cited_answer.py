@@ -62,6 +62,12 @@ def _ask(page: Page) -> None:
 
 
 def _open_citation(page: Page) -> None:
+    page.locator("span.listening").wait_for(state="attached")
+    page.get_by_role("link", name="[1]", exact=True).first.click()
+    expect(page.get_by_role("radio", name=re.compile(r"^1 leave-policy"))).to_be_checked()
+    expect(page).to_have_url(re.compile(r"source=1\.1"))
+    page.get_by_role("radio", name=re.compile(r"^1 leave-policy")).click()  # closes it
+    expect(page).not_to_have_url(re.compile("source="))
     page.get_by_role("radio", name=re.compile(r"^1 leave-policy-2026\.pdf · p\. 2")).click()
     page.get_by_text(re.compile(r"passage \d+ of \d+")).wait_for()
     picture = page.get_by_role(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.chat import turn_view
+from pages.components.chat.answer_text import answer_text
 from pages.components.chat.conversations import LATEST
-from rag import KnowledgeBase
+from pages.components.shell import session
+from rag import KnowledgeBase, Upload
 from tests.handbook import FRAME, LEAVE, make, marked, texts, visit
 from tests.servers import Reply, scripted
 
@@ -117,8 +119,51 @@ def test_an_answer_that_broke_off_does_not_look_verified_and_can_be_asked_again(
 
 
 def test_a_bracket_that_names_no_passage_is_no_citation() -> None:
-    shown = turn_view.answer_text("So it is [1], see [9] and [9, 1].", {1})
-    assert shown.replace("\\", "") == "So it is :blue[[1]], see [9] and :blue[[9, 1]]."
+    shown = answer_text("So it is [1], see [9] and [9, 1].", {1: "?source=7.1"}.get)
+    assert shown.replace("\\", "") == (
+        "So it is [[1]](?source=7.1), see [9] and [[9, 1]](?source=7.1)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("**Eight days** [2].", "**Eight days** [[2]](?s=2)."),
+        (
+            "## Leave\nIt is *long*:\n- one [1]\n- `two`",
+            "**Leave**\n\nIt is *long*:\n\n- one [[1]](?s=1)\n- `two`",
+        ),
+        ("| a | b |\n|---|---|\n| 1 | [1] |", "| a | b |\n|---|---|\n| 1 | [[1]](?s=1) |"),
+        ("```\nx[1] = **2**\n```\nDone [3].", "```\nx[1] = **2**\n```\n\nDone [3]."),
+        ("2*3*4 <b>x</b> [away](http://a.example)", "2*3*4 <b>x</b> away"),
+        ("One\ntwo\n\nthree", "One  \ntwo\n\nthree"),
+    ],
+)
+def test_the_markdown_of_a_model_is_set_and_all_else_is_shown(said: str, shown: str) -> None:
+    link = {1: "?s=1", 2: "?s=2"}
+    assert answer_text(said, lambda number: link.get(number, "")).replace("\\", "") == shown
+
+
+def test_brackets_within_a_quoted_sentence_are_the_document_s() -> None:
+    text = "“As shown in [1], it works.” [1]\n\n“So says [2].” [2]"
+    shown = answer_text(text, lambda number: f"?s={number}", quoted=True).replace("\\", "")
+    assert shown == "“As shown in [1], it works.” [[1]](?s=1)\n\n“So says [2].” [[2]](?s=2)"
+
+
+def test_chat_and_inspector_name_the_same_heading(base: KnowledgeBase) -> None:
+    words = "Forklifts are charged in the north hall and never left there over night."
+    text = f"# Doors\n\nClose them.\n\n# Forklifts\n\n{words}"
+    upload = Upload("hall.md", io.BytesIO(text.encode()))
+    session.workspace().jobs.run(base.documents.add_files([upload]))
+    question = "Where are forklifts charged, and are they left there over night?"
+    app = ask(visit("chat.py"), question)
+    app.get("pills")[0].set_value(1).run()
+    [cited] = base.conversations.turns(1)[0].citations[:1]
+    assert cited.text.startswith("# Doors")
+    assert "Forklifts · passage 1 of 1" in texts(app)
+    inspected = visit("inspector.py", q=question, passage=cited.chunk_id)
+    assert "Forklifts · passage 1 of 1" in texts(inspected)
+    assert ":small[:gray[Forklifts]]" in texts(inspected)
 
 
 def test_a_citation_opens_in_its_document_beside_the_answer(base: KnowledgeBase) -> None:
@@ -192,7 +237,7 @@ def test_inspecting_an_answer_opens_its_question_and_passage(base: KnowledgeBase
 def test_text_of_documents_is_shown_as_it_is(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), "When does the rotor stop, and must I wear goggles always?")
     said = "\n".join(each.value for each in app.markdown)
-    assert r"\:red\[90\]" in said or r"\*\*goggles\*\* \<b\>always\<\/b\>" in said
+    assert r"“Wear goggles \<b\>always\<\/b\>\.” [\[1\]](?kb=handbook&talk=1&source=1.1)" in said
     assert not any(each.allow_html for each in app.markdown)
 
 

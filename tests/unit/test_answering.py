@@ -39,6 +39,13 @@ class TestGrounded:
         assert answer.citations[0].hit.chunk.text == LEAVE
         assert answer.citations[0].quote == "Up to eight days of unused leave may be carried over."
 
+    def test_citations_are_numbered_as_they_are_read(self) -> None:
+        found = hits(LEAVE, FREEZER, "Rooms are booked.")
+        answer = ask(trace(found), Scripted("Room [3]. `x[2]` Leave [1, ", "3], [9], [3].")).answer
+        assert answer.text == "Room [1]. `x[2]` Leave [2][1], [9], [1]."
+        assert [(one.n, one.hit.rank) for one in answer.citations] == [(1, 3), (2, 1)]
+        assert answer.unsupported == (9,)
+
     def test_answer_waits_for_the_rest(self) -> None:
         stream = ask(trace(hits(LEAVE)), Scripted("a", "b"))
         assert next(stream) == "a"
@@ -308,7 +315,7 @@ class TestQuotesOfOddPassages:
     def test_passages_of_headings_alone_are_quoted_from_the_best(self) -> None:
         found = trace(hits("# Leave\n\n## Carrying over", "# Travel"), "What of leave?")
         answer = ask(found).answer
-        assert answer.text == "“# Leave ## Carrying over” [1]"
+        assert answer.text == "“Leave · Carrying over” [1]"
         assert [each.hit for each in answer.citations] == [found.hits[0]]
         assert [each.quote for each in answer.citations] == ["# Leave\n\n## Carrying over"]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.answering import mentions
+from rag.answering import in_order, mentions
 from rag.answering.citations import best_quote, check
 from tests.answers import hits
 
@@ -42,6 +42,18 @@ def test_order_of_first_appearance_each_once_and_unsupported_apart() -> None:
     assert [citation.n for citation in citations] == [2, 1]
     assert [citation.hit.chunk.text for citation in citations] == ["two", "one"]
     assert unsupported == (7, 0)
+
+
+@given(st.text(alphabet="[]0123456789,-–; `()a.\n", max_size=60), st.integers(0, 5))
+def test_numbers_in_order_of_appearance(text: str, count: int) -> None:
+    shown = [n for mention in mentions(in_order(text, count)) for n in mention.numbers]
+    before = [n for mention in mentions(text) for n in mention.numbers]
+    first = [n for n in dict.fromkeys(shown) if 1 <= n <= count]
+    if len(mentions(in_order(text, count))) == len(mentions(text)):
+        assert first == list(range(1, len(first) + 1))
+        assert {n for n in shown if not 1 <= n <= count} == {
+            n for n in before if not 1 <= n <= count
+        }
 
 
 PASSAGE = "Leave is earned monthly. Up to eight days may be carried over. They lapse on 30 June."

@@ -12,7 +12,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, counted
 from rag import KnowledgeBase, Turn
 
-CONVERSATION = "talk"  # the URL's parameter
+CONVERSATION = turn_view.TALK
 _HELD = "chat_talks"  # the conversation that goes on, by knowledge base
 LATEST = 8  # turns of a conversation that are drawn at first
 _LISTED = 12

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence
 from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from pages.components.chat import follow_up
+from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.inspector import retrieval
 from pages.components.inspector.hit_sources import result_view, search_notes
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.session import show, to_url, workspace
-from pages.components.shell.text import lines, marked, plain
+from pages.components.shell.session import BASE, show, to_url, workspace
+from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import Dropped, KnowledgeBase, Recipe, StoredCitation, Turn
 
+QUOTES = "quotes"
+TALK = "talk"  # the URL's parameter: the conversation
 OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
 NEAREST = 3
-_CITED = re.compile(r"\[\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*\]")
 _MODES = {"quotes": "quotes, no language model", "grounded": "language model, passages only"}
 
 
@@ -32,19 +34,6 @@ def question(text: str) -> None:
     """What the user asked."""
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(lines(text))
-
-
-def answer_text(text: str, known: Set[int] | None = None) -> str:
-    """An answer as markdown: its words as they are, its citations set off.
-
-    With ``known``, only brackets that name one of these numbers are citations.
-    """
-    spans = [
-        bracket.span()
-        for bracket in _CITED.finditer(text)
-        if known is None or not known.isdisjoint(map(int, re.findall(r"\d+", bracket.group())))
-    ]
-    return marked(text, spans, "blue")
 
 
 def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
@@ -55,7 +44,7 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             with st.container():
                 follow_up.understood(turn)
-            _answer(turn)
+            _answer(base, turn)
             _after_answer(base, turn)
     opened = _opened(turn)
     if opened is not None:
@@ -63,14 +52,28 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
             _source(base, turn, opened)
 
 
-def _answer(turn: Turn) -> None:
+def _answer(base: KnowledgeBase, turn: Turn) -> None:
     if turn.passages:
         st.caption(
             f":material/manage_search: looked at {turn.passages:,} passages, "
             f"{len(turn.citations)} used, {turn.seconds * 1000:.0f} ms"
         )
     if turn.answer and turn.status != "refused":
-        st.markdown(answer_text(turn.answer, {citation.n for citation in turn.citations}))
+        link = _address(base, turn)
+        st.markdown(answer_text(turn.answer, link, quoted=turn.mode == QUOTES))
+
+
+def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
+    """Where the source of a citation opens: this very page, with it beside the answer."""
+    cited = {citation.n for citation in turn.citations}
+    kept = {BASE: base.name, TALK: st.query_params.get(TALK, "")}
+
+    def address(number: int) -> str:
+        if number not in cited:
+            return ""
+        return f"?{urlencode({**kept, OPEN: f'{turn.id}.{number}'})}"
+
+    return address
 
 
 def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
@@ -158,8 +161,13 @@ def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
 
 def _open(turn_id: int, key: str) -> None:
     number = st.session_state[key]
+    open_source("" if number is None else f"{turn_id}.{number}")
+
+
+def open_source(source: str) -> None:
+    """Opens a citation, by turn and number, beside its answer; "" closes what is open."""
     forget_walk()
-    to_url(OPEN, "" if number is None else f"{turn_id}.{number}")
+    to_url(OPEN, source)
 
 
 def _opened(turn: Turn) -> StoredCitation | None:

@@ -13,7 +13,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.source.snippets import snippet
-from rag import Chunk, Hit, ScoreContribution, Trace, stage_row
+from rag import Chunk, Hit, Place, ScoreContribution, Trace, stage_row, without_markup
 
 FIRST = 10  # cards of what is kept before "show more"
 FIRST_DROPPED = 5  # of each group below a cut line
@@ -44,6 +44,7 @@ class CardContext:
     spans: Callable[[Hit], Sequence[Span]]
     selected: int | None
     grade: Callable[[Chunk], None]
+    place: Callable[[Hit], Place]
     labelled: str = ""
 
     @property
@@ -92,7 +93,7 @@ def _card(candidate: Candidate, evidence: CardContext) -> None:
                 "radio_button_checked" if is_selected else "",
             )
             options = {"type": "tertiary", "help": "Open in its document"}
-            title = _title(hit, kept=kept)
+            title = _title(hit, evidence.place(hit).page, kept=kept)
             action_button(title, key, icon, open_passage, hit.chunk.id, **options)
             st.space("stretch")
             if hit.base in ("", evidence.labelled):
@@ -110,17 +111,18 @@ def origin_badge(hit: Hit) -> str:
     return f":{colour}-badge[{icon} {plain(hit.base)}]"
 
 
-def _title(hit: Hit, *, kept: bool) -> str:
-    page = f" · page {hit.chunk.page}" if hit.chunk.page is not None else ""
-    words = f"{hit.rank} · {plain(hit.document)}{page}"
+def _title(hit: Hit, page: int | None, *, kept: bool) -> str:
+    where = f" · page {page}" if page is not None else ""
+    words = f"{hit.rank} · {plain(hit.document)}{where}"
     return f"**{words}**" if kept else f":gray[{words}]"
 
 
 def _body(candidate: Candidate, evidence: CardContext, *, kept: bool) -> str:
     hit = candidate.hit
-    text = snippet(hit.chunk.text, evidence.spans(hit))
+    text = snippet(*without_markup(hit.chunk.text, evidence.spans(hit)))
+    heading = evidence.place(hit).heading
     rows = [
-        f":small[:gray[{plain(hit.chunk.heading)}]]" if hit.chunk.heading else "",
+        f":small[:gray[{plain(heading)}]]" if heading else "",
         f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",
         f":small[{text}]" if kept else f":small[:gray[{text}]]",
         f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",

@@ -9,6 +9,7 @@ from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
+from pages.components.source.places import place
 from pages.components.source.view import forget_walk
 from rag import (
     Counterfactual,
@@ -17,11 +18,13 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     NotFound,
+    Place,
     Recipe,
     Standing,
     Trace,
     passage_key,
     stage_title,
+    unmarked,
 )
 
 PASSAGE = "passage"  # the URL's parameter: any passage of the build, by id
@@ -59,7 +62,7 @@ def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | 
             raise
         key = selected.chunk.key
         standing = explainer.standing(key)
-    st.markdown(headline(standing))
+    st.markdown(headline(standing, place(base, standing.chunk)))
     if recipe.search.tools:
         st.caption("Without the tools of the recipe: by what this knowledge base finds alone.")
     _steps(standing)
@@ -79,9 +82,9 @@ def _wanted(selected: Hit | None) -> int | None:
         return selected.chunk.key if selected else None
 
 
-def headline(standing: Standing) -> str:
+def headline(standing: Standing, at: Place) -> str:
     """The passage and its fate, as markdown."""
-    page = "" if standing.chunk.page is None else f" · page {standing.chunk.page}"
+    page = "" if at.page is None else f" · page {at.page}"
     icon = ":material/block:" if standing.lost else ":material/check_circle:"
     return f"**{plain(standing.document)}**{page}  \n{icon} {plain(standing.summary)}"
 
@@ -145,7 +148,7 @@ def _missing(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     if not findings:
         st.info("This document has no passage in the index.")
     for finding in findings:
-        _finding(finding)
+        _finding(base, finding)
 
 
 def _document(base: KnowledgeBase, recipe: Recipe) -> str | None:
@@ -161,18 +164,19 @@ def _document(base: KnowledgeBase, recipe: Recipe) -> str | None:
     return documents.get(name) if name else None
 
 
-def _finding(finding: Finding) -> None:
+def _finding(base: KnowledgeBase, finding: Finding) -> None:
     standing = finding.standing
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"{headline(standing)} {_MATCHES[finding.match]}", width="stretch")
+            title = headline(standing, place(base, standing.chunk))
+            st.markdown(f"{title} {_MATCHES[finding.match]}", width="stretch")
             chunk_id = standing.chunk.id
             key = f"what_if_look_{chunk_id}"
             action_button("Look up", key, "search", open_passage, chunk_id, type="tertiary")
         words = gap_words(finding)
         if words:
             st.caption(words)
-        st.markdown(f":small[:gray[{plain(standing.chunk.text[:240])} …]]")
+        st.markdown(f":small[:gray[{plain(unmarked(standing.chunk.text)[:240])} …]]")
 
 
 def gap_words(finding: Finding) -> str:

@@ -13,7 +13,7 @@ from pages.components.shell.text import plain
 from pages.components.source.page import is_printed, printed_page
 from pages.components.source.table import is_table, table_rows
 from pages.components.source.whole_text import whole_text
-from rag import Document, KnowledgeBase, Recipe
+from rag import Document, KnowledgeBase, Recipe, place_of
 
 WALK = "walk"  # the URL's parameter: how many passages on from the one that was opened
 LEAF = "leaf"  # the same for pages
@@ -41,8 +41,9 @@ def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: i
     if now is not None and walked:
         seen = SourceSpan(span.document_id, *spans[now])
     marks = _marks(document.text, seen)
-    page = main_page(document, marks[-1])
-    _title(document, marks[-1], page, now, len(spans))
+    page = place_of(document, *marks[-1]).page
+    heading = place_of(document, seen.start, seen.end).heading
+    _title(document.name, page, heading, now, len(spans))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         view = _switch(base, document)
         steps = st.container(
@@ -87,23 +88,9 @@ def _marks(text: str, span: SourceSpan) -> list[tuple[int, int]]:
     return [(span.start, span.end), *quoted]
 
 
-def main_page(document: Document, mark: tuple[int, int]) -> int | None:
-    """The page that has most of a span, None for text without pages."""
-    start, end = mark
-    shares = {
-        page.number: min(end, page.end) - max(start, page.start)
-        for page in document.pages
-        if page.start < max(end, start + 1) and page.end > start
-    }
-    return max(shares, key=lambda number: shares[number], default=document.page_at(start))
-
-
-def _title(
-    document: Document, mark: tuple[int, int], page: int | None, now: int | None, count: int
-) -> None:
-    heading = document.heading_at(mark[0])
+def _title(name: str, page: int | None, heading: str, now: int | None, count: int) -> None:
     where = f" · page {page}" if page is not None else ""
-    st.markdown(f"**{plain(document.name)}**{where}")
+    st.markdown(f"**{plain(name)}**{where}")
     number = f"passage {now + 1} of {count}" if now is not None else ""
     st.caption(" · ".join(part for part in (plain(heading), number) if part))
 

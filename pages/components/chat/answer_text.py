@@ -1,0 +1,146 @@
+"""The text of an answer: its Markdown as typography, its citations as links to their sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import streamlit as st
+
+from pages.components.shell.text import lines, plain
+from rag import inline_markup, mentions
+
+Link = Callable[[int], str]
+"""The address of a cited passage, or "" for a number that no passage has."""
+OPENED = "opened"  # what a click on a citation sends
+_BLOCKS = (
+    ("fence", re.compile(r"\s*(```|~~~)")),
+    ("rule", re.compile(r"\s*(?:\|?\s*:?-{3,}:?\s*)(?:\|\s*:?-{3,}:?\s*)*\|?\s*")),
+    ("row", re.compile(r"\s*\|.*\|\s*")),
+    ("heading", re.compile(r"\s*#{1,6}\s+(?P<words>.*?)\s*#*")),
+    ("item", re.compile(r"(?P<mark>\s*(?:[-*+]|\d{1,3}[.)])\s+)(?P<words>\S.*)")),
+    ("quote", re.compile(r"(?P<mark>\s*(?:>\s?)+)(?P<words>.*)")),
+)
+_QUOTED = re.compile(r"(?<=” )\[(\d{1,3})\](?=\s|$)")
+_FOLLOW = """
+export default function ({ parentElement, setTriggerValue }) {
+  document.removeEventListener("click", parentElement.follow, true);
+  parentElement.follow = (event) => {
+    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const link = event.target.closest?.("[data-testid=stChatMessage] a[href*='source=']");
+    if (!link || new URL(link.href).origin !== location.origin) return;
+    event.preventDefault();
+    setTriggerValue("opened", new URL(link.href).searchParams.get("source"));
+  };
+  document.addEventListener("click", parentElement.follow, true);
+  parentElement.querySelector("span").className = "listening";
+  return () => document.removeEventListener("click", parentElement.follow, true);
+}
+"""
+_listener = st.components.v2.component("citation_links", html="<span></span>", js=_FOLLOW)
+
+
+def citation_clicks(act: Callable[[str], object]) -> None:
+    """Calls ``act`` with the source of a citation that is clicked, in place of opening a tab."""
+    key = "chat_cited"
+
+    def opened() -> None:
+        source = st.session_state[key].get(OPENED)
+        if source:
+            act(source)
+
+    _listener(key=key, height=1, on_opened_change=opened)
+
+
+def answer_text(text: str, link: Link | None = None, *, quoted: bool = False) -> str:
+    """An answer as markdown: its words as they are, emphasis and lists set, citations as links.
+
+    Without ``link`` citations are only set off. ``quoted`` says that the answer is made of quoted
+    sentences: brackets inside of them are the document's own.
+    """
+    return "".join(_blocks(text, lambda words: _inline(words, link, quoted=quoted)))
+
+
+def _blocks(text: str, inline: Callable[[str], str]) -> Iterator[str]:
+    """Line by line; lines of another kind begin a paragraph."""
+    before, fence = "", ""
+    for line in text.split("\n"):
+        if fence:
+            yield f"\n{line}"
+            fence = "" if line.strip().startswith(fence) else fence
+            continue
+        kind, match = next(
+            ((kind, match) for kind, sign in _BLOCKS if (match := _matched(kind, sign, line))),
+            ("prose" if line.strip() else "", None),
+        )
+        if kind == "rule" and before != "row":
+            kind = ""  # a line of its own, or what underlines a heading
+        fence = match.group(1) if kind == "fence" and match else ""
+        yield _gap(before, kind) + _line(kind, line, match, inline)
+        before = "row" if kind == "rule" else kind
+    if fence:
+        yield f"\n{fence}"
+
+
+def _matched(kind: str, sign: re.Pattern[str], line: str) -> re.Match[str] | None:
+    return sign.match(line) if kind == "fence" else sign.fullmatch(line)
+
+
+def _gap(before: str, kind: str) -> str:
+    if not before:
+        return ""
+    if kind == before == "prose":
+        return "  \n"
+    return "\n" if kind == before or kind in ("", "rule") else "\n\n"
+
+
+def _line(kind: str, line: str, match: re.Match[str] | None, inline: Callable[[str], str]) -> str:
+    if kind in ("fence", "rule"):
+        return line
+    if kind == "row":
+        return (
+            f"| {' | '.join(inline(cell.strip()) for cell in line.strip().strip('|').split('|'))} |"
+        )
+    if kind == "heading" and match:
+        return f"**{inline(match.group('words'))}**"
+    if kind in ("item", "quote") and match:
+        return match.group("mark") + inline(match.group("words"))
+    return inline(line) if kind else "\n"
+
+
+def _inline(text: str, link: Link | None, *, quoted: bool) -> str:
+    if quoted:
+        marks = [(*match.span(), (int(match.group(1)),)) for match in _QUOTED.finditer(text)]
+    else:
+        marks = [(mark.start, mark.end, mark.numbers) for mark in mentions(text)]
+    pieces, last = list[str](), 0
+    for start, end, numbers in marks:
+        cited = _cited(text[start:end], numbers, link)
+        if cited:
+            pieces += [_styled(text[last:start]), cited]
+            last = end
+    return "".join([*pieces, _styled(text[last:])])
+
+
+def _cited(bracket: str, numbers: tuple[int, ...], link: Link | None) -> str:
+    """A citation; "" for a bracket without a number that a passage has."""
+    if link is None:
+        return f":blue[{plain(bracket)}]"
+    address = next(filter(None, map(link, numbers)), "")
+    return f"[{plain(bracket)}]({address})" if address else ""
+
+
+def _styled(text: str) -> str:
+    pieces, last = list[str](), 0
+    for mark in inline_markup(text):
+        inner = text[mark.inner_start : mark.inner_end]
+        pieces.append(lines(text[last : mark.start]))
+        if mark.style == "code":
+            pieces.append(text[mark.start : mark.end])
+        elif mark.style == "link":
+            pieces.append(plain(inner))
+        else:
+            sign = "**" if mark.style == "strong" else "*"
+            pieces.append(f"{sign}{_styled(inner)}{sign}")
+        last = mark.end
+    return "".join([*pieces, lines(text[last:])])

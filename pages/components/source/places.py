@@ -1,0 +1,22 @@
+"""Where a passage stands, as all pages say it: by the page and heading that have most of it."""
+
+from __future__ import annotations
+
+from pages.components.shell.session import remembered
+from rag import Chunk, Document, KnowledgeBase, Place, place_of
+
+
+def place(base: KnowledgeBase, chunk: Chunk, of: str = "") -> Place:
+    """The place of a passage of ``base``, or of the base named ``of``.
+
+    Where there is no such document, as for results of tools, it is what the passage says itself.
+    """
+    outline = _outline(base, chunk.document_id, of)
+    if outline is None:
+        return Place(chunk.page, chunk.heading)
+    return place_of(outline, chunk.start, chunk.end)
+
+
+@remembered(256)
+def _outline(base: KnowledgeBase, document_id: str, of: str) -> Document | None:
+    return base.outline(document_id, of)

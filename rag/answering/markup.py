@@ -1,0 +1,98 @@
+"""Marks of Markdown in a text: where they stand, and the text without them.
+
+After CommonMark (https://spec.commonmark.org/0.31.2/), but stricter: what may as well be a formula,
+a footnote or code (``2*3*4``, ``__init__``) is left alone, because any text may be asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rag.types import Span
+
+Style = Literal["strong", "emphasis", "code", "link"]
+
+_INLINE = re.compile(
+    r"(?P<ticks>`+)(?!`)(?P<code>(?:(?!\n\s*\n).)+?)(?<!`)(?P=ticks)(?!`)"
+    r"|!?\[(?P<link>[^\[\]\n]+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
+    r"|(?<![\w*])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).)+?)(?<![\s*])(?P=stars)"
+    r"(?![\w*])"
+    r"|(?<![\w/])_(?![\s_])(?P<underlined>[^_\n]+)(?<!\s)_(?![\w/])",
+    re.DOTALL,
+)
+_BLOCK = re.compile(
+    r"^[ \t]*(?:(?:>[ \t]?)+(?:#{1,6}[ \t]+)?|#{1,6}[ \t]+)"  # quotes, headings
+    r"|^[ \t]*[-*+•‣▪●○◦]+[ \t]+(?=\S)"  # bullets
+    r"|[ \t]+#+[ \t]*$"  # what closes a heading
+    r"|^[ \t]*(?:\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?|={3,}|[*_]{3,})[ \t]*$"
+    r"|^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$",  # the edges of a table's row
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """``text[start:end]`` is marked up; ``text[inner_start:inner_end]`` is what it says."""
+
+    start: int
+    end: int
+    inner_start: int
+    inner_end: int
+    style: Style
+
+
+def inline_markup(text: str) -> Iterator[Marked]:
+    """Emphasis, code and links of a text in order, the outer ones only."""
+    for match in _INLINE.finditer(text):
+        group = next(
+            name for name in ("code", "link", "starred", "underlined") if match.group(name)
+        )
+        style: Style = "emphasis"
+        if group in ("code", "link"):
+            style = "code" if group == "code" else "link"
+        elif group == "starred" and len(match.group("stars")) > 1:
+            style = "strong"
+        yield Marked(*match.span(), *match.span(group), style)
+
+
+def marks(text: str) -> list[Span]:
+    """Spans of the characters that only mark up: of words, headings, lists and tables."""
+    found = [*_inline_marks(text, 0), *(match.span() for match in _BLOCK.finditer(text))]
+    merged = list[Span]()
+    for start, end in sorted(span for span in found if span[1] > span[0]):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def unmarked(text: str) -> str:
+    """A text without its marks."""
+    return without_markup(text, ())[0]
+
+
+def without_markup(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
+    """A text without its marks, and where ``spans`` of it are then."""
+    pieces, gaps, last = list[str](), marks(text), 0
+    for start, end in gaps:
+        pieces.append(text[last:start])
+        last = end
+
+    def moved(at: int) -> int:
+        return at - sum(min(end, at) - start for start, end in gaps if start < at)
+
+    kept = "".join([*pieces, text[last:]])
+    return kept, [(moved(start), moved(end)) for start, end in spans]
+
+
+def _inline_marks(text: str, offset: int) -> Iterator[Span]:
+    for found in inline_markup(text):
+        yield offset + found.start, offset + found.inner_start
+        yield offset + found.inner_end, offset + found.end
+        if found.style != "code":
+            inner = text[found.inner_start : found.inner_end]
+            yield from _inline_marks(inner, offset + found.inner_start)

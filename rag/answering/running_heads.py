@@ -1,0 +1,54 @@
+"""Lines that a document repeats on its pages: running heads and feet, which say nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from rag.types import Chunk, Document, Page, Span
+
+EDGE = 4
+"""Lines at the top and at the bottom of a page where such a line may stand."""
+LEAST_SHARE = 0.4
+"""Of the pages: left and right ones may differ, and the first often has none."""
+LONGEST = 120
+
+_LINE = re.compile(r"[^\n]+")
+_FOLIO = re.compile(
+    r"^[ \t]*(?:page|p\.|seite)[ \t]+\d+(?:[ \t]*(?:of|/|\||von)[ \t]*\d+)?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DIGITS = re.compile(r"\d+")
+
+
+def running_lines(document: Document) -> list[Span]:
+    """Where those lines of a PDF stand, in order."""
+    if document.media_type != "application/pdf" or len(document.pages) < 2:
+        return []
+    pages = [list(_edges(document.text, page)) for page in document.pages]
+    counts = Counter(line for page in pages for line in {line for _, line in page})
+    least = max(2, LEAST_SHARE * len(pages))
+    return [span for page in pages for span, line in page if counts[line] >= least]
+
+
+def blanked(chunk: Chunk, running: Iterable[Span]) -> str:
+    """The text of a passage with running lines and page numbers blank, all else in its place."""
+    text = chunk.text
+    inside = [
+        (max(start - chunk.start, 0), min(end - chunk.start, len(text)))
+        for start, end in running
+        if start < chunk.end and end > chunk.start
+    ]
+    for start, end in [*inside, *(match.span() for match in _FOLIO.finditer(text))]:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _edges(text: str, page: Page) -> Iterator[tuple[Span, str]]:
+    """Span and folded words of the lines at the edges: page numbers count up, so all are one."""
+    found = _LINE.finditer(text, page.start, page.end)
+    lines = [match.span() for match in found if match.group().strip()]
+    for start, end in dict.fromkeys((*lines[:EDGE], *lines[-EDGE:])):
+        if end - start <= LONGEST:
+            yield (start, end), _DIGITS.sub("0", " ".join(text[start:end].split()))

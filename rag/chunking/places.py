@@ -1,0 +1,42 @@
+"""Where a passage stands: the page and the heading that have most of it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from rag.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``page`` counts from 1, None without pages; ``heading`` is ``"Chapter > Section"``."""
+
+    page: int | None
+    heading: str
+
+
+def place_of(document: Document, start: int, end: int) -> Place:
+    """The place of ``document.text[start:end]``; the text itself is not looked at.
+
+    A passage often begins in the last line of a section or page, or in the running head of one.
+    """
+    return Place(_page(document, start, end), _heading(document, start, end))
+
+
+def _page(document: Document, start: int, end: int) -> int | None:
+    shares = {
+        page.number: min(end, page.end) - max(start, page.start)
+        for page in document.pages
+        if page.start < max(end, start + 1) and page.end > start
+    }
+    return max(shares, key=lambda number: shares[number], default=document.page_at(start))
+
+
+def _heading(document: Document, start: int, end: int) -> str:
+    inner = (each.start for each in document.headings if start < each.start < end)
+    shares = dict[str, int]()
+    for low, high in itertools.pairwise([start, *inner, end]):
+        heading = document.heading_at(low)
+        shares[heading] = shares.get(heading, 0) + high - low
+    return max(shares, key=lambda heading: shares[heading])

@@ -1,0 +1,39 @@
+"""Where a passage stands: by the page and the heading that have most of it."""
+
+import pytest
+
+from rag.chunking.places import Place, place_of
+from rag.types import Document, Heading, Page
+
+TEXT = "Head 1\nA line.\nHead 2\nSome more lines of text.\nHead 3\nAn end.\n"
+DOCUMENT = Document(
+    "d",
+    "d.pdf",
+    "",
+    "application/pdf",
+    TEXT,
+    pages=(Page(1, 0, 15), Page(2, 15, len(TEXT))),
+    headings=tuple(
+        Heading(TEXT.index(f"Head {n}"), level, f"Head {n}")
+        for n, level in ((1, 1), (2, 2), (3, 1))
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "place"),
+    [
+        (0, 15, Place(1, "Head 1")),
+        (10, 40, Place(2, "Head 1 > Head 2")),
+        (0, len(TEXT), Place(2, "Head 1 > Head 2")),
+        (45, len(TEXT), Place(2, "Head 3")),
+        (20, 20, Place(2, "Head 1 > Head 2")),
+        (15, 16, Place(2, "Head 1 > Head 2")),
+    ],
+)
+def test_the_place_of_a_passage(start: int, end: int, place: Place) -> None:
+    assert place_of(DOCUMENT, start, end) == place
+
+
+def test_without_pages_and_headings() -> None:
+    assert place_of(Document("d", "d.txt", "", "text/plain", "abc"), 0, 3) == Place(None, "")
