@@ -27,6 +27,7 @@ from pages.components.recipe.panel import recipe_panel
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
+from pages.components.shell.session import KEPT, QUESTION
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from rag import (
@@ -69,7 +70,9 @@ def main() -> None:
             turn_view.stored_turn(base, turn)
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
     welcome = st.empty()
-    asked = st.chat_input("Ask your documents", key="chat_question", submit_mode="stop")
+    if kept := st.session_state.pop(KEPT, None):
+        st.session_state[QUESTION] = kept  # to be sent again, or not
+    asked = st.chat_input("Ask your documents", key=QUESTION, submit_mode="stop")
     asked = st.session_state.get(follow_up.RETRY) or asked
     if not turns and not asked:
         with welcome.container():

@@ -15,11 +15,17 @@ from rag import KnowledgeBase
 
 
 def _empty() -> None:
-    st.markdown(
-        "Nothing is in here yet. Drop files below, or load the sample: documents of a made-up "
-        "company with labelled questions, so that every page has something to show."
-    )
-    sample_button()
+    st.markdown("Nothing is in here yet. Add documents of your own:")
+
+
+def _or_the_sample() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            "Or look around first: documents of a made-up company with labelled questions, so "
+            "that every page has something to show.",
+            width="stretch",
+        )
+        sample_button()
 
 
 def _documents(held: KnowledgeBase) -> None:
@@ -45,6 +51,8 @@ with guard():
     else:
         _empty()
     add_area(chosen)
+    if not number and not reading(chosen.id):
+        _or_the_sample()
     with guard():
         upload_status(chosen)
     if number:

@@ -9,6 +9,7 @@ from .bundles import Reproduction as Reproduction
 from .chunking.places import Place as Place
 from .chunking.places import place_of as place_of
 from .conversations.conversations import failure_words as failure_words
+from .documents.additions import Amount as Amount
 from .documents.library import DocumentInfo as DocumentInfo
 from .documents.library import Upload as Upload
 from .errors import AlreadyExists as AlreadyExists

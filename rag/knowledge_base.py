@@ -12,6 +12,7 @@ import numpy as np
 from rag import answering
 from rag.answering import AnswerStream
 from rag.conversations.conversations import Conversations
+from rag.documents.additions import Additions
 from rag.documents.library import Library
 from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.explanation.explainer import Explainer
@@ -57,6 +58,7 @@ class KnowledgeBase:
         self.id = base.id
         self.name = base.name
         self.documents = Library(services, jobs, base.id)
+        self.additions = Additions(services)
         self.questions = QuestionSets(services.database, base.id)
         self.question_edits = QuestionEdits(services.database, base.id)
         self.proposals = Proposals(services, jobs, base.id)

@@ -6,16 +6,24 @@ done, as before a job begins, counts nowhere.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rag.documents.paces import UNKNOWN_EMBEDDING
 
 _BELIEVED_SECONDS = 1.0  # how much work the typical pace counts for, beside what is measured
-_CHARACTERS = {"pdf": 2500.0, "html": 0.4, "docx": 0.6, "pptx": 0.05, "xlsx": 1.0}
+CHARACTERS: Mapping[str, float] = {
+    "pdf": 2500.0,
+    "html": 0.4,
+    "docx": 0.6,
+    "pptx": 0.05,
+    "xlsx": 1.0,
+}
 _ADDRESS_BYTES = 50_000.0
 _REFRESH_SECONDS = 0.1
+_SURE_SECONDS = 4.0  # a pace measured over less is told to nobody
 WHOLE = 10_000
 """Units of progress in a whole job."""
 
@@ -75,7 +83,7 @@ class Forecast:
         self._at: tuple[Hashable, str] | None = None
         self._floor = self._share = floor
         self._began = self._then = clock()
-        self._left, self._reckoned = 0.0, -1.0
+        self._left, self._reckoned, self._sure = 0.0, -1.0, False
 
     def add(self, item: Hashable, kind: str, size: float, work: Work) -> None:
         """Expects an item: ``size`` pages for the kind "pdf", bytes for others.
@@ -88,11 +96,11 @@ class Forecast:
 
     def seconds(self, item: Hashable) -> float:
         """How long an item is expected to take from now on."""
-        it = self._items[item]
-        return sum(
-            share * self._units(it, step) * self._pace(it, step).value
-            for step, share in it.open.items()
-        )
+        return sum(seconds for _, seconds in self._seconds(self._items[item]))
+
+    def _seconds(self, it: _Item) -> Iterator[tuple[str, float]]:
+        for step, share in it.open.items():
+            yield step, share * self._units(it, step) * self._pace(it, step).value
 
     def pages(self, item: Hashable, pages: int) -> None:
         """Corrects how many pages a PDF has."""
@@ -129,22 +137,35 @@ class Forecast:
         self._characters += gone.characters or 0.0
 
     def told(self) -> tuple[int, int, float]:
-        """Units done, units in all, seconds left. The share that is done never falls."""
+        """Units done, units in all, seconds left. The share that is done never falls.
+
+        The seconds are infinite until this job has measured the pace of most of what is left.
+        """
         now = self._clock()
         if now - self._reckoned >= _REFRESH_SECONDS:
             self._reckoned = now
-            self._left = sum(self.seconds(item) for item in self._items)
+            self._reckon()
             spent = now - self._began
             share = spent / (spent + self._left) if spent + self._left else 0.0
             self._share = max(self._share, self._floor + (1 - self._floor) * share)
-        return int(self._share * WHOLE), WHOLE, self._left
+        return int(self._share * WHOLE), WHOLE, self._left if self._sure else math.inf
 
-    def measured(self) -> dict[str, float]:
-        """The paces that this job measured, over a second or more."""
+    def _reckon(self) -> None:
+        by_pace: dict[str, float] = {}
+        for it in self._items.values():
+            for step, seconds in self._seconds(it):
+                by_pace[it.work[step]] = by_pace.get(it.work[step], 0.0) + seconds
+        self._left = sum(by_pace.values())
+        measured = self.measured(_SURE_SECONDS)
+        known = sum(seconds for name, seconds in by_pace.items() if name in measured)
+        self._sure = known >= self._left / 2
+
+    def measured(self, least: float = _BELIEVED_SECONDS) -> dict[str, float]:
+        """The paces that this job measured, over so many seconds or more."""
         return {
             name: pace.amount / pace.units
             for name, pace in self._paces.items()
-            if pace.amount >= _BELIEVED_SECONDS and pace.units
+            if pace.amount >= least and pace.units
         }
 
     def _spend(self) -> None:
@@ -179,7 +200,7 @@ class Forecast:
         return it.size * self._text_ratio(it.kind).value
 
     def _text_ratio(self, kind: str) -> _Ratio:
-        expected = _CHARACTERS.get(kind, 1.0)
+        expected = CHARACTERS.get(kind, 1.0)
         if kind not in self._texts:
             self._texts[kind] = _Ratio(expected, believed=20_000.0)
         return self._texts[kind]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from rag import providers
 from rag.chunking import chunks
 from rag.documents import paces
 from rag.errors import Cancelled, StorageError, TouchstoneError
@@ -21,7 +23,9 @@ from rag.types import Chunk, Document, chunk_key
 
 log = logging.getLogger(__name__)
 
-_EMBED_AT_ONCE = 512  # texts; small enough for progress, large enough for batches by length
+_LEAST_AT_ONCE, _MOST_AT_ONCE = 32, 512  # texts; more are quicker, because batches go by length
+_QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
+_CUT_AT_ONCE = 512  # passages between two tellings
 
 Tell = Callable[[str, int, int], None]
 """Takes the step of the work, see ``Ingestion.work``, units done, and in all (0: not known)."""
@@ -87,6 +91,7 @@ class Ingestion:
         self._base_id = base_id
         self._embedder = embedder
         self._behind: dict[str, str] = {}
+        self._at_once = _LEAST_AT_ONCE
 
     def recipes(self) -> list[IndexRecipe]:
         """Index recipes of all builds, the saved one first; a document is stored for each."""
@@ -94,6 +99,12 @@ class Ingestion:
             saved = bases.by_id(connection, self._base_id).recipe.index
             every = [row.recipe for row in builds.every(connection, self._base_id)]
         return [saved, *(recipe for recipe in every if recipe.hash != saved.hash)]
+
+    def warm_up(self) -> None:
+        """Loads the model of the saved recipe. Raises ProviderError or InvalidRecipe."""
+        name = self.recipes()[0].embedder
+        if providers.is_local(name):
+            self._embedder(name).embed(["hello"], "document")
 
     def work(self) -> dict[str, str]:
         """The steps of storing a document in every build, and whose pace each has."""
@@ -209,7 +220,7 @@ class Ingestion:
             if (document.id, recipe.cut) not in cuttings:
                 made = cuttings[document.id, recipe.cut] = _Cutting(document)
                 for place, chunk in enumerate(chunks(document, recipe, embedder.tokenizer)):
-                    if place % _EMBED_AT_ONCE == 0:
+                    if place % _CUT_AT_ONCE == 0:
                         tell(cutting, before + chunk.start, total)
                     made.add(chunk)
             before += len(document.text)
@@ -229,14 +240,24 @@ class Ingestion:
         for cutting in cuttings:
             for chunk in cutting.chunks():
                 batch.append(chunk.text)
-                if len(batch) == _EMBED_AT_ONCE:
-                    cache_vectors(self._database, embedder, batch)
+                if len(batch) >= self._at_once:
+                    self._cache(embedder, batch)
                     done += len(batch)
                     batch.clear()
                     tell(done, total)
         if batch:
-            cache_vectors(self._database, embedder, batch)
+            self._cache(embedder, batch)
             tell(total, total)
+
+    def _cache(self, embedder: Embedder, batch: Sequence[str]) -> None:
+        """Embeds a batch, and makes the next one so large that it takes about a second."""
+        started = time.monotonic()
+        cache_vectors(self._database, embedder, batch)
+        seconds = time.monotonic() - started
+        if seconds < _QUICK_SECONDS and len(batch) >= self._at_once:
+            self._at_once = min(2 * self._at_once, _MOST_AT_ONCE)
+        elif seconds > _SLOW_SECONDS:
+            self._at_once = max(self._at_once // 2, _LEAST_AT_ONCE)
 
     def _insert(
         self,

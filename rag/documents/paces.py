@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from rag import providers
 from rag.errors import TouchstoneError
 from rag.services import Services
 from rag.settings import PROJECT
@@ -31,7 +32,6 @@ UNKNOWN_EMBEDDING = 2e-5
 
 _TRIAL = PROJECT / "data" / "sample"
 _TRIAL_CHARACTERS = 12_000  # a second with the slowest embedder of this computer
-_LOCAL = ("minilm", "wordllama")
 
 
 def embedding(embedder: str) -> str:
@@ -64,7 +64,7 @@ class Paces:
 
         None for a model that no job has used yet and that is not on this computer.
         """
-        if embedding(embedder) not in self._measured() and embedder in _LOCAL:
+        if embedding(embedder) not in self._measured() and providers.is_local(embedder):
             self._try(embedder)
         paces = self.known()
         if embedding(embedder) not in paces:

@@ -38,5 +38,6 @@ def asked_of(stream: BinaryIO) -> dict[str, Any]:
 
 
 def _end_with(stream: BinaryIO) -> None:
-    stream.read()
+    while os.read(stream.fileno(), 1):  # not by the stream: it could not be closed meanwhile
+        pass
     os._exit(1)  # whoever started it is gone; what is finished is stored

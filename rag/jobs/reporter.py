@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -78,10 +79,11 @@ class Reporter:
     def tell(self, done: int, total: int, message: str, seconds_left: float | None = None) -> None:
         """Sets the progress. Raises Cancelled when the user stopped the job.
 
-        ``seconds_left`` is for those who know better than the pace of the units so far.
+        ``seconds_left`` is for those who know better than the pace of the units so far; it is
+        infinite while they do not know.
         """
         left = self._pace.left(done, total) if seconds_left is None else seconds_left
-        self._ends = None if left is None else time.monotonic() + left
+        self._ends = None if left in (None, math.inf) else time.monotonic() + left
         self._progress = (done, total, message)
         if self.cancelled():
             raise Cancelled("Stopped.")

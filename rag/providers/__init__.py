@@ -11,7 +11,7 @@ from rag.providers.making import (
     reranker,
 )
 from rag.providers.probing import ProviderStatus, check, statuses
-from rag.providers.table import ROWS, ProviderRow, default_threshold
+from rag.providers.table import ROWS, ProviderRow, default_threshold, is_local
 
 __all__ = [
     "CHAT_PATIENCE",
@@ -25,6 +25,7 @@ __all__ = [
     "check",
     "default_threshold",
     "embedder",
+    "is_local",
     "require_embedder",
     "reranker",
     "statuses",

@@ -97,6 +97,11 @@ def embedding_row(name: str) -> tuple[ProviderRow, str]:
     return row, model or row.embedding_model
 
 
+def is_local(embedder: str) -> bool:
+    """Whether an embedder runs on this computer. Raises InvalidRecipe."""
+    return embedding_row(embedder)[0].wire in LOCAL_WIRES
+
+
 def chat_row(provider: str) -> ProviderRow:
     """The row of a provider that answers. Raises InvalidRecipe, listing those that do."""
     return _named(provider, [row for row in ROWS if row.chats], "provider of answers")

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.source.passages import segments, windows
 from rag import Chunk, Workspace
-from tests.pages.conftest import RECIPE, fill
+from tests.pages.conftest import DOCUMENTS, RECIPE, fill
 
 OpenPage = Callable[..., AppTest]
 
@@ -200,8 +200,34 @@ def test_deleting_asks_and_counts_the_labels(labelled: Workspace, open_page: Ope
 def test_an_empty_base_teaches(filled: Workspace, open_page: OpenPage) -> None:
     filled.create("blank")
     app = open_page("upload.py", kb="blank")
-    assert "Nothing is in here yet" in app.markdown[0].value
-    assert app.button(key="documents_sample").label == "Load the sample"
+    assert "Nothing is in here yet" in _first(app, "markdown", "Nothing")
+    sample = app.button(key="documents_sample")
+    assert (sample.label, sample.proto.type) == ("Load the sample", "secondary")
+    order = [each.key for each in (*app.main.get("file_uploader"), *app.main.button)]
+    assert order.index("documents_files_0") < order.index("documents_sample")
+
+
+def test_the_first_files_are_previewed_with_cost_cut_and_embedder(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.create("blank", RECIPE)
+    app = open_page("upload.py", kb="blank")
+    app.file_uploader(key="documents_files_0").upload("pump.txt", DOCUMENTS["pump.txt"].encode())
+    app.run()
+    assert not filled.jobs.recent(base.id)  # nothing is added yet
+    told = _first(app, "markdown", "1 file to add")
+    assert "1 s with minilm" in told
+    assert "1 s with wordllama" in told
+    app.selectbox(key="documents_first_embedder").set_value("wordllama")
+    app.slider(key="documents_size").set_value(100).run()
+    assert "recursive, 100 tokens: 1 passage." in [each.value for each in app.caption]
+    app.button(key="documents_add_now").click().run()
+    index = base.recipe().index
+    assert (index.embedder, index.chunk_size) == ("wordllama", 100)
+    (job,) = filled.jobs.recent(base.id)
+    assert filled.jobs.run(job.id).status == "done"
+    assert [info.passages for info in base.documents.documents(index)] == [1]
+    assert not app.file_uploader(key="documents_files_1").value
 
 
 def _chunk(order: int, start: int, end: int) -> Chunk:

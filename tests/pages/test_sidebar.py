@@ -58,6 +58,8 @@ def test_a_question_for_a_base_that_was_deleted_meanwhile_is_not_asked_of_anothe
     assert app.sidebar.selectbox(key="kb").value == "notes"
     assert "**archive**" in app.warning[0].value
     assert not filled.base("notes").conversations.exists(1)
+    assert app.session_state["chat_question"] is None
+    assert [each.proto.value for each in app.chat_input] == ["What may a hotel cost?"]
 
 
 def test_the_chip_shows_what_changed(filled: Workspace, open_page: OpenPage) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from rag.documents.forecast import Forecast
@@ -34,8 +36,8 @@ def left(forecast: Forecast) -> float:
 def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -> None:
     forecast = Forecast(PACES, clock=clock)
     forecast.add("a", "text", 1000, WORK)
-    assert left(forecast) == pytest.approx(1000 * 0.011)
-    assert forecast.told()[:2] == (0, 10_000)
+    assert forecast.seconds("a") == pytest.approx(1000 * 0.011)
+    assert forecast.told() == (0, 10_000, math.inf)  # nothing of this job is known yet
 
 
 def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
@@ -93,7 +95,7 @@ def test_a_step_that_failed_says_nothing_of_the_pace(clock: Clock) -> None:
     clock.now += 2
     forecast.reached("a", "embedding", 1, 5000)
     forecast.end("a", failed=True)
-    assert left(forecast) == pytest.approx(1000 * 0.011, rel=0.05)
+    assert forecast.seconds("b") == pytest.approx(1000 * 0.011, rel=0.05)
 
 
 def test_work_that_was_taken_up_goes_on_from_where_it_was(clock: Clock) -> None:
@@ -112,4 +114,4 @@ def test_what_is_done_once_for_all_weighs_all_of_them(clock: Clock) -> None:
     forecast.add("a", "text", 10, {"storing": "storing"})
     forecast.add("b", "text", 30, {"storing": "storing"})
     forecast.end("a")
-    assert left(forecast) == pytest.approx(20)
+    assert forecast.seconds("all") == pytest.approx(20)

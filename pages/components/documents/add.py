@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.components.documents.first_upload import decided
 from pages.components.shell import base_picker, job_progress
 from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
@@ -62,7 +63,9 @@ def _files(base: KnowledgeBase) -> None:
     )
     st.caption(_TYPES)
     if files:
-        _follow(base.id, base.documents.add_files([Upload(file.name, file) for file in files]))
+        uploads = [Upload(file.name, file) for file in files]
+        if decided(base, uploads):
+            _follow(base.id, base.documents.add_files(uploads))
 
 
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."

@@ -34,7 +34,7 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     _about(base, info)
     left, right = st.columns([3, 2], gap="large")
     with right:
-        wanted = _controls(stored)
+        wanted = cut_controls(stored)
         proposed = _chunks(base, info.id, wanted)
         present = base.documents.chunks(info.id, stored)
         _sizes(base, wanted, proposed, present)
@@ -62,7 +62,8 @@ def _about(base: KnowledgeBase, info: DocumentInfo) -> None:
             download_button("Original", original.read_bytes, info.name, key, type="tertiary")
 
 
-def _controls(stored: IndexRecipe) -> IndexRecipe:
+def cut_controls(stored: IndexRecipe) -> IndexRecipe:
+    """Pickers of the cut, which begin with the stored one; returns what they say."""
     if st.session_state.get(_ORIGIN) != stored.hash:
         _follow(stored)
     unit = stored.chunk_unit

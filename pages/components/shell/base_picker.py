@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import BASE, oldest, workspace
+from pages.components.shell.session import BASE, KEPT, QUESTION, oldest, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
 from rag import BaseInfo
@@ -56,6 +56,7 @@ def _settle_choice(bases: list[BaseInfo], page: str) -> None:
         st.session_state[_GONE] = (wanted, page)
         if chosen and names:
             st.session_state[BASE] = oldest(bases)
+            st.session_state[KEPT] = st.session_state.get(QUESTION)
             st.rerun()  # without the click or the question: it was meant for another base
 
 

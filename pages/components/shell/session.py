@@ -10,6 +10,8 @@ import streamlit as st
 from rag import BaseInfo, Document, KnowledgeBase, NotFound, Workspace
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
+QUESTION = "chat_question"  # state key of the chat's input
+KEPT = "chat_kept"  # a question that was typed for a base that is gone
 _BASES = "session_bases"
 
 

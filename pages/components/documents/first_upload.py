@@ -1,0 +1,124 @@
+"""Before files are added: what it costs with which embedder, and how they would be cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+import streamlit as st
+
+from pages.components.documents.chunk_preview import cut_controls
+from pages.components.shell.guard import guard
+from pages.components.shell.session import remembered, workspace
+from pages.components.shell.text import plain
+from pages.components.shell.wording import counted, cut, duration
+from pages.components.source.passages import draw_passages
+from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload
+
+_LONG_SECONDS = 60  # what takes longer is asked about
+_LOOKED_AT = 200  # files; beyond, the cost is in proportion
+_MOST_PREVIEWED = 20_000_000  # bytes
+_PASSAGES = 60
+
+
+def decided(base: KnowledgeBase, uploads: Sequence[Upload]) -> bool:
+    """Whether the files are to be added now.
+
+    The first ones of a knowledge base, and those that take long, are looked at before.
+    """
+    index = base.recipe().index
+    seconds = base.additions.seconds(_amounts(base, uploads), index.embedder)
+    first = not base.documents.documents(index)
+    if not first and (seconds or 0) < _LONG_SECONDS:
+        return True
+    with st.container(border=True):
+        return _decision(base, uploads, index, first=first)
+
+
+def _decision(
+    base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe, *, first: bool
+) -> bool:
+    names = counted(len(uploads), "file")
+    st.markdown(f"**{names} to add.** {_costs(base, uploads, index)}")
+    wanted = _choice(base, uploads, index) if first else index
+    if not st.button(
+        f"Add {names}", key="documents_add_now", icon=":material/add:", type="primary"
+    ):
+        return False
+    if wanted != index:
+        base.save_recipe(base.recipe().model_copy(update={"index": wanted}))
+    return True
+
+
+def _costs(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> str:
+    """``About 15 min with minilm, 30 s with wordllama.``, as far as it is known."""
+    amounts = _amounts(base, uploads)
+    names = list(dict.fromkeys([index.embedder, *workspace().embedders()]))
+    known = {name: base.additions.seconds(amounts, name) for name in names}
+    told = [
+        f"{duration(seconds)} with {plain(name)}"
+        for name, seconds in known.items()
+        if seconds is not None
+    ]
+    return f"About {', '.join(told)}." if told else "How long it takes is not known yet."
+
+
+def _choice(base: KnowledgeBase, uploads: Sequence[Upload], index: IndexRecipe) -> IndexRecipe:
+    """Embedder and cut, with a file cut that way."""
+    left, right = st.columns([3, 2], gap="large")
+    with right:
+        names = list(dict.fromkeys([index.embedder, *workspace().embedders()]))
+        embedder = st.selectbox(
+            "Embedder", names, key="documents_first_embedder", help=_EMBEDDER_HELP
+        )
+        wanted = cut_controls(index).model_copy(update={"embedder": embedder})
+    with left, guard():
+        _preview(base, uploads, wanted)
+    return wanted
+
+
+_EMBEDDER_HELP = "Makes the vectors. It can be another one later: that builds a second index."
+
+
+def _preview(base: KnowledgeBase, uploads: Sequence[Upload], wanted: IndexRecipe) -> None:
+    small = {file.name: file for file in uploads if _size(file) <= _MOST_PREVIEWED}
+    if not small:
+        st.caption("These files are too large for a preview.")
+        return
+    name = st.selectbox("Preview", list(small), key="documents_first_file")
+    text, chunks, more = _cut(base, _identity(small[name]), wanted, _upload=small[name])
+    cut_into = f"{counted(len(chunks), 'passage')}{' and more' if more else ''}"
+    st.caption(f"{cut(wanted)}: {cut_into}.")
+    draw_passages(text, chunks, "documents_first_window")
+
+
+@remembered(32, show_spinner="Reading …")
+def _cut(
+    base: KnowledgeBase, identity: str, wanted: IndexRecipe, _upload: Upload
+) -> tuple[str, list[Chunk], bool]:
+    """The text of a file up to the last passage that is shown, those passages, and if more come."""
+    document = base.additions.document(_upload)
+    chunks = list(islice(base.documents.preview(document, wanted), _PASSAGES + 1))
+    shown = chunks[:_PASSAGES]
+    return document.text[: shown[-1].end if shown else 0], shown, len(chunks) > _PASSAGES
+
+
+def _amounts(base: KnowledgeBase, uploads: Sequence[Upload]) -> list[Amount]:
+    looked = [_amount(base, _identity(file), _upload=file) for file in list(uploads)[:_LOOKED_AT]]
+    share = len(uploads) / len(looked)
+    return [Amount(each.pages * share, each.characters * share) for each in looked]
+
+
+@remembered(1024)
+def _amount(base: KnowledgeBase, identity: str, _upload: Upload) -> Amount:
+    return base.additions.amount(_upload)
+
+
+def _identity(upload: Upload) -> str:
+    return str(getattr(upload.content, "file_id", f"{upload.name}:{_size(upload)}"))
+
+
+def _size(upload: Upload) -> int:
+    size = upload.content.seek(0, 2)
+    upload.content.seek(0)
+    return size
