@@ -104,7 +104,7 @@ class Ingestion:
         """Loads the model of the saved recipe. Raises ProviderError or InvalidRecipe."""
         name = self.recipes()[0].embedder
         if providers.is_local(name):
-            self._embedder(name).embed(["hello"], "document")
+            self._embedder(name).embed(["hello"], "query")
 
     def work(self) -> dict[str, str]:
         """The steps of storing a document in every build, and whose pace each has."""

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components.documents.first_upload import decided
 from pages.components.shell import base_picker, job_progress
-from pages.components.shell.buttons import action_button, filled_button
+from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -39,7 +39,7 @@ def add_area(base: KnowledgeBase) -> None:
 
 def sample_button() -> None:
     """Loads the sample documents with their questions, and goes there."""
-    if filled_button(
+    if st.button(
         "Load the sample",
         key="documents_sample",
         icon=":material/dataset:",

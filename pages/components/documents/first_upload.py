@@ -8,6 +8,7 @@ from itertools import islice
 import streamlit as st
 
 from pages.components.documents.chunk_preview import cut_controls
+from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
@@ -41,9 +42,7 @@ def _decision(
     names = counted(len(uploads), "file")
     st.markdown(f"**{names} to add.** {_costs(base, uploads, index)}")
     wanted = _choice(base, uploads, index) if first else index
-    if not st.button(
-        f"Add {names}", key="documents_add_now", icon=":material/add:", type="primary"
-    ):
+    if not filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:"):
         return False
     if wanted != index:
         base.save_recipe(base.recipe().model_copy(update={"index": wanted}))
