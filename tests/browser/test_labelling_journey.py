@@ -27,7 +27,7 @@ def test_label_a_passage_then_its_exact_words(
     with serve(warm_home) as address:
         page.goto(f"{address}/inspector?kb=handbook&set={SET}&q={TEXT}")
         page.get_by_text("not in this set yet").wait_for()
-        page.get_by_role("radio", name="2", exact=True).first.click()
+        page.get_by_role("radio", name="Highly relevant", exact=True).first.click()
         page.get_by_text(re.compile(r"\b1 label$")).wait_for()
         page.get_by_text("Filled: 1 labelled relevant.").wait_for()
         page.reload()

@@ -63,6 +63,34 @@ def test_skipping_stores_nothing(base: KnowledgeBase, open_page: OpenPage) -> No
     assert _labels(base) == before
 
 
+def _dialog() -> None:
+    from pages.components.labels.judging import judge
+    from pages.components.shell.session import workspace
+
+    judge(workspace().base("notes"), "checks")
+
+
+def test_the_last_grade_is_taken_back(base: KnowledgeBase) -> None:
+    queue = base.judging_queue.ordered(_run(base, threshold=None))
+    before = _labels(base)
+    app = AppTest.from_function(_dialog, default_timeout=60)
+    app.session_state["judging_queue"] = queue
+    app.session_state["judging_done"] = 0
+    app.run()
+    assert f"## {queue[0].question}".replace("?", r"\?") in _said(app)
+    assert not [each for each in app.button if each.key == "judging_undo"]
+    app.button(key="judging_grade_3").click().run()
+    assert _labels(base) == before + 1
+    assert f"1 passage judged, {len(queue) - 1} to go." in _said(app)
+    app.button(key="judging_undo").click().run()
+    assert _labels(base) == before
+    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    app.button(key="judging_skip").click().run()
+    app.button(key="judging_undo").click().run()
+    assert f"0 passages judged, {len(queue)} to go." in _said(app)
+    assert not [each for each in app.button if each.key == "judging_undo"]
+
+
 def test_nothing_left_says_so(base: KnowledgeBase, open_page: OpenPage) -> None:
     run = _run(base, threshold=1.0)
     assert base.judging_queue.ordered(run) == []

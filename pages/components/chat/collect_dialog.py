@@ -1,20 +1,44 @@
-"""From a chat to a question set: the question, and which of the cited passages answer it."""
+"""From a chat to a question set: the question, and which of the passages answer it, or none."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
 import streamlit as st
 
-from pages.components.labels.grading import FIRST_SET, GRADES, MEANINGS
+from pages.components.labels.grading import (
+    GRADES,
+    MEANING,
+    grade_name,
+    labels_in_words,
+    targets,
+)
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
-from rag import KnowledgeBase, StoredCitation, Turn
+from pages.components.source.places import is_here, place
+from rag import Hit, InvalidInput, KnowledgeBase, StoredCitation, Turn, unmarked
 
 SET = "chat_collect_set"
 ADDED = "chat_collected"
+LONGEST = 160  # characters of a passage in the list
+
+Retrieved = Callable[[], Sequence[Hit]]
+"""What was found for a question, cited or not; the nearest misses where nothing was."""
 
 
-def collect_button(base: KnowledgeBase, turn: Turn) -> None:
+@dataclass(frozen=True, slots=True)
+class _Gradable:
+    """A span of a document that can be graded; ``key`` tells it from the others of its turn."""
+
+    key: str
+    label: str
+    document_id: str
+    start: int
+    end: int
+
+
+def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
     """A button that opens the choice for an answer; the next run says what was added."""
     added = st.session_state.pop(f"{ADDED}_{turn.id}", "")
     if added:
@@ -26,55 +50,107 @@ def collect_button(base: KnowledgeBase, turn: Turn) -> None:
         type="tertiary",
         help="Puts the question into a question set, to measure with.",
     ):
-        _choose(base, turn)
+        _choose(base, turn, retrieved)
 
 
-@st.dialog("Add to questions", icon=":material/playlist_add:", width="medium")
-def _choose(base: KnowledgeBase, turn: Turn) -> None:
+@st.dialog("Add to questions", icon=":material/playlist_add:", width="large")
+def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
     st.markdown(f"**{plain(turn.complete)}**")
-    names = [item.name for item in base.questions.every()] or [FIRST_SET]
+    names, first = targets(base)
     st.selectbox(
         "Question set",
         names,
+        index=first,
         key=SET,
         accept_new_options=True,
+        placeholder="Choose one, or type a name",
         help="Type a name to start a new one.",
     )
-    if turn.citations:
-        st.caption("Does a source answer it? Grade it. What stays without a grade is not labelled.")
-    for citation in turn.citations:
-        where = f", page {citation.page}" if citation.page is not None else ""
-        st.segmented_control(
-            f"**{citation.n}** {plain(citation.document)}{where}: {plain(_words(citation))}",
-            GRADES,
-            key=_grade_key(turn, citation),
-            help=MEANINGS,
+    answered = not st.checkbox(
+        "No answer: these documents do not answer the question",
+        key=_unanswerable(turn),
+        help="Retrieving nothing is then right, and measured so.",
+    )
+    passages = [*_cited(base, turn), *_others(base, turn, retrieved())]
+    if answered and passages:
+        st.caption("Which passages answer it? What stays without a grade is not labelled.")
+        for passage in passages:
+            st.segmented_control(
+                passage.label,
+                GRADES,
+                format_func=grade_name,
+                key=_grade_key(turn, passage),
+                help=MEANING,
+            )
+    confirm_button("Add", f"chat_collect_store_{turn.id}", _store, base, turn, passages)
+
+
+def _cited(base: KnowledgeBase, turn: Turn) -> list[_Gradable]:
+    """The quoted words of the citations whose documents are here."""
+    return [
+        _Gradable(
+            str(citation.n),
+            f"**{citation.n}** {_described(citation.document, citation.page, _words(citation))}",
+            citation.document_id,
+            *_span(citation),
         )
-    confirm_button("Add", f"chat_collect_store_{turn.id}", _store, base, turn)
+        for citation in turn.citations
+        if citation.base in ("", base.name) and is_here(base, citation.document_id)
+    ]
 
 
-def _grade_key(turn: Turn, citation: StoredCitation) -> str:
-    return f"chat_collect_grade_{turn.id}_{citation.n}"
+def _others(base: KnowledgeBase, turn: Turn, hits: Sequence[Hit]) -> list[_Gradable]:
+    """What was retrieved and not cited."""
+    cited = {citation.chunk_id for citation in turn.citations}
+    return [
+        _Gradable(
+            hit.chunk.id,
+            _described(hit.document, place(base, hit.chunk).page, hit.chunk.text),
+            hit.chunk.document_id,
+            hit.chunk.start,
+            hit.chunk.end,
+        )
+        for hit in hits
+        if hit.chunk.id not in cited and hit.base in ("", base.name)
+    ]
+
+
+def _described(document: str, page: int | None, text: str) -> str:
+    where = f", page {page}" if page is not None else ""
+    words = " ".join(unmarked(text).split())
+    short = f"{words[:LONGEST]}…" if len(words) > LONGEST else words
+    return f"{plain(document)}{where}: {plain(short)}"
+
+
+def _unanswerable(turn: Turn) -> str:
+    return f"chat_collect_unanswerable_{turn.id}"
+
+
+def _grade_key(turn: Turn, passage: _Gradable) -> str:
+    return f"chat_collect_grade_{turn.id}_{passage.key}"
 
 
 def _words(citation: StoredCitation) -> str:
-    words = " ".join((citation.quote or citation.text).split())
-    return f"{words[:160]}…" if len(words) > 160 else words
+    return citation.quote or citation.text
 
 
-def _store(base: KnowledgeBase, turn: Turn) -> None:
-    graded = {
-        citation: int(grade)
-        for citation in turn.citations
-        if (grade := st.session_state.get(_grade_key(turn, citation))) is not None
-    }
-    name = (st.session_state[SET] or FIRST_SET).strip()
-    base.question_edits.collect(name, turn.complete)
-    for citation, grade in graded.items():
-        start, end = _span(citation)
-        base.passage_labels.grade(name, turn.complete, citation.document_id, start, end, grade)
-    labels = f" with {counted(len(graded), 'label')}" if graded else ""
-    st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}{labels}."
+def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> None:
+    name, text = (st.session_state[SET] or "").strip(), turn.complete
+    if not name:
+        raise InvalidInput("No question set is chosen.", "Choose one, or type the name of a new.")
+    question_id = base.question_edits.collect(name, text)
+    if st.session_state[_unanswerable(turn)]:
+        base.labels.mark_unanswerable(name, question_id)
+        told = "as a question without an answer"
+    else:
+        for passage in passages:
+            grade = st.session_state.get(_grade_key(turn, passage))
+            if grade is not None:
+                span = passage.document_id, passage.start, passage.end
+                base.passage_labels.grade(name, text, *span, int(grade))
+        known = base.passage_labels.of(name, text, turn.recipe.index)
+        told = f"which has {labels_in_words(known)} for it"
+    st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {told}."
 
 
 def _span(citation: StoredCitation) -> tuple[int, int]:

@@ -20,8 +20,9 @@ from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import BASE, show, to_url, workspace
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
+from pages.components.source.places import is_here
 from pages.components.source.view import SourceSpan, forget_walk, source_view
-from rag import Dropped, KnowledgeBase, Recipe, StoredCitation, Turn
+from rag import Dropped, Hit, KnowledgeBase, Recipe, StoredCitation, Turn
 
 QUOTES = "quotes"
 TALK = "talk"  # the URL's parameter: the conversation
@@ -156,7 +157,15 @@ def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     full = round(min(max(citation.relevance, 0.0), 1.0) * 5)
     bar = f":primary[{'▰' * full}]:gray[{'▱' * (5 - full)}]"
     source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
-    return f"**{citation.n}** {source}{plain(shortened(citation.document, 34))}{page} {bar}"
+    gone = " :orange[:material/delete: gone]" if _gone(base, citation) else ""
+    return f"**{citation.n}** {source}{plain(shortened(citation.document, 34))}{page} {bar}{gone}"
+
+
+def _gone(base: KnowledgeBase, citation: StoredCitation) -> bool:
+    """Whether what is cited was deleted or replaced since."""
+    if citation.from_tool:
+        return False
+    return not is_here(base, citation.document_id, citation.base)
 
 
 def _open(turn_id: int, key: str) -> None:
@@ -182,6 +191,14 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
     if citation.from_tool:
         result_view(citation.base, citation.document, citation.text, citation.url)
         return
+    if _gone(base, citation):
+        st.warning(
+            f"{plain(citation.document)} was deleted or replaced since. This was cited:",
+            icon=":material/delete:",
+        )
+        with st.container(border=True):
+            st.markdown(lines(citation.text))
+        return
     span = SourceSpan(citation.document_id, citation.start, citation.end, citation.quote)
     if citation.base in ("", base.name):
         source_view(base, _usable(base, turn.recipe), span)
@@ -205,7 +222,7 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
         ):
             _inspect(base, turn)
         if turn.status in ("complete", "interrupted", "refused"):
-            collect_button(base, turn)
+            collect_button(base, turn, lambda: _retrieved(base, turn))
         if turn.status in ("complete", "interrupted"):
             st.feedback(
                 "thumbs",
@@ -214,6 +231,16 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
                 on_change=_rate,
                 args=(base, turn.id),
             )
+
+
+def _retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
+    """What the search of a turn gave, or came nearest; nothing where it fails now."""
+    with guard():
+        trace = retrieval.search(
+            base, turn.complete, _usable(base, turn.recipe), federation.known(turn.also)
+        )
+        return trace.hits or trace.candidates[:NEAREST]
+    return ()
 
 
 def _inspect(base: KnowledgeBase, turn: Turn) -> None:

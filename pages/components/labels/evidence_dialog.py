@@ -6,7 +6,7 @@ import re
 
 import streamlit as st
 
-from pages.components.labels.grading import GRADES, MEANINGS, Grading
+from pages.components.labels.grading import GRADES, MEANING, Grading, grade_name
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
@@ -46,10 +46,11 @@ def _choose(grading: Grading, hit: Hit) -> None:
         st.segmented_control(
             "Grade",
             GRADES[1:],
+            format_func=grade_name,
             default=GRADES[2],
             required=True,
             key=_key("grade", hit),
-            help=MEANINGS,
+            help=MEANING,
         )
         stored = filled_button(
             "Store the label",

@@ -11,9 +11,11 @@ from pages.components.labels.question_sets import SET
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import remembered, show
+from pages.components.shell.text import plain
 from pages.components.shell.wording import counted
 from rag import (
     HIGHEST_GRADE,
+    SAMPLE,
     Chunk,
     IndexRecipe,
     KnowledgeBase,
@@ -24,7 +26,24 @@ from rag import (
 
 FIRST_SET = "my questions"  # where labels go while there is no set
 GRADES = tuple(str(grade) for grade in range(HIGHEST_GRADE + 1))
-MEANINGS = "0 not relevant, 1 relevant, 2 highly relevant, 3 the answer itself"
+NAMES = ("Not relevant", "Relevant", "Highly relevant", "The answer")  # of the grades 0 to 3
+MEANING = "How well the passage answers the question. In files the grades are 0 to 3."
+
+
+def grade_name(grade: str) -> str:
+    """A grade as all pages call it."""
+    return NAMES[int(grade)]
+
+
+def targets(base: KnowledgeBase) -> tuple[list[str], int | None]:
+    """Sets that labels can go to, and which of them at first: none where one has to be chosen.
+
+    The questions that come with the sample are never it: whoever labels does that in a set of
+    their own, which is made if there is none.
+    """
+    every = [item.name for item in base.questions.every()]
+    own = [name for name in every if name != SAMPLE] or [FIRST_SET]
+    return own + [name for name in every if name == SAMPLE], 0 if len(own) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +62,9 @@ class Grading:
         key = f"inspector_grade_{chunk.id}"
         show(key, None if grade is None else str(grade))
         st.segmented_control(
-            f"Grade: {MEANINGS}",
+            "Grade",
             GRADES,
+            format_func=grade_name,
             key=key,
             label_visibility="collapsed",
             on_change=self._graded,
@@ -68,6 +88,9 @@ class Grading:
                 "This passage is part of a longer label, which still gives it a higher grade.",
                 icon=":material/info:",
             )
+        else:
+            told = f"{NAMES[grade]}. {plain(self.set_name)} has {labels_in_words(now)} for this."
+            st.toast(told, icon=":material/label:")
 
     def _remove(self, chunk: Chunk) -> None:
         span = (chunk.document_id, chunk.start, chunk.end)
@@ -83,7 +106,7 @@ class Grading:
 def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
     """Draws which set labels go to and what it says about the question."""
     sets = base.questions.every()
-    names = [item.name for item in sets] or [FIRST_SET]
+    names, _first = targets(base)
     _preset(base, sets, question, recipe)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = st.selectbox(
@@ -93,7 +116,7 @@ def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
             bind="query-params",
             accept_new_options=True,
             width=260,
-            help=f"Grade the passages below: {MEANINGS}. Type a name to start a new question set.",
+            help="Grade the passages below. Type a name to start a new question set.",
         )
         name = (chosen or names[0]).strip() or names[0]
         grading = Grading(base, recipe, name, question, _labels(base, sets, name, question, recipe))
@@ -109,9 +132,15 @@ def state(known: QuestionLabels) -> str:
         return ":gray-badge[not in this set yet]"
     if not known.answerable:
         return ":orange-badge[:material/block: no answer in the documents]"
-    if not known.relevant:
-        return ":gray-badge[:material/label: no label yet]"
-    return f":green-badge[:material/label: {counted(known.relevant, 'label')}]"
+    colour = "green" if known.relevant else "gray"
+    return f":{colour}-badge[:material/label: {labels_in_words(known)}]"
+
+
+def labels_in_words(known: QuestionLabels) -> str:
+    """How many labels a question has, as all pages count them."""
+    words = counted(known.relevant, "label") if known.relevant else "no label yet"
+    rest = len(known.labels) - known.relevant
+    return f"{words}, {rest:,} not relevant" if rest else words
 
 
 def _preset(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.labels.grading import GRADES
+from pages.components.labels.grading import GRADES, grade_name
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import counted
-from rag import KnowledgeBase, Run, Unjudged
+from rag import KnowledgeBase, Run, Unjudged, place_of, unmarked
 
 _QUEUE, _DONE = "judging_queue", "judging_done"
-_NAMES = ("Not relevant", "Relevant", "Highly relevant", "The answer")
+_LAST = "judging_last"  # what was judged or skipped last, with the label that it got
 _LONGEST = 1500
 
 
@@ -31,11 +31,13 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
                 run.id, other.id if other else None
             )
             st.session_state[_DONE] = 0
-            _judge(base, run.question_set)
+            st.session_state.pop(_LAST, None)
+            judge(base, run.question_set)
 
 
 @st.dialog("Is this passage relevant?", width="large", icon=":material/gavel:", on_dismiss="rerun")
-def _judge(base: KnowledgeBase, set_name: str) -> None:
+def judge(base: KnowledgeBase, set_name: str) -> None:
+    """The first passage of the queue with its question, and a button for each grade."""
     notices()
     queue: list[Unjudged] = st.session_state.get(_QUEUE, [])
     done = int(st.session_state.get(_DONE, 0))
@@ -46,14 +48,17 @@ def _judge(base: KnowledgeBase, set_name: str) -> None:
             else f"{counted(done, 'passage')} judged, none is left. Evaluate again to see what "
             "the new labels change."
         )
+        _undo_button(base, set_name)
         if filled_button("Close", key="judging_close"):
             st.rerun()
         return
     hit = queue[0]
-    st.markdown(f"### {plain(hit.question)}")
-    st.caption(f"{plain(hit.document)} · {where(hit)}")
+    st.markdown(f"## {plain(hit.question)}")
+    page = _page(base, hit)
+    st.caption(f"{plain(hit.document)}{page} · {where(hit)}")
     with st.container(border=True, height=300):
-        st.markdown(lines(hit.text[:_LONGEST]))
+        cut = " …" if len(hit.text) > _LONGEST else ""
+        st.markdown(lines(unmarked(hit.text[:_LONGEST])) + cut)
     _buttons(base, set_name, hit)
     st.caption(f"{counted(done, 'passage')} judged, {len(queue):,} to go.")
 
@@ -68,23 +73,58 @@ def where(hit: Unjudged) -> str:
 
 def _buttons(base: KnowledgeBase, set_name: str, hit: Unjudged) -> None:
     with st.container(horizontal=True, gap="small"):
-        for grade, name in zip(GRADES, _NAMES, strict=True):
+        for grade in GRADES:
             st.button(
-                name,
+                grade_name(grade),
                 key=f"judging_grade_{grade}",
                 shortcut=grade,
                 on_click=_grade,
                 args=(base, set_name, hit, int(grade)),
             )
         st.button("Skip", key="judging_skip", type="tertiary", shortcut="S", on_click=_next)
+        _undo_button(base, set_name)
+
+
+def _undo_button(base: KnowledgeBase, set_name: str) -> None:
+    if _LAST in st.session_state:
+        st.button(
+            "Undo",
+            key="judging_undo",
+            icon=":material/undo:",
+            type="tertiary",
+            shortcut="U",
+            help="Takes the last grade back and shows its passage again.",
+            on_click=_undo,
+            args=(base, set_name),
+        )
+
+
+def _page(base: KnowledgeBase, hit: Unjudged) -> str:
+    outline = None if hit.end is None else base.outline(hit.document_id)
+    page = None if outline is None else place_of(outline, hit.start, hit.end or 0).page
+    return "" if page is None else f" · page {page}"
 
 
 def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:
+    label: int | None = None
     with guard(in_dialog=True):
-        base.labels.label(set_name, hit.question_id, hit.document_id, hit.start, hit.end, grade)
+        place = hit.document_id, hit.start, hit.end
+        label = base.labels.label(set_name, hit.question_id, *place, grade)
         st.session_state[_DONE] += 1
-    _next()
+    _next(label)
 
 
-def _next() -> None:
-    st.session_state[_QUEUE] = st.session_state[_QUEUE][1:]
+def _next(label: int | None = None) -> None:
+    first, *rest = st.session_state[_QUEUE]
+    st.session_state[_QUEUE] = rest
+    st.session_state[_LAST] = first, label
+
+
+def _undo(base: KnowledgeBase, set_name: str) -> None:
+    """What is in the queue had no label before, so the one that it got goes."""
+    hit, label = st.session_state.pop(_LAST)
+    st.session_state[_QUEUE] = [hit, *st.session_state[_QUEUE]]
+    if label is not None:
+        st.session_state[_DONE] -= 1
+        with guard(in_dialog=True):
+            base.labels.remove_label(set_name, label)

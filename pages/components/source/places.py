@@ -17,6 +17,11 @@ def place(base: KnowledgeBase, chunk: Chunk, of: str = "") -> Place:
     return place_of(outline, chunk.start, chunk.end)
 
 
+def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
+    """Whether ``base``, or the base named ``of``, still has a document."""
+    return _outline(base, document_id, "" if of == base.name else of) is not None
+
+
 @remembered(256)
 def _outline(base: KnowledgeBase, document_id: str, of: str) -> Document | None:
     return base.outline(document_id, of)
