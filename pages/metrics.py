@@ -22,8 +22,8 @@ from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, counted, duration
-from rag import KnowledgeBase, QuestionSet, Recipe, Run
+from pages.components.shell.wording import ago, duration
+from rag import KnowledgeBase, QuestionSet, Recipe, Run, counted
 
 _JOB_HEIGHT = 84  # pixels
 

@@ -12,14 +12,13 @@ from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import loading_note
 from pages.components.shell.session import base as chosen_base
-from pages.components.shell.wording import counted
 from pages.components.tuning.bench import bench, meaning, tuner
 from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
 from pages.components.tuning.indexes import indexes
 from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
-from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError
+from rag import KnowledgeBase, QuestionPart, QuestionSet, Recipe, TouchstoneError, counted
 
 TUNING = "Tuning half"
 

@@ -10,8 +10,7 @@ from pages.components.documents.table import documents_table
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import reading
 from pages.components.shell.session import base
-from pages.components.shell.wording import counted
-from rag import KnowledgeBase
+from rag import KnowledgeBase, counted
 
 
 def _empty() -> None:

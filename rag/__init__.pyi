@@ -24,6 +24,7 @@ from .evaluation.comparison import Comparison as Comparison
 from .evaluation.generation.drafts import MODEL_KINDS as MODEL_KINDS
 from .evaluation.generation.drafts import OFFLINE_KINDS as OFFLINE_KINDS
 from .evaluation.intervals import Interval as Interval
+from .evaluation.report.words import counted as counted
 from .evaluation.run_intervals import TagFigures as TagFigures
 from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare
 from .evaluation.splits import Split as Split

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from rag import BuildRow, InvalidInput, KnowledgeBase, NotFound
+from rag import BuildRow, InvalidInput, KnowledgeBase, NotFound, counted
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -60,5 +60,5 @@ def _line(row: dict[str, Any]) -> str:
     return (
         f"{row['hash']}  {'active' if row['active'] else '':6}  {row['cut']}; "
         f"{recipe['embedder']}, {recipe['analyzer']}, {recipe['vector_index']}; "
-        f"{row['documents']:,} documents{lacking}, {row['passages']:,} passages"
+        f"{counted(row['documents'], 'document')}{lacking}, {counted(row['passages'], 'passage')}"
     )

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from dataclasses import asdict
 
-from rag import Backup, Problem, Settings, restore_backup
+from rag import Backup, Problem, Settings, counted, restore_backup
 from rag.cli import inputs
 from rag.cli.printing import Output
 
@@ -56,7 +56,7 @@ def _figures(made: Backup) -> dict[str, object]:
 
 def _told(made: Backup) -> str:
     lines = [
-        f"{made.knowledge_bases:,} knowledge bases, {made.documents:,} documents, "
-        f"{len(made.files):,} originals"
+        f"{counted(made.knowledge_bases, 'knowledge base')}, "
+        f"{counted(made.documents, 'document')}, {counted(len(made.files), 'original')}"
     ]
     return "\n".join([*lines, *(f"missing or damaged: {name}" for name in made.lost)])

@@ -118,7 +118,7 @@ def _explaining(verb: Verb) -> None:
         "FIELD=VALUE",
         "the same question with a field changed, side by side (repeatable)",
     )
-    _switch(added, "--attribution", "with --chunk: what carries the similarity")
+    _switch(added, "--attribution", "with --chunk: what carries the cosine")
 
 
 def _tools(verb: Verb) -> None:

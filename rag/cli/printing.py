@@ -25,6 +25,7 @@ from rag import (
     TouchstoneError,
     Trace,
     UnjudgedShare,
+    counted,
     failure_words,
 )
 
@@ -48,7 +49,7 @@ def follow(jobs: Jobs, job_id: int) -> None:
     started = time.monotonic()
 
     def tell(_done: int, _total: int, message: str) -> None:
-        _show(f"{time.monotonic() - started:5.0f} s  {message[:100]}")
+        _show(f"{time.monotonic() - started:5.0f} s  {snippet(message, 100)}")
 
     job = jobs.run(job_id, tell)
     jobs.take_up(job.base_id, job.kind, tell)  # what an earlier command was killed at
@@ -71,13 +72,13 @@ def unread(jobs: Jobs, base: KnowledgeBase) -> None:
 
 def working(done: int, total: int, message: str) -> None:
     """The progress of an import, on standard error."""
-    _show(f"{done:,} of {total:,} {message[:80]}")
+    _show(f"{done:,} of {total:,} {snippet(message, 80)}")
 
 
 def progress(done: int, total: int) -> None:
     """The progress of an evaluation, on standard error."""
     if done % 10 == 0 or done == total:
-        _show(f"{done} of {total} questions")
+        _show(f"{done} of {counted(total, 'question')}")
 
 
 def _show(message: str) -> None:
@@ -93,7 +94,7 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
     ]
     lines = [
         f"{item.status:10} {item.name}"
-        + (f"  {item.chunks} passages" if item.chunks else "")
+        + (f"  {counted(item.chunks, 'passage')}" if item.chunks else "")
         + (f"  {item.reason} {item.hint}".rstrip() if item.reason else "")
         for item in items
     ]
@@ -105,9 +106,10 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
 
 def imported(base: KnowledgeBase, found: QuestionSet) -> Output:
     lost = base.questions.lost_labels(found.name)
+    number = len(base.documents.documents(base.recipe().index))
     data = {
         "knowledge_base": base.name,
-        "documents": len(base.documents.documents(base.recipe().index)),
+        "documents": number,
         "set": found.name,
         "questions": found.questions,
         "lost_labels": [
@@ -115,9 +117,10 @@ def imported(base: KnowledgeBase, found: QuestionSet) -> Output:
             for question, label in lost
         ],
     }
-    text = f"{found.questions} questions in {found.name!r}, {data['documents']} documents"
+    asked = counted(found.questions, "question")
+    text = f"{asked} in {found.name!r}, {counted(number, 'document')}"
     if lost:
-        text += f"; {len(lost)} labels point to text that is not here"
+        text += f"; {counted(len(lost), 'label')} without the text here that they are about"
     return Output(data, text)
 
 
@@ -156,7 +159,7 @@ def trace(found: Trace) -> Output:
         lines += ["", *([f"tools: {asked.note}"] if asked else []), f"merged {merge.note}"]
     lines += _left_out(found)
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
-    return Output(data, "\n".join([*lines, "", f"{found.passages} passages → {funnel}"]))
+    return Output(data, "\n".join([*lines, "", f"{counted(found.passages, 'passage')} → {funnel}"]))
 
 
 def _left_out(found: Trace) -> list[str]:
@@ -201,8 +204,9 @@ def located(document: str, chunk: Chunk, page: int | None = None) -> str:
 
 
 def snippet(text: str, length: int) -> str:
-    """The beginning of a text, on one line."""
-    return " ".join(text.split())[:length]
+    """The beginning of a text, on one line, with an ellipsis where it goes on."""
+    words = " ".join(text.split())
+    return words if len(words) <= length else f"{words[: length - 1].rstrip()}…"
 
 
 def answer(given: Answer, error: TouchstoneError | None) -> Output:
@@ -282,12 +286,12 @@ def measured(run: Run) -> dict[str, Any]:
 
 def headline(run: Run) -> str:
     """Which run it is, for people."""
-    return f"run {run.id}, recipe {run.recipe.hash}, {run.questions} questions"
+    return f"run {run.id}, recipe {run.recipe.hash}, {counted(run.questions, 'question')}"
 
 
 def _tagged(found: TagFigures) -> str:
     figures = ", ".join(f"{name} {value:.4f}" for name, value in found.means.items())
-    return f"tag {found.tag}: {found.questions:,} questions, {figures}"
+    return f"tag {found.tag}: {counted(found.questions, 'question')}, {figures}"
 
 
 def _doubts(
@@ -297,7 +301,7 @@ def _doubts(
     for name in ("ndcg@10", "recall@10", "correct_refusal"):
         if name in intervals:
             low, high = intervals[name]
-            yield f"{name}: {run.metrics[name]:.4f}, 95 % interval {low:.4f} to {high:.4f}"
+            yield f"{name}: {run.metrics[name]:.4f}, 95% interval {low:.4f} to {high:.4f}"
     if open_hits and open_hits.unjudged:
         low, high = open_hits.ndcg
         yield (

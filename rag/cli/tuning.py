@@ -17,6 +17,7 @@ from rag import (
     Recommendation,
     Sweep,
     ThresholdCurve,
+    counted,
 )
 from rag.cli import printing
 from rag.cli.printing import Output
@@ -78,7 +79,8 @@ def _sweep_lines(
 ) -> list[str]:
     count = len(found.grid)
     lines = [
-        f"{count:,} recipes on {found.questions:,} questions of {found.set_name!r}: candidates in "
+        f"{counted(count, 'recipe')} on {counted(found.questions, 'question')} of "
+        f"{found.set_name!r}: candidates in "
         f"{found.fetch_seconds:.1f} s, then {found.seconds:.2f} s "
         f"({found.recipes_per_second:,.0f} recipes a second)",
         f"{by:>10}  recipe",
@@ -93,8 +95,12 @@ def _sweep_lines(
     lines.append(f"{found.base[by]:10.4f}  the recipe as it is, {standing}")
     if verified is not None:
         lines.append(
-            f"{verified} recipes verified by ordinary evaluations: "
-            + (f"{len(mismatches)} figures differ" if mismatches else "all figures identical")
+            f"{counted(verified, 'recipe')} verified by ordinary evaluations: "
+            + (
+                f"{counted(len(mismatches), 'figure')} not the same"
+                if mismatches
+                else "all figures identical"
+            )
         )
     lines += [
         f"  recipe {each.recipe.hash} {each.name}: swept {each.swept!r}, "
@@ -233,7 +239,7 @@ def gate(found: GateResult) -> Output:
         for each in found.failures
     ]
     for metric, rows in found.regressions.items():
-        lines.append(f"{len(rows)} questions with a lower {metric} than the baseline")
+        lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
         lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in rows]
     lines.append("passed" if found.passed else "not passed")
     return Output(data, "\n".join(lines), found.passed)

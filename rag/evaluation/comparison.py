@@ -29,7 +29,7 @@ class Comparison:
     """A run against a baseline in one metric, over the questions that both measured.
 
     ``differences`` (run minus baseline, by question id) keep the run's order; the means are over
-    the same questions. ``interval`` is the 95 % bootstrap interval of the mean difference. ``p`` is
+    the same questions. ``interval`` is the 95% bootstrap interval of the mean difference. ``p`` is
     adjusted after Holm for the ``compared`` comparisons of its table, ``raw_p`` is not.
     ``left_out`` counts questions that only one run measured. ``needed`` is about how many questions
     would decide, where the verdict is ``undecided`` and an estimate exists. ``kind`` goes before
@@ -167,7 +167,7 @@ def _sentence(result: Comparison) -> str:
     low, high = result.interval
     figures = (
         f"{metric} {result.mean:.3f} instead of {result.baseline:.3f}, "
-        f"{result.difference:+.3f} (95 % interval {low:+.3f} to {high:+.3f}), {_p(result)}"
+        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), {_p(result)}"
     )
     if result.verdict == "undecided":
         shown = f"no difference that {questions} can show: {figures}"

@@ -1,4 +1,4 @@
-"""How far a mean over questions may be off: 95 % intervals of metrics, differences and rates.
+"""How far a mean over questions may be off: 95% intervals of metrics, differences and rates.
 
 The bootstrap is the expanded percentile one (Hesterberg, What Teachers Should Know About the
 Bootstrap, The American Statistician 2015), which keeps its level with few questions where the plain

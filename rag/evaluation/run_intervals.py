@@ -20,7 +20,7 @@ _REFUSALS = {"correct_refusal": False, "false_refusal": True}
 
 
 def intervals(results: Sequence[QuestionResult], names: Sequence[str]) -> dict[str, Interval]:
-    """The 95 % interval of each mean in ``names``, over the questions that have the figure."""
+    """The 95% interval of each mean in ``names``, over the questions that have the figure."""
     found = {name: _refusals(results, _REFUSALS[name]) for name in names if name in _REFUSALS}
     for metrics, rows in _tables(results, [name for name in names if name not in _REFUSALS]):
         for name, ends in zip(metrics, mean_intervals(rows).tolist(), strict=True):
@@ -38,7 +38,7 @@ def _refused(results: Sequence[QuestionResult], answerable: bool) -> list[bool]:
 
 @dataclass(frozen=True, slots=True)
 class TagFigures:
-    """The questions of a set that have a ``tag``: means by metric, and their 95 % intervals.
+    """The questions of a set that have a ``tag``: means by metric, and their 95% intervals.
 
     A metric that none of these questions has is absent.
     """

@@ -31,7 +31,7 @@ class Counterfactual:
     """The smallest change of one field that turns the passage's fate around.
 
     ``value`` does it, as a search with it showed; None where no value does, and ``words`` then
-    say why. ``bound`` is where the fate turns exactly, ``shorter`` a change 1 % shorter (the
+    say why. ``bound`` is where the fate turns exactly, ``shorter`` a change 1% shorter (the
     neighbour, for whole numbers), which does not do it; None where there is none. ``exact`` says
     that it was computed; else it was found by ``searches`` trials, between which a smaller one may
     lie.

@@ -112,7 +112,7 @@ def stated(now: float, crossing: Breakpoint) -> float:
 
 
 def shorter(now: float, value: float) -> float:
-    """A change in the same direction, 1 % shorter."""
+    """A change in the same direction, 1% shorter."""
     return now + SHORTER * (value - now)
 
 

@@ -90,7 +90,7 @@ STAGES: tuple[StageRow, ...] = (
     ),
     StageRow(
         "lexical",
-        label="words",
+        label="lexical",
         help="Best passages by BM25. Choose to see only these.",
         retriever="BM25",
         figure="bm25",

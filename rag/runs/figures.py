@@ -24,7 +24,7 @@ class RunFigures:
         self._base_id = base_id
 
     def intervals(self, run_id: str) -> dict[str, Interval]:
-        """The 95 % interval of every mean of a run. Raises NotFound."""
+        """The 95% interval of every mean of a run. Raises NotFound."""
         with self._database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
             return intervals(runs.results(connection, run.id), list(run.metrics))

@@ -21,7 +21,7 @@ class LeaderboardRow:
     """A run in one metric, with what people call it.
 
     ``chips`` say how its recipe differs from the baseline's, or, without a baseline, from that of
-    the first run. ``value`` is the mean over questions and ``interval`` its 95 % interval; both
+    the first run. ``value`` is the mean over questions and ``interval`` its 95% interval; both
     None where the run did not measure the metric.
 
     ``differs`` names what was measured on and is not that of the reference: the baseline, or,

@@ -15,7 +15,7 @@ from rag.types import Integers, Mask, Vectors
 SMALLEST_APPROXIMATE = 10_000
 CHUNK = 8192
 
-# Chosen so that 95 % and more of the true 100 nearest are found on 40,000 real sentences.
+# Chosen so that 95% and more of the true 100 nearest are found on 40,000 real sentences.
 HNSW_LINKS = 24
 HNSW_BUILD_DEPTH = 64
 HNSW_SEARCH_DEPTH = 320

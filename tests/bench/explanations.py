@@ -39,7 +39,7 @@ def turned(base: KnowledgeBase, pairs: int) -> dict[str, float]:
     """Random questions, passages and recipes: every change stated is applied by a new search.
 
     Passages are in equal parts results, candidates, and any. "a shorter one turned" counts changes
-    whose neighbour, 1 % shorter, turned the passage's fate as well; "not confirmed" those that the
+    whose neighbour, 1% shorter, turned the passage's fate as well; "not confirmed" those that the
     first search refused. Both should be 0.
     """
     dice, found = random.Random(4), Counter[str]()

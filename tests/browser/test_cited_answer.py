@@ -114,7 +114,7 @@ def _assert_link_shows_the_same(page: Page, other: Page) -> None:
 
 
 def _threshold_is_up(page: Page) -> None:
-    page.get_by_text(re.compile(r"similarity ≥ 0\.35: ")).wait_for()
+    page.get_by_text(re.compile(r"cosine ≥ 0\.35: ")).wait_for()
     page.get_by_text("threshold 0.35", exact=True).wait_for()
 
 

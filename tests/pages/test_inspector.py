@@ -36,7 +36,7 @@ def test_the_funnel_counts_what_the_stages_gave(base: KnowledgeBase) -> None:
     assert [step(app, name) for name in names] == [
         "**6** passages",
         "**6** dense",
-        "**1** words",
+        "**1** lexical",
         "**6** fused",
         "**1** above threshold",
         "**1** top-k",
@@ -55,7 +55,7 @@ def test_moving_the_threshold_moves_counts_cut_and_recipe(base: KnowledgeBase) -
     app = visit("inspector.py", q=LEAVE)
     app.slider(key="threshold").set_value(0.1).run()
     assert step(app, "threshold") == "**3** above threshold"
-    assert "similarity ≥ 0.10: 3 of 6 pass" in texts(app)
+    assert "cosine ≥ 0.10: 3 of 6 pass" in texts(app)
     assert r"place 3 of those above the threshold\, top\-k is 2" in texts(app)
     app.get_by_key("cut").set_value("Off").run()
     assert step(app, "threshold") == "**6** above threshold"

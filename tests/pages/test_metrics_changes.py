@@ -60,6 +60,6 @@ def test_cards_have_intervals_and_the_change_against_the_baseline(
     app = open_page("metrics.py")
     low, high = base.run_figures.intervals(last.id)["mrr@10"]
     captions = [each.value for each in app.caption]
-    assert f"95 %: {low:.2f} to {high:.2f}" in captions
+    assert f"95%: {low:.2f} to {high:.2f}" in captions
     assert any("Change against the baseline, the run" in each for each in captions)
     assert app.metric[1].delta == "no change"

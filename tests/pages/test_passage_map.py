@@ -46,7 +46,7 @@ def test_a_map_is_offered_drawn_and_kept(workspace: Workspace, base: KnowledgeBa
 
 def test_the_chosen_colours_are_in_the_address(workspace: Workspace, base: KnowledgeBase) -> None:
     workspace.jobs.run(base.maps.draw(base.recipe().index))
-    app = visit("inspector.py", q=LEAVE, view="Map", map_colour="Similarity")
+    app = visit("inspector.py", q=LEAVE, view="Map", map_colour="Cosine")
     drawn = json.loads(app.get("plotly_chart")[-1].proto.spec)
     assert "colorbar" in drawn["data"][0]["marker"]
     app.get_by_key("map_colour").set_value("Label").run()
@@ -84,7 +84,7 @@ def hit(key: int, rank: int) -> Hit:
     return Hit(chunk, "<b>document</b>", rank, 1.0, 1.0, {})
 
 
-@pytest.mark.parametrize("colouring", ["Document", "Label", "Similarity"])
+@pytest.mark.parametrize("colouring", ["Document", "Label", "Cosine"])
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_passage_is_drawn_once_and_known_by_its_place(
     colouring: Colouring, colours: Palette
@@ -114,4 +114,4 @@ def test_the_takeaway_counts_the_neighbours_and_says_if_they_are_true() -> None:
     shown, placed = example(10)
     said = takeaway(shown, placed)
     assert r"document \& 0\<\/b\> (2)" in said
-    assert "Of the 10 nearest points, 10 are also among the 10 most similar" in said
+    assert "Of the 10 nearest points, 10 are also among the 10 nearest passages" in said

@@ -40,7 +40,7 @@ def test_the_inspector_speaks_of_probabilities(base: KnowledgeBase) -> None:
     _learn(base)
     app = visit("inspector.py", q=LEAVE, by="Probability")
     assert "probability ≥ " in texts(app)
-    assert "similarity" not in texts(app)
+    assert "cosine ≥" not in texts(app)
     assert r"probability 0\." in texts(app)
 
 

@@ -58,7 +58,7 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     before = float(_evaluated(labelled, saved)["nDCG@10"])
     assert app.metric[0].delta == f"{-before:+.3f}"
     assert app.metric[4].value == "100%"
-    assert "similarity ≥ 1.00: answers 0%, rightly refuses 100%" in _said(app, "similarity ≥")
+    assert "cosine ≥ 1.00: answers 0%, rightly refuses 100%" in _said(app, "cosine ≥")
 
 
 def test_figures_of_a_filter_by_tag_follow_the_tags(
@@ -145,7 +145,7 @@ def test_a_threshold_set_while_the_way_to_set_it_is_on_its_way_is_kept(
     app.slider(key="threshold").set_value(0.9)
     app.segmented_control(key="cut").set_value("Set").run()
     assert app.slider(key="threshold").value == 0.9
-    assert _said(app, "similarity ≥ 0.90")
+    assert _said(app, "cosine ≥ 0.90")
 
 
 def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> None:

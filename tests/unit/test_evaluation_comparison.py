@@ -34,7 +34,7 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     assert high == pytest.approx(result.difference + 1.98 * error, abs=0.3 * error)
     assert result.sentence == (
         f"better: nDCG@10 {run.mean():.3f} instead of {baseline.mean():.3f}, "
-        f"{result.difference:+.3f} (95 % interval {low:+.3f} to {high:+.3f}), p < 0.001, "
+        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), p < 0.001, "
         "on 120 held-out questions"
     )
     reverse = compare("ndcg@10", _figures(baseline), _figures(run))
@@ -105,7 +105,7 @@ def test_undecided_says_how_many_questions_would_decide() -> None:
     assert (result.verdict, result.needed) == ("undecided", 254)
     assert result.sentence.startswith(
         "no difference that 50 questions can show: nDCG@10 0.520 instead of 0.500, +0.020 "
-        "(95 % interval -0."
+        "(95% interval -0."
     )
     assert result.sentence.endswith("; about 260 would be needed")
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.components.shell.text import lines, marked, plain, tinted
-from pages.components.shell.wording import counted, duration, kind
+from pages.components.shell.wording import duration, kind
+from rag import counted
 
 JOINER = "\u2060"
 

@@ -9,8 +9,8 @@ import streamlit as st
 from pages.components.chat import turn_view
 from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, counted
-from rag import KnowledgeBase, Turn
+from pages.components.shell.wording import ago, clipped
+from rag import KnowledgeBase, Turn, counted
 
 CONVERSATION = turn_view.TALK
 _HELD = "chat_talks"  # the conversation that goes on, by knowledge base
@@ -54,7 +54,7 @@ def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> N
         return
     with earlier:
         for talk in others:
-            short = talk.question[:_LONGEST] + ("…" if len(talk.question) > _LONGEST else "")
+            short = clipped(talk.question, _LONGEST)
             size = f"{counted(talk.turns, 'question')} · " if talk.turns > 1 else ""
             label = f"{plain(short)} :gray[· {size}{ago(talk.asked)}]"
             action_button(label, f"chat_talk_{talk.id}", "", _open, base, talk.id, type="tertiary")

@@ -22,7 +22,7 @@ from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import is_here
 from pages.components.source.view import SourceSpan, forget_walk, source_view
-from rag import Dropped, Hit, KnowledgeBase, Recipe, StoredCitation, Turn
+from rag import Dropped, Hit, KnowledgeBase, Recipe, StoredCitation, Turn, counted
 
 QUOTES = "quotes"
 TALK = "talk"  # the URL's parameter: the conversation
@@ -56,7 +56,7 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
 def _answer(base: KnowledgeBase, turn: Turn) -> None:
     if turn.passages:
         st.caption(
-            f":material/manage_search: looked at {turn.passages:,} passages, "
+            f":material/manage_search: looked at {counted(turn.passages, 'passage')}, "
             f"{len(turn.citations)} used, {turn.seconds * 1000:.0f} ms"
         )
     if turn.answer and turn.status != "refused":

@@ -63,9 +63,14 @@ def _files(base: KnowledgeBase) -> None:
     )
     st.caption(_TYPES)
     if files:
-        uploads = [Upload(file.name, file) for file in files]
+        uploads = [Upload(_name(file.name), file) for file in files]
         if decided(base, uploads):
             _follow(base.id, base.documents.add_files(uploads))
+
+
+def _name(sent: str) -> str:
+    """A file's name as it is on disk: browsers send a quotation mark in it as ``%22``."""
+    return sent.replace("%22", '"')
 
 
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."

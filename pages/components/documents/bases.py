@@ -12,8 +12,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import base, bases, oldest, workspace
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
-from rag import BaseOverview, KnowledgeBase
+from rag import BaseOverview, KnowledgeBase, counted
 
 _TALLEST = 290  # pixels
 

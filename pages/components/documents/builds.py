@@ -14,8 +14,8 @@ from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted, cut, duration
-from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase
+from pages.components.shell.wording import cut, duration
+from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase, counted
 
 VECTOR_INDEXES: list[str] = IndexRecipe.model_json_schema()["properties"]["vector_index"]["enum"]
 _COUNTED = 1_000_000  # characters that are really cut for an estimate; the rest is in proportion

@@ -14,9 +14,9 @@ from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted, cut, kind
+from pages.components.shell.wording import cut, kind
 from pages.components.source.passages import draw_passages
-from rag import Chunk, DocumentInfo, IndexRecipe, KnowledgeBase
+from rag import Chunk, DocumentInfo, IndexRecipe, KnowledgeBase, counted
 
 CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CHUNKER, _SIZE, _OVERLAP = "documents_chunker", "documents_size", "documents_overlap"

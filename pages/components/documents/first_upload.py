@@ -12,9 +12,9 @@ from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted, cut, duration
+from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
-from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload
+from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload, counted
 
 _LONG_SECONDS = 60  # what takes longer is asked about
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion

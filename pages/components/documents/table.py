@@ -9,8 +9,8 @@ from pages.components.shell.guard import guard
 from pages.components.shell.session import to_url
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted, kind
-from rag import DocumentInfo, IndexRecipe, KnowledgeBase
+from pages.components.shell.wording import kind
+from rag import DocumentInfo, IndexRecipe, KnowledgeBase, counted
 
 _DOCUMENT = "doc"  # the URL's parameter: the beginning of a document's id
 _LONG = 12  # hex digits in the URL

@@ -1,4 +1,4 @@
-"""What carries the similarity of question and passage, by leaving out one part at a time."""
+"""What carries the cosine of question and passage, by leaving out one part at a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def attribution_view(
 ) -> None:
     """Computed when it is asked for: it embeds some dozens of texts."""
     if selected is None:
-        st.caption("Select a passage to see what carries its similarity.")
+        st.caption("Select a passage to see what carries its cosine.")
         return
     attribution = explanations.attribution(
         base, trace, recipe, selected.chunk.key, wanted=_asked(selected)
@@ -83,7 +83,7 @@ def _table(parts: Sequence[TextPart], key: str) -> None:
 
 
 def tinted_passage(text: str, sentences: Sequence[TextPart]) -> str:
-    """The passage with what carries most of its similarity in a tint, as markdown."""
+    """The passage with what carries most of its cosine in a tint, as markdown."""
     most = max((part.change for part in sentences), default=0.0)
     if most <= 0:
         return lines(text)

@@ -16,7 +16,7 @@ from pages.components.shell.charts import (
 )
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import relevance
-from rag import Trace
+from rag import Trace, counted
 
 CHART = "inspector_picture"
 HEIGHT = 270
@@ -53,11 +53,11 @@ def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
     best = max(candidate.hit.relevance for candidate in shown)
     kept = len(trace.hits)
     if trace.threshold is None:
-        return f"{kept} of {len(shown)} candidates come back; there is no threshold."
+        return f"{kept} of {counted(len(shown), 'candidate')} come back; there is no threshold."
     passing = sum(candidate.group != "threshold" for candidate in shown)
     return (
-        f"{passing} of {len(shown)} candidates reach {relevance(trace)} {trace.threshold:.2f} "
-        f"(the best has {best:.2f}); {kept} come back."
+        f"{passing} of {counted(len(shown), 'candidate')} reach {relevance(trace)} "
+        f"{trace.threshold:.2f} (the best has {best:.2f}); {kept} come back."
     )
 
 

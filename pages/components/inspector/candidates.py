@@ -12,7 +12,7 @@ FoundBy = Literal["dense", "lexical", "both", "tool"]
 Group = StageName | Literal["prompt"]
 FOUND_BY: dict[FoundBy, str] = {
     "dense": "dense only",
-    "lexical": "words only",
+    "lexical": "lexical only",
     "both": "both",
     "tool": "tool",
 }

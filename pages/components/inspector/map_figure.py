@@ -15,7 +15,7 @@ from pages.components.shell.palette import Palette
 from pages.components.shell.wording import shortened
 from rag import Hit, PassageMap, Placed
 
-Colouring = Literal["Document", "Label", "Similarity"]
+Colouring = Literal["Document", "Label", "Cosine"]
 Keys = npt.NDArray[np.int64]
 HEIGHT = 560
 NAMED = 5  # documents with a colour of their own; more could not be told apart
@@ -57,7 +57,7 @@ def figure(drawing: Drawing, colours: Palette) -> tuple[Figure, list[Keys]]:
         xaxis=nothing,
         yaxis={**nothing, "scaleanchor": "x"} if drawing.shown.method == "pca" else nothing,
     )
-    group = {"Document": _documents, "Label": _labels, "Similarity": _similarity}
+    group = {"Document": _documents, "Label": _labels, "Cosine": _cosine}
     passages = [
         _light(places, style) for places, style in group[drawing.colouring](drawing, colours)
     ]
@@ -113,14 +113,14 @@ def _labels(drawing: Drawing, colours: Palette) -> list[Group]:
     ]
 
 
-def _similarity(drawing: Drawing, colours: Palette) -> list[Group]:
+def _cosine(drawing: Drawing, colours: Palette) -> list[Group]:
     cosines = drawing.placed.cosines
     order = np.argsort(cosines, kind="stable")  # the most similar on top
     marker = {
         "color": cosines[order],
         "colorscale": [[0, colours.grid], [0.5, colours.dense], [1, colours.text]],
         "size": drawing.size + 1,
-        "colorbar": {"title": {"text": "similarity"}, "thickness": 12},
+        "colorbar": {"title": {"text": "cosine"}, "thickness": 12},
     }
     return [(order, {"marker": marker, "name": "passage", "showlegend": False})]
 

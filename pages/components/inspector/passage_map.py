@@ -17,9 +17,9 @@ from pages.components.shell.guard import guard
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
-from rag import Hit, IndexRecipe, KnowledgeBase, PassageMap, Placed, Recipe, Trace
+from rag import Hit, IndexRecipe, KnowledgeBase, PassageMap, Placed, Recipe, Trace, counted
 
-COLOURS = ("Document", "Label", "Similarity")
+COLOURS = ("Document", "Label", "Cosine")
 METHODS = {"pca": "PCA", "umap": "UMAP"}
 NEAREST = 10
 CHART = "inspector_map"
@@ -123,11 +123,11 @@ def takeaway(shown: PassageMap, placed: Placed) -> str:
     true = np.argsort(-placed.cosines, kind="stable")[:count]
     names = Counter(shown.names[number] for number in shown.document[around])
     most = [f"{plain(name)} ({number})" for name, number in names.most_common(2) if number > 1]
-    listed = ", ".join(most) or f"{len(names)} documents without a pattern"
+    listed = ", ".join(most) or f"{counted(len(names), 'document')} without a pattern"
     both = len(set(around.tolist()) & set(true.tolist()))
     return (
         f"The question lies among {listed}. Of the {count} nearest points, {both} are also among "
-        f"the {count} most similar passages."
+        f"the {count} nearest passages."
     )
 
 
@@ -136,7 +136,7 @@ def note(shown: PassageMap) -> str:
     if shown.method == "umap":
         return (
             "UMAP keeps neighbours together; distances between groups mean little, and the "
-            "question stands among its five most similar passages."
+            "question stands among its five nearest passages."
         )
     return (
         f"{shown.explained:.0%} of the variance is shown: what is near here may be far apart "

@@ -9,6 +9,7 @@ from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
+from pages.components.shell.wording import clipped
 from pages.components.source.places import place
 from pages.components.source.view import forget_walk
 from rag import (
@@ -69,9 +70,7 @@ def _passage(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | 
     st.markdown("### What would change that")
     for change in explainer.changes(key):
         _change(base, change)
-    st.caption(
-        "Each alone, tried by a search. A change 1 % shorter was tried too, and falls short."
-    )
+    st.caption("Each alone, tried by a search. A change 1% shorter was tried too, and falls short.")
 
 
 def _wanted(selected: Hit | None) -> int | None:
@@ -176,7 +175,7 @@ def _finding(base: KnowledgeBase, finding: Finding) -> None:
         words = gap_words(finding)
         if words:
             st.caption(words)
-        st.markdown(f":small[:gray[{plain(unmarked(standing.chunk.text)[:240])} …]]")
+        st.markdown(f":small[:gray[{plain(clipped(unmarked(standing.chunk.text), 240))}]]")
 
 
 def gap_words(finding: Finding) -> str:
@@ -184,7 +183,7 @@ def gap_words(finding: Finding) -> str:
     gap, lacking = finding.gap, finding.standing.figures.lacking
     if gap is None:
         return ""
-    parts = [_behind(gap.dense, "similarity", 3)]
+    parts = [_behind(gap.dense, "cosine", 3)]
     parts += [_behind(gap.bm25, "BM25", 2)] if gap.bm25 is not None else []
     parts += [_behind(gap.score, "score", 3)] if gap.score is not None else []
     words = f"; it lacks the words {plain(', '.join(lacking))}" if lacking else ""

@@ -12,7 +12,6 @@ from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import remembered, show
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
 from rag import (
     HIGHEST_GRADE,
     SAMPLE,
@@ -22,6 +21,7 @@ from rag import (
     QuestionLabels,
     QuestionSet,
     Recipe,
+    counted,
 )
 
 FIRST_SET = "my questions"  # where labels go while there is no set

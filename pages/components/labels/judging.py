@@ -9,8 +9,8 @@ from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.text import lines, plain
-from pages.components.shell.wording import counted
-from rag import KnowledgeBase, Run, Unjudged, place_of, unmarked
+from pages.components.shell.wording import clipped
+from rag import KnowledgeBase, Run, Unjudged, counted, place_of, unmarked
 
 _QUEUE, _DONE = "judging_queue", "judging_done"
 _LAST = "judging_last"  # what was judged or skipped last, with the label that it got
@@ -57,8 +57,7 @@ def judge(base: KnowledgeBase, set_name: str) -> None:
     page = _page(base, hit)
     st.caption(f"{plain(hit.document)}{page} · {where(hit)}")
     with st.container(border=True, height=300):
-        cut = " …" if len(hit.text) > _LONGEST else ""
-        st.markdown(lines(unmarked(hit.text[:_LONGEST])) + cut)
+        st.markdown(lines(unmarked(clipped(hit.text, _LONGEST))))
     _buttons(base, set_name, hit)
     st.caption(f"{counted(done, 'passage')} judged, {len(queue):,} to go.")
 

@@ -9,8 +9,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.wording import counted
-from rag import KnowledgeBase, QuestionRow, TouchstoneError
+from rag import KnowledgeBase, QuestionRow, TouchstoneError, counted
 
 _TABLE, _LOADED = "questions_table", "questions_loaded"
 

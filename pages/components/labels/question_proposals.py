@@ -10,8 +10,7 @@ import streamlit as st
 from pages.components.labels.grading import FIRST_SET
 from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.notices import later
-from pages.components.shell.wording import counted
-from rag import MODEL_KINDS, OFFLINE_KINDS, KnowledgeBase, LabelledQuestion, Recipe
+from rag import MODEL_KINDS, OFFLINE_KINDS, KnowledgeBase, LabelledQuestion, Recipe, counted
 
 _KINDS = {
     "factual": "Factual",

@@ -10,8 +10,7 @@ import streamlit as st
 from pages.components.shell.buttons import download_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
-from rag import KnowledgeBase, QuestionSet
+from rag import KnowledgeBase, QuestionSet, counted
 
 SET = "set"  # state key of the picker and name of the URL's parameter
 _IMPORTED = "metrics_imported"

@@ -99,13 +99,13 @@ def _card(
         delta_color="off" if flat else "normal",
         delta_arrow="off" if flat else "auto",
         help=f"{card.help} Below it the interval that holds the figure for all questions "
-        "of this kind, at 95 %.",
+        "of this kind, at 95%.",
     )
 
 
 def _spread(interval: Interval, card: Card) -> str:
     form = ".0%" if card.percent else ".2f"
-    return f"95 %: {interval.low:{form}} to {interval.high:{form}}"
+    return f"95%: {interval.low:{form}} to {interval.high:{form}}"
 
 
 def shown(value: float, card: Card) -> str:

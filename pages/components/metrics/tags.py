@@ -45,6 +45,6 @@ def _row(found: TagFigures, names: dict[str, str], leading: str) -> dict[str, ob
         "Tag": found.tag,
         "Questions": found.questions,
         **{label: found.means.get(name) for name, label in names.items()},
-        "95 % interval": "–" if low is None else f"{low:.3f} to {high:.3f}",
+        "95% interval": "–" if low is None else f"{low:.3f} to {high:.3f}",
         "Refused rightly": found.means.get(_REFUSED),
     }

@@ -7,8 +7,8 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
 from pages.components.shell.session import show, workspace
-from pages.components.shell.wording import counted, cut
-from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe
+from pages.components.shell.wording import cut
+from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe, counted
 
 CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "whole"]
 

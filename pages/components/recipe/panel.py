@@ -36,7 +36,7 @@ MOST_SHOWN = 50
 _ABOVE = {"mode", "by", "w", "k"}  # in sight on every page
 _OF_ANSWERS = {"provider", "model", "temperature", "length"}
 _THRESHOLD_HELP = {
-    "cosine": "Least similarity (cosine of question and passage) of a passage that comes back.",
+    "cosine": "Least cosine of question and passage of a passage that comes back.",
     "probability": "Least probability of being relevant, as learned from labels.",
 }
 
@@ -91,7 +91,11 @@ class _Panel(Widgets):
 
     def search(self) -> DeltaGenerator:
         """What is used most: mode, weight, threshold, top-k. Returns the threshold's caption."""
-        self.choice("mode", "Mode", help="By meaning, by words, or both.")
+        self.choice(
+            "mode",
+            "Mode",
+            help="Dense: by meaning (vectors). Lexical: by words (BM25). Hybrid: both.",
+        )
         search, calibrator = self.recipe.search, self.base.tuning.calibrator
         if search.relevance == "probability" or calibrator.fitted(self.recipe.index) is not None:
             self.choice(

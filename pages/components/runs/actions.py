@@ -20,8 +20,7 @@ from pages.components.shell.buttons import (
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
-from rag import KnowledgeBase, LeaderboardRow, Run
+from rag import KnowledgeBase, LeaderboardRow, Run, counted
 
 
 def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:

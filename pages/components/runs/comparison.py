@@ -135,7 +135,7 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Run": name,
         label: figures.mean,
         "Difference": figures.difference,
-        "95 % interval": f"{figures.interval.low:+.3f} to {figures.interval.high:+.3f}",
+        "95% interval": f"{figures.interval.low:+.3f} to {figures.interval.high:+.3f}",
         "Won": figures.won,
         "Lost": figures.lost,
         "Tied": figures.tied,

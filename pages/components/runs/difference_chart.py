@@ -15,8 +15,8 @@ from pages.components.shell.charts import (
     empty_figure,
 )
 from pages.components.shell.palette import Palette, palette
-from pages.components.shell.wording import counted
-from rag import QuestionDifference, RunComparison
+from pages.components.shell.wording import clipped
+from rag import QuestionDifference, RunComparison, counted
 
 _HEIGHT = 260
 _LONGEST = 70
@@ -102,4 +102,4 @@ def figure(compared: RunComparison, colours: Palette) -> Figure:
 
 
 def _label(row: QuestionDifference) -> str:
-    return chart_text(row.text if len(row.text) <= _LONGEST else f"{row.text[:_LONGEST]} …")
+    return chart_text(clipped(row.text, _LONGEST))

@@ -12,8 +12,8 @@ from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered, to_url
 from pages.components.shell.tables import pick_rows
-from pages.components.shell.wording import counted
-from rag import KnowledgeBase, LeaderboardRow, Run
+from pages.components.shell.wording import clipped
+from rag import KnowledgeBase, LeaderboardRow, Run, counted
 
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
 _TALLEST = 430  # pixels
@@ -44,8 +44,7 @@ def _leaderboard(
 
 def run_name(row: LeaderboardRow) -> str:
     """What to call a run where there is little room."""
-    name = row.name
-    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]} …"
+    return clipped(row.name, _LONGEST_NAME)
 
 
 def run_names(leaderboard: Sequence[LeaderboardRow]) -> dict[str, str]:
@@ -100,7 +99,7 @@ def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str,
             "Place": _place(row),
             "Run": row.name,
             label: row.value,
-            "95 % interval": interval_picture(row, bounds, ahead, colours),
+            "95% interval": interval_picture(row, bounds, ahead, colours),
             "Recipe changes": list(row.chips) or None,
             "Note": row.run.note or None,
             "Tags": list(row.run.tags) or None,
@@ -122,7 +121,7 @@ def _columns(metric: str) -> dict[str, object]:
             width=230, help="The first line of its note, else the name of its recipe."
         ),
         metric_label(metric): st.column_config.NumberColumn(format="%.3f", width=90),
-        "95 % interval": st.column_config.ImageColumn(
+        "95% interval": st.column_config.ImageColumn(
             width=190,
             help="Where the true mean lies, given how few questions there are. "
             "The dashed line is the baseline.",

@@ -10,8 +10,8 @@ from pages.components.shell.buttons import action_button, confirm_button, filled
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
-from rag import HttpTool, InvalidInput, ToolOutcome
+from pages.components.shell.wording import clipped
+from rag import HttpTool, InvalidInput, ToolOutcome, counted
 
 _OPEN = "tools_open"  # what is open of which tool
 _SHOWN = 240  # characters of a result
@@ -91,7 +91,7 @@ def _show(outcome: ToolOutcome) -> None:
     st.caption(f"{counted(len(outcome.results), 'result')}{empty}, {outcome.seconds:.1f} s")
     for number, result in enumerate(outcome.results, start=1):
         score = "" if result.score is None else f" :gray[· score {result.score:g}]"
-        text = result.text[:_SHOWN] + ("…" if len(result.text) > _SHOWN else "")
+        text = clipped(result.text, _SHOWN)
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{number} · {plain(result.title or 'no title')}**{score}")
             st.caption(plain(result.url) or "no address")

@@ -10,8 +10,7 @@ from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import BASE, KEPT, QUESTION, oldest, workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
-from rag import BaseInfo
+from rag import BaseInfo, counted
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
 _GONE = "frame_gone"  # the base that was asked for and is not here, and the page that said so

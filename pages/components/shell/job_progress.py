@@ -11,8 +11,8 @@ import streamlit as st
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import base, workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted, duration
-from rag import JobItem, JobRow
+from pages.components.shell.wording import duration
+from rag import JobItem, JobRow, counted
 
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take

@@ -19,9 +19,9 @@ _TYPES = {
 _OFFICE = {"wordprocessingml": "Word", "presentationml": "Slides", "spreadsheetml": "Sheet"}
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 passage``, ``1,240 passages``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def clipped(text: str, most: int) -> str:
+    """The beginning of a text in at most so many characters, with an ellipsis where it goes on."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def capitalised(sentence: str) -> str:
@@ -61,7 +61,7 @@ def kind(media_type: str) -> str:
 
 def relevance(trace: Trace) -> str:
     """What the threshold of a retrieval is compared with, as people call it."""
-    return "similarity" if trace.relevance == "cosine" else "probability"
+    return "cosine" if trace.relevance == "cosine" else "probability"
 
 
 def cut(recipe: IndexRecipe) -> str:

@@ -8,8 +8,7 @@ import streamlit as st
 
 from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted
-from rag import Document, KnowledgeBase, PageImage, TouchstoneError
+from rag import Document, KnowledgeBase, PageImage, TouchstoneError, counted
 
 PRINTED = "application/pdf"
 KEPT = 24  # pictures, of about half a megabyte each

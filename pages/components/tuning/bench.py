@@ -46,7 +46,7 @@ class Bench:
     def relevance(self) -> str:
         """What the threshold is compared with, as an axis has it."""
         by = self.recipe.search.relevance
-        return "similarity (cosine)" if by == "cosine" else "probability of being relevant"
+        return "cosine" if by == "cosine" else "probability of being relevant"
 
     @property
     def what_if(self) -> WhatIf:

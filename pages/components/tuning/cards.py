@@ -52,7 +52,7 @@ def _against(bench: Bench) -> str:
     if bench.saved.search == bench.recipe.search and bench.saved.index == bench.recipe.index:
         return "This is the saved recipe. Move a slider: the figures follow, with their change."
     return (
-        "Change against the saved recipe, and how far off it may be (95 %). Coloured only where it "
+        "Change against the saved recipe, and how far off it may be (95%). Coloured only where it "
         "is more than noise."
     )
 
@@ -87,7 +87,7 @@ def _spread(change: Change, card: Card) -> str:
 
 
 def _help(card: Card, interval: Interval, change: Change | None) -> str:
-    said = f"{card.help} 95 % interval: {_ends(interval, card, '')}"
+    said = f"{card.help} 95% interval: {_ends(interval, card, '')}"
     return f"{said}; of the change: {_ends(change.interval, card, '+')}." if change else f"{said}."
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette, template
-from pages.components.shell.wording import counted
-from rag import CostPoint
+from rag import CostPoint, counted
 
 _HEIGHT = 330
 _SHAPES = ("solid", "dash", "dot", "dashdot")
@@ -56,7 +55,7 @@ def weight_chart(
     inks = (colours.accent, colours.fused, colours.dense)
     figure = _lines(x, lines, inks, "%{y:.3f} at %{x:.2f}", now)
     figure.update_layout(
-        xaxis={"title": "dense weight (0: words only, 1: meaning only)", "range": [0, 1]},
+        xaxis={"title": "dense weight (0: lexical alone, 1: dense alone)", "range": [0, 1]},
         yaxis={"title": "score (0 to 1)", "range": _around(lines)},
     )
     draw_chart(figure, "tuning_weight", f"Metrics against the dense weight. {said}")

@@ -16,9 +16,9 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import counted, cut
+from pages.components.shell.wording import cut
 from pages.components.tuning.bench import Bench
-from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase
+from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted
 
 CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CUTOFFS = (5, 10)

@@ -16,9 +16,9 @@ from pages.components.runs.comparison import BADGES
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
-from pages.components.shell.wording import capitalised, counted
+from pages.components.shell.wording import capitalised
 from pages.components.tuning.bench import METRICS, Bench
-from rag import LEADERS, Grid, SearchRecipe, SearchResult, TouchstoneError
+from rag import LEADERS, Grid, SearchRecipe, SearchResult, TouchstoneError, counted
 
 # A threshold only takes away, so no ranking metric gains from one: it is chosen further down.
 GRID: Mapping[str, Sequence[Any]] = {

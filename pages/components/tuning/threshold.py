@@ -12,9 +12,9 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.text import plain
-from pages.components.shell.wording import ago, capitalised, counted
+from pages.components.shell.wording import ago, capitalised
 from pages.components.tuning.bench import Bench, cached
-from rag import FittedCalibration
+from rag import FittedCalibration, counted
 
 
 def threshold_panel(bench: Bench) -> None:
@@ -29,7 +29,7 @@ def threshold_panel(bench: Bench) -> None:
             _reliability(fitted)
         else:
             st.markdown(
-                "**Probabilities instead of similarities.** Labels can teach how likely a passage "
+                "**Probabilities instead of cosines.** Labels can teach how likely a passage "
                 "is relevant, so that a threshold of 80% means 8 in 10."
             )
         _calibrate(bench, fitted)

@@ -98,7 +98,7 @@ class RunReport:
         return sorted({int(k) for measure, _, k in names if measure == "ndcg"})
 
     def interval(self, metric: str) -> Interval:
-        """The 95 % interval of a figure of the run."""
+        """The 95% interval of a figure of the run."""
         return intervals(self.results, [metric]).get(metric, Interval(0.0, 1.0))
 
     def tagged(self) -> list[TagFigures]:

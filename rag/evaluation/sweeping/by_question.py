@@ -23,7 +23,7 @@ Total = Literal["relevant", "tokens"]
 
 
 class Change(NamedTuple):
-    """A mean difference over the same questions, with its 95 % interval."""
+    """A mean difference over the same questions, with its 95% interval."""
 
     difference: float
     interval: Interval
@@ -87,7 +87,7 @@ class QuestionFigures:
         return values if values.shape[1] else None
 
     def intervals(self, names: Iterable[str]) -> dict[str, Interval]:
-        """The 95 % intervals of means of the first recipe, for figures in [0, 1] that it has."""
+        """The 95% intervals of means of the first recipe, for figures in [0, 1] that it has."""
         rows = {name: values[0] for name in names if (values := self.by_question(name)) is not None}
         return _intervals(rows, mean_intervals)
 

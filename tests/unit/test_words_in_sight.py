@@ -1,0 +1,84 @@
+"""One word per thing: what pages, command line and reports show has none of the other words."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("pages", "rag/cli", "rag/evaluation/report")
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+BANNED = {
+    r"(?i)\bsimilarit": "cosine, or relevance for what the threshold is compared with",
+    r"\d %(?!\{)": "the percent sign follows the number at once",
+    r"(?i)\b(words|meaning) only\b": "lexical, dense",
+    r"%22": "names are shown decoded",
+}
+PLURALS = re.compile(
+    r" (questions|passages|documents|labels|runs|recipes|builds|files|figures)\b(?! a second)"
+)
+_BEFORE_A_TOTAL = re.compile(r"\bof $|\ball $|\bthe $|\bfirst $|\binto $|\bup to $")
+
+
+def shown(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of every string that is no docstring, those of f-strings piece by piece."""
+    tree = ast.parse(source)
+    bodies = (getattr(node, "body", None) for node in ast.walk(tree))
+    first = (body[0] for body in bodies if isinstance(body, list) and body)
+    told = {id(each.value) for each in first if isinstance(each, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+            yield node.lineno, node.value
+
+
+def bare_plurals(source: str) -> Iterator[tuple[int, str]]:
+    """Figures with a plural behind them that is one for 1 as well."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        for at, (value, after) in enumerate(zip(node.values, node.values[1:], strict=False)):
+            if not isinstance(value, ast.FormattedValue) or not isinstance(after, ast.Constant):
+                continue
+            before = node.values[at - 1] if at else None
+            words = before.value if isinstance(before, ast.Constant) else ""
+            if PLURALS.match(str(after.value)) and not _BEFORE_A_TOTAL.search(str(words)):
+                yield node.lineno, ast.unparse(node)
+
+
+def _sources() -> list[tuple[str, str]]:
+    files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
+    return [(str(path.relative_to(ROOT)), path.read_text()) for path in files]
+
+
+@pytest.mark.parametrize("pattern", BANNED)
+def test_nothing_in_sight_uses_another_word(pattern: str) -> None:
+    found = [
+        f"{name}:{line} {text[:60]!r}: {BANNED[pattern]}"
+        for name, source in _sources()
+        for line, text in shown(source)
+        if re.search(pattern, text) and "replace" not in source.splitlines()[line - 1]
+    ]
+    assert found == []
+
+
+def test_one_question_is_not_one_questions() -> None:
+    found = [(name, *each) for name, source in _sources() for each in bare_plurals(source)]
+    assert found == []
+
+
+def test_the_documentation_writes_percent_as_the_pages_do() -> None:
+    found = {path.name: re.findall(r"\d %", path.read_text()) for path in DOCUMENTS}
+    assert {name: hits for name, hits in found.items() if hits} == {}
+
+
+def test_banned_words_are_found() -> None:
+    assert list(shown('def f():\n    """95 % here."""\n    return "95 % there"')) == [
+        (3, "95 % there")
+    ]
+    assert list(bare_plurals('f"{n} questions"')) == [(1, "f'{n} questions'")]
+    assert list(bare_plurals('f"{n} of {m} questions"')) == []
