@@ -18,7 +18,6 @@ from rag import (
     JobItem,
     Jobs,
     KnowledgeBase,
-    LeaderboardRow,
     QuestionSet,
     Run,
     TagFigures,
@@ -324,29 +323,3 @@ def _metric_table(metrics: Mapping[str, float]) -> str:
     ]
     lines += [f"{name}: {value:.4f}" for (name, k), value in by_name.items() if not k]
     return "\n".join(lines)
-
-
-def runs(found: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
-    """``boards`` has each run as its question set's leaderboard has it, by id."""
-    rows = [
-        {
-            "run": run.id,
-            "name": boards[run.id].name,
-            "set": run.question_set,
-            "recipe": run.recipe.hash,
-            "place": boards[run.id].place,
-            "differs": list(boards[run.id].differs),
-            "questions": run.questions,
-            "metrics": dict(run.metrics),
-            "created": run.created.isoformat(),
-            "seconds": run.seconds,
-        }
-        for run in found
-    ]
-    lines = [
-        f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} recipe {run.recipe.hash}"
-        f"  nDCG@10 {run.metrics.get('ndcg@10', float('nan')):.4f}  {boards[run.id].name}"
-        + (f"  (other {' and '.join(boards[run.id].differs)})" if boards[run.id].differs else "")
-        for run in found
-    ]
-    return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")

@@ -18,7 +18,7 @@ from rag import (
     Recipe,
     Workspace,
 )
-from rag.cli import benchmarks, explaining, inputs, printing, sharing, tuning
+from rag.cli import benchmarks, explaining, inputs, kept_runs, printing, sharing, tuning
 from rag.cli.printing import Output
 
 
@@ -195,7 +195,7 @@ def runs(args: argparse.Namespace) -> Output:
     found = kept.every()
     sets = dict.fromkeys(run.question_set for run in found)
     rows = {row.run.id: row for name in sets for row in kept.leaderboard(name)}
-    return printing.runs(found, rows)
+    return kept_runs.listed(found, rows)
 
 
 def report(args: argparse.Namespace) -> Output:
