@@ -17,6 +17,7 @@ from pages.components.labels.grading import (
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.text import plain
 from pages.components.source.places import is_here, place
+from pages.components.source.snippets import snippet
 from rag import Hit, InvalidInput, KnowledgeBase, StoredCitation, Turn, unmarked
 
 SET = "chat_collect_set"
@@ -118,8 +119,7 @@ def _others(base: KnowledgeBase, turn: Turn, hits: Sequence[Hit]) -> list[_Grada
 def _described(document: str, page: int | None, text: str) -> str:
     where = f", page {page}" if page is not None else ""
     words = " ".join(unmarked(text).split())
-    short = f"{words[:LONGEST]}…" if len(words) > LONGEST else words
-    return f"{plain(document)}{where}: {plain(short)}"
+    return f"{plain(document)}{where}: {snippet(words, (), LONGEST)}"
 
 
 def _unanswerable(turn: Turn) -> str:
