@@ -21,6 +21,7 @@ from .errors import NotFound as NotFound
 from .errors import TouchstoneError as TouchstoneError
 from .evaluation.calibration import NotEnoughLabels as NotEnoughLabels
 from .evaluation.comparison import Comparison as Comparison
+from .evaluation.formats.question_tables import QuestionTable as QuestionTable
 from .evaluation.generation.drafts import MODEL_KINDS as MODEL_KINDS
 from .evaluation.generation.drafts import OFFLINE_KINDS as OFFLINE_KINDS
 from .evaluation.intervals import Interval as Interval

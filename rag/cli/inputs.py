@@ -80,6 +80,14 @@ def assignment(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
+def column(text: str) -> tuple[str, str]:
+    """``FIELD=NAME``. Raises InvalidInput."""
+    field, equals, name = text.partition("=")
+    if not equals or not name.strip():
+        raise InvalidInput(f"--column {text} names no column.", "Write it like question=Frage.")
+    return field.strip().lower(), name.strip()
+
+
 def cutoffs(text: str) -> list[int]:
     """Cutoffs separated by commas, ascending. Raises InvalidInput."""
     try:

@@ -74,7 +74,15 @@ def _importing(verb: Verb) -> None:
     added.add_argument("--split", default="test")
     added = verb(verbs.import_questions, "kb")
     added.add_argument(
-        "file", type=Path, help="a .jsonl, .csv, .qrels or .txt file, or a BEIR folder or .zip"
+        "file",
+        type=Path,
+        help="a .jsonl, .csv, .tsv, .xlsx, .qrels or .txt file, or a BEIR folder or .zip",
+    )
+    _repeatable(
+        added,
+        "--column",
+        "FIELD=NAME",
+        "which column of a table holds question, id, tags, document, quote, grade ... (repeatable)",
     )
     added.add_argument("--split", help="which qrels of a BEIR collection (default: test)")
     added.add_argument("--name", help="name of the set (default: the file's)")

@@ -56,7 +56,9 @@ def import_questions(args: argparse.Namespace) -> Output:
     if args.file.is_dir():
         base.exchange.import_folder(name, args.file, args.split)
     else:
-        base.exchange.import_file(name, args.file.name, inputs.bytes_in(args.file), args.split)
+        columns = dict(inputs.column(each) for each in args.column)
+        content = inputs.bytes_in(args.file)
+        base.exchange.import_file(name, args.file.name, content, args.split, columns)
     return printing.imported(base, base.questions.named(name))
 
 

@@ -158,7 +158,7 @@ class Forecast:
         self._left = sum(by_pace.values())
         measured = self.measured(_SURE_SECONDS)
         known = sum(seconds for name, seconds in by_pace.items() if name in measured)
-        self._sure = known >= self._left / 2
+        self._sure = bool(measured) and known >= self._left / 2
 
     def measured(self, least: float = _BELIEVED_SECONDS) -> dict[str, float]:
         """The paces that this job measured, over so many seconds or more."""

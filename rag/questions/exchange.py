@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats import question_files as files
 from rag.evaluation.formats.question_files import FileQuestion
+from rag.evaluation.formats.question_tables import QuestionTable
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
-from rag.questions.packed import questions_in
+from rag.questions.packed import questions_in, table_in
 from rag.questions.sets import QuestionSets
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
@@ -19,7 +22,9 @@ from rag.types import LOST, Document, Question
 
 TextForm = Literal["jsonl", "csv", "qrels"]
 
-_QRELS = (".qrels", ".txt")
+_NONE: Mapping[str, str] = MappingProxyType({})
+_JUDGEMENT = re.compile(rb"\s*\S+\s+\S+\s+\S+\s+-?\d+\s*")
+_LOOKED_AT = 4096  # bytes
 
 
 class Exchange:
@@ -31,22 +36,42 @@ class Exchange:
         self._sets = QuestionSets(database, base_id)
 
     def import_file(
-        self, set_name: str, file_name: str, content: str | bytes, split: str | None = None
+        self,
+        set_name: str,
+        file_name: str,
+        content: str | bytes,
+        split: str | None = None,
+        columns: Mapping[str, str] = _NONE,
     ) -> int:
         """Creates or replaces a question set from a file; returns how many questions.
 
-        The file's name tells its form: ``.csv``, ``.zip`` (BEIR), else JSONL. ``.qrels`` and
-        ``.txt`` are TREC judgements for a set that is there; returns how many. Raises InvalidFile,
-        and NotFound for judgements without a set.
+        The file's name tells its form: ``.csv``, ``.tsv`` and ``.xlsx`` are tables, ``columns``
+        naming those whose header is another word; ``.txt`` is a list with a question a line,
+        ``.zip`` BEIR, all else JSONL. ``.qrels``, and ``.txt`` in their form, are TREC judgements
+        for a set that is there; returns how many. Raises InvalidFile, UnreadableDocument, and
+        NotFound for judgements without a set.
         """
+        packed = content.encode() if isinstance(content, str) else content
+        if self.holds_judgements(file_name, packed):
+            judgements = trec.read_qrels(file_name, files.decoded(file_name, packed))
+            return self._sets.add_judgements(set_name, judgements)
+        return self._save(set_name, questions_in(file_name, packed, split, columns))
+
+    @staticmethod
+    def holds_judgements(file_name: str, content: bytes) -> bool:
+        """Whether a file is TREC judgements: by its name, or a list by its first line."""
         name = file_name.lower()
-        if name.endswith(".zip"):
-            packed = content.encode() if isinstance(content, str) else content
-            return self._save(set_name, questions_in(file_name, packed, split))
-        text = files.decoded(file_name, content) if isinstance(content, bytes) else content
-        if name.endswith(_QRELS):
-            return self._sets.add_judgements(set_name, trec.read_qrels(file_name, text))
-        return self._save(set_name, files.parse(file_name, text))
+        first = content[:_LOOKED_AT].lstrip().partition(b"\n")[0]
+        listed = not first or _JUDGEMENT.fullmatch(first) is not None
+        return name.endswith(".qrels") or (name.endswith(".txt") and listed)
+
+    @staticmethod
+    def table(file_name: str, content: bytes) -> QuestionTable | None:
+        """The columns and first rows of a table of questions; None for files of other forms.
+
+        Raises InvalidFile, UnreadableDocument.
+        """
+        return table_in(file_name, content)
 
     def import_folder(self, set_name: str, folder: Path, split: str | None = None) -> int:
         """Creates or replaces a question set from a BEIR folder; returns how many questions.

@@ -1,38 +1,89 @@
-"""Zip files of questions, which anybody may have made: unpacked and parsed in a process apart."""
+"""Files of questions, which anybody may have made: unpacked and parsed in a process apart."""
 
 from __future__ import annotations
 
+import json
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from rag.evaluation.formats import beir
+from rag.evaluation.formats import beir, question_files, question_tables
 from rag.evaluation.formats.question_files import FileQuestion
+from rag.evaluation.formats.question_tables import QuestionTable
 from rag.readers.content import Content, Source
 from rag.readers.formats import Format
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
+from rag.readers.office.sheets import first_rows
 
 _LIMITS = Limits(max_unpacked_bytes=100_000_000, seconds=120, seconds_to_open=120, memory_mb=1024)
 _QUESTIONS = TypeAdapter(list[FileQuestion])
+_TABLE = TypeAdapter(QuestionTable)
+_TABLES = (".csv", ".tsv", ".tab", ".txt", ".xlsx")
 
 
-def questions_in(name: str, packed: bytes, split: str | None) -> list[FileQuestion]:
-    """The questions of a zip file in BEIR's layout. Raises InvalidFile, UnreadableDocument."""
+def questions_in(
+    name: str, packed: bytes, split: str | None, columns: Mapping[str, str]
+) -> list[FileQuestion]:
+    """The questions of a file: a zip in BEIR's layout, Excel, CSV, a list, or JSONL.
+
+    Raises InvalidFile, UnreadableDocument.
+    """
+    about = {"name": name, "split": split, "columns": json.dumps(dict(columns))}
+    return _QUESTIONS.validate_json(_read(_FILE, packed, about))
+
+
+def table_in(name: str, packed: bytes) -> QuestionTable | None:
+    """What columns a table of questions has; None for a file that is none.
+
+    Raises InvalidFile, UnreadableDocument.
+    """
+    if not name.lower().endswith(_TABLES):
+        return None
+    return _TABLE.validate_json(_read(_COLUMNS, packed, {"name": name}))
+
+
+def _read(form: Format, packed: bytes, about: Mapping[str, str | None]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "packed"
         path.write_bytes(packed)
-        source = Source(path, _LIMITS, about={"name": name, "split": split})
-        return _QUESTIONS.validate_json(shared_pool().read(_ZIP, source).text)
+        return shared_pool().read(form, Source(path, _LIMITS, about=about)).text
 
 
 def read_packed(source: Source) -> Content:
-    """The same in the reading process, as JSON. Raises InvalidFile."""
-    most = source.limits.max_unpacked_bytes
-    folder = beir.open_zip(str(source.about["name"]), source.path, most)
-    questions = beir.read_questions(folder, source.about["split"])
+    """The questions in the reading process, as JSON. Raises InvalidFile."""
+    name = str(source.about["name"])
+    if name.lower().endswith(".zip"):
+        folder = beir.open_zip(name, source.path, source.limits.max_unpacked_bytes)
+        questions = beir.read_questions(folder, source.about["split"])
+    else:
+        columns = json.loads(source.about["columns"] or "{}")
+        if name.lower().endswith(_TABLES):
+            questions = question_files.from_lines(name, _lines(name, source), columns)
+        else:
+            text = question_files.decoded(name, source.path.read_bytes())
+            questions = question_files.parse(name, text)
     return Content(_QUESTIONS.dump_json(questions).decode())
 
 
-_ZIP = Format(("zip",), "application/zip", f"{__name__}:{read_packed.__name__}", ("zip",), True)
+def read_columns(source: Source) -> Content:
+    """The columns in the reading process, as JSON. Raises InvalidFile."""
+    lines = _lines(str(source.about["name"]), source)
+    return Content(_TABLE.dump_json(question_tables.table(lines, {})).decode())
+
+
+def _lines(name: str, source: Source) -> list[question_tables.Row]:
+    if name.lower().endswith(".xlsx"):
+        return first_rows(source)
+    text = question_files.decoded(name, source.path.read_bytes())
+    plain = name.lower().endswith(".txt")
+    return (question_tables.list_lines if plain else question_tables.csv_lines)(text)
+
+
+def _format(function: str) -> Format:
+    return Format(("packed",), "application/octet-stream", f"{__name__}:{function}", (), True)
+
+
+_FILE, _COLUMNS = _format(read_packed.__name__), _format(read_columns.__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
@@ -166,7 +167,29 @@ def test_questions_are_imported_from_a_file(filled: Workspace, open_page: OpenPa
     app.button(key="metrics_import").click().run()
     assert [b.label for b in app.get("download_button")] == ["Example JSONL", "Example CSV"]
     (uploader,) = app.get("file_uploader")
-    assert list(uploader.proto.type) == [".jsonl", ".csv", ".zip", ".qrels", ".txt"]
+    types = [".xlsx", ".csv", ".tsv", ".txt", ".jsonl", ".zip", ".qrels"]
+    assert list(uploader.proto.type) == types
+
+
+def _picking() -> None:
+    import streamlit as st
+
+    from pages.components.labels.question_sets import column_pickers
+    from rag import QuestionTable
+
+    rows = (("What may a hotel cost?", "travel.txt"),)
+    picked = column_pickers(QuestionTable(("Frage", "Document"), rows, {"document": "Document"}))
+    st.json(picked)
+
+
+def test_columns_of_an_imported_table_are_picked_below_its_first_rows() -> None:
+    app = AppTest.from_function(_picking).run()
+    assert app.dataframe[0].value.to_dict("records") == [
+        {"Frage": "What may a hotel cost?", "Document": "travel.txt"}
+    ]
+    assert [each.value for each in app.selectbox] == ["(none)", "Document", "(none)", "(none)"]
+    app.selectbox[0].set_value("Frage").run()
+    assert json.loads(app.json[0].value) == {"question": "Frage"}
 
 
 def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> None:

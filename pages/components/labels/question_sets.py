@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.components.shell.buttons import download_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, QuestionSet, counted
+from rag import KnowledgeBase, QuestionSet, QuestionTable, counted
+
+if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 SET = "set"  # state key of the picker and name of the URL's parameter
 _IMPORTED = "metrics_imported"
-_JUDGEMENTS = (".qrels", ".txt")
 _EXAMPLE = (
     '{"id": "q1", "text": "How long is the warranty?", "tags": ["policy"], "evidence": ['
     '{"document": "terms.pdf", "quote": "The warranty lasts 24 months.", "grade": 2}]}\n'
@@ -45,11 +48,16 @@ def import_dialog(base: KnowledgeBase) -> None:
         "go to the questions of a set that is there."
     )
     file = st.file_uploader(
-        "JSONL, CSV, BEIR zip or TREC qrels",
-        type=["jsonl", "csv", "zip", "qrels", "txt"],
+        "Excel, CSV, a list with one question a line, JSONL, BEIR zip or TREC qrels",
+        type=["xlsx", "csv", "tsv", "txt", "jsonl", "zip", "qrels"],
         key="metrics_import_file",
     )
-    if file is not None and file.name.lower().endswith(_JUDGEMENTS):
+    exchange, columns = base.exchange, dict[str, str]()
+    judged = file is not None and exchange.holds_judgements(file.name, file.getvalue())
+    if file is not None and not judged:
+        with guard():
+            columns = column_pickers(exchange.table(file.name, file.getvalue()))
+    if judged:
         names = [item.name for item in base.questions.every()]
         name = st.selectbox("Set that the judgements are for", names, key="metrics_judged_set")
     else:
@@ -65,7 +73,7 @@ def import_dialog(base: KnowledgeBase) -> None:
         disabled=file is None,
     ):
         with guard():
-            _import(base, (name or "").strip(), file.name, file.getvalue())
+            _import(base, (name or "").strip(), file, columns)
 
 
 def _examples() -> None:
@@ -75,9 +83,40 @@ def _examples() -> None:
             download_button(label, text, f"questions.{form}", key, type="tertiary")
 
 
-def _import(base: KnowledgeBase, name: str, file_name: str, content: bytes) -> None:
-    number = base.exchange.import_file(name, file_name, content)
-    what = "judgement" if file_name.lower().endswith(_JUDGEMENTS) else "question"
+def column_pickers(table: QuestionTable | None) -> dict[str, str]:
+    """Pickers of what the columns hold, below the first rows; what was picked, by field."""
+    if table is None or len(table.columns) < 2:
+        return {}
+    st.dataframe(
+        [dict(zip(table.columns, row, strict=False)) for row in table.rows],
+        hide_index=True,
+        alt="The first rows of the file.",
+    )
+    none, picked = "(none)", {}
+    with st.container(horizontal=True):
+        for field in _PICKED:
+            known = table.fields.get(field, none)
+            names = [*([none] if known == none else []), *table.columns]
+            chosen = st.selectbox(
+                field.capitalize(),
+                names,
+                names.index(known),
+                key=f"metrics_column_{field}_{'|'.join(table.columns)}",
+                width=150,
+            )
+            if chosen not in (none, known):
+                picked[field] = chosen
+    return picked
+
+
+_PICKED = ("question", "document", "quote", "tags")
+
+
+def _import(base: KnowledgeBase, name: str, file: UploadedFile, columns: dict[str, str]) -> None:
+    content = file.getvalue()
+    number = base.exchange.import_file(name, file.name, content, columns=columns)
+    judged = base.exchange.holds_judgements(file.name, content)
+    what = "judgement" if judged else "question"
     st.session_state[_IMPORTED] = f"{counted(number, what)} imported into {name}."
     choose_set(name)
     st.rerun()

@@ -6,15 +6,18 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from rag.errors import InvalidFile
+from rag.evaluation.formats import question_tables
 from rag.evaluation.formats.fields import json_rows, span, truth, whole_number
 
 _LABEL_COLUMNS = ("document", "quote", "grade", "start", "end")
 _CSV_COLUMNS = ("id", "question", "answerable", "tags", *_LABEL_COLUMNS)
+_NONE: Mapping[str, str] = MappingProxyType({})
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
@@ -50,12 +53,31 @@ def decoded(name: str, content: bytes) -> str:
         ) from error
 
 
-def parse(name: str, content: str) -> list[FileQuestion]:
-    """Questions of a JSONL or CSV file. Raises InvalidFile, naming the line."""
-    rows = _csv_rows(content) if name.lower().endswith(".csv") else json_rows(content)
-    questions = [_question(place, row) for place, row in rows]
+def parse(name: str, content: str, columns: Mapping[str, str] = _NONE) -> list[FileQuestion]:
+    """Questions of a JSONL or CSV file, or of a list with one a line (``.txt``).
+
+    ``columns`` names columns of a table by what they hold, see ``question_tables``. Raises
+    InvalidFile, naming the line.
+    """
+    kind = name.lower().rpartition(".")[2]
+    if kind in ("csv", "tsv", "tab"):
+        return from_lines(name, question_tables.csv_lines(content), columns)
+    if kind == "txt":
+        return from_lines(name, question_tables.list_lines(content), columns)
+    return _distinct(name, [_question(place, row) for place, row in json_rows(content)])
+
+
+def from_lines(
+    name: str, lines: Sequence[question_tables.Row], columns: Mapping[str, str] = _NONE
+) -> list[FileQuestion]:
+    """Questions of a table's lines. Raises InvalidFile."""
+    rows = _merged(question_tables.rows_by_field(name, lines, columns)) if lines else ()
+    return _distinct(name, [_question(place, row) for place, row in rows])
+
+
+def _distinct(name: str, questions: list[FileQuestion]) -> list[FileQuestion]:
     if not questions:
-        raise InvalidFile(f"{name} holds no question.", "Write one JSON object a line.")
+        raise InvalidFile(f"{name} holds no question.", "Write one question a line.")
     seen: set[str] = set()
     for question in questions:
         if question.id in seen:
@@ -64,14 +86,18 @@ def parse(name: str, content: str) -> list[FileQuestion]:
     return questions
 
 
-def _csv_rows(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _merged(
+    lines: Iterable[tuple[int, Mapping[str, str]]],
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """One row per label; rows that share an id are one question."""
     merged: dict[str, dict[str, Any]] = {}
     places: dict[str, int] = {}
-    for number, row in _csv_cells(content):
-        text = row.get("question") or row.get("text") or ""
-        key = row.get("id") or f"q{number - 1}"
-        entry = merged.setdefault(key, {"id": key, "text": text, "tags": [], "evidence": []})
+    for order, (number, cells) in enumerate(lines, 1):
+        row = {name: _unguarded(value) for name, value in cells.items()}
+        key = row.get("id") or f"q{order}"
+        entry = merged.setdefault(
+            key, {"id": key, "text": row.get("question") or "", "tags": [], "evidence": []}
+        )
         places.setdefault(key, number)
         entry["tags"] = [tag for tag in (row.get("tags") or "").split(";") if tag]
         if row.get("answerable"):
@@ -81,22 +107,13 @@ def _csv_rows(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     yield from ((places[key], entry) for key, entry in merged.items())
 
 
-def _csv_cells(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(content.removeprefix("\ufeff")))
-    try:
-        for number, row in enumerate(reader, start=2):
-            yield number, {name: _unguarded(value) for name, value in row.items()}
-    except csv.Error as error:
-        raise InvalidFile(
-            f"Line {reader.line_num + 1} cannot be read as CSV: {error}.",
-            "Check its quotation marks, or write the questions as JSONL.",
-        ) from error
-
-
 def _question(place: int, row: Mapping[str, Any]) -> FileQuestion:
     text = str(row.get("text") or row.get("question") or "").strip()
     if not text:
-        raise InvalidFile(f"Line {place} has no question.", 'The field is called "text".')
+        raise InvalidFile(
+            f"Line {place} has no question.",
+            'In a table the column is called "question", in JSONL the field is called "text".',
+        )
     labels = row.get("evidence") or []
     tags = row.get("tags") or []
     if not isinstance(labels, list) or not isinstance(tags, list):

@@ -26,6 +26,21 @@ def read_xlsx(source: Source) -> Content:
         return _read_book(load_workbook(file, read_only=True, data_only=True), source)
 
 
+def first_rows(source: Source) -> list[tuple[int, list[str]]]:
+    """The rows of the first sheet that has any, each with its number. Raises UnreadableDocument."""
+    from openpyxl import load_workbook
+
+    check_archive(source)
+    with source.path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sheet in load_workbook(file, read_only=True, data_only=True).worksheets:
+            rows = _rows(sheet, source, 0, 1)
+            found = [(number, cells) for number, cells in enumerate(rows, 1) if any(cells)]
+            if found:
+                return found
+    return []
+
+
 def _read_book(book: Any, source: Source) -> Content:
     composer, count = Composer(), len(book.worksheets)
     for number, sheet in enumerate(book.worksheets, start=1):

@@ -1,0 +1,113 @@
+"""Tables of questions as people have them: any separator, any case of the header, or a list."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.errors import InvalidFile
+
+FIELDS = ("question", "id", "answerable", "tags", "document", "quote", "grade", "start", "end")
+"""What a column may hold."""
+_ALSO = {"text": "question", "query": "question", "questions": "question", "_id": "id"}
+_SEPARATORS = ",;\t|"
+_SHOWN = 5
+
+Row = tuple[int, list[str]]
+"""The number of a line, and its cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTable:
+    """A table before it is imported: its columns, its first rows, and which column is what."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    fields: Mapping[str, str]
+
+
+def csv_lines(content: str) -> list[Row]:
+    """The rows of comma, semicolon, tab or bar separated text. Raises InvalidFile."""
+    content = content.removeprefix("\ufeff")
+    first = content.partition("\n")[0]
+    told = first.startswith("sep=")  # Excel's own way to name the separator
+    separator = first[4:5] if told else max(_SEPARATORS, key=lambda sign: _cells(first, sign))
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator or ",")
+    rows: list[Row] = []
+    read = 0
+    try:
+        for row in reader:
+            read = reader.line_num
+            if any(cell.strip() for cell in row) and not (told and reader.line_num == 1):
+                rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise InvalidFile(
+            f"Line {read + 1} cannot be read as CSV: {error}.",
+            "Check its quotation marks, or write the questions as JSONL.",
+        ) from error
+    return rows
+
+
+def _cells(line: str, separator: str) -> int:
+    return len(next(csv.reader([line], delimiter=separator), []))
+
+
+def list_lines(content: str) -> list[Row]:
+    """The lines of a plain list, as rows of one cell."""
+    lines = content.removeprefix("\ufeff").splitlines()
+    return [(number, [line.strip()]) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def table(lines: Sequence[Row], given: Mapping[str, str]) -> QuestionTable:
+    """What is in a table; ``given`` names columns by field, before their own names count."""
+    header = [cell.strip() for cell in lines[0][1]] if lines else []
+    fields = _fields(header, given)
+    if "question" not in fields and len(header) == 1:  # a list without a header
+        return QuestionTable(("question",), _first(lines), {"question": "question"})
+    return QuestionTable(tuple(header), _first(lines[1:]), fields)
+
+
+def _first(lines: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(cells) for _, cells in lines[:_SHOWN])
+
+
+def rows_by_field(
+    name: str, lines: Sequence[Row], given: Mapping[str, str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """The number of each line and its cells by field.
+
+    Raises InvalidFile where no column holds questions, or one that is given is not there.
+    """
+    found = table(lines, given)
+    listed = "; ".join(found.columns)
+    for field, column in given.items():
+        if field not in FIELDS or column.casefold() not in map(str.casefold, found.columns):
+            raise InvalidFile(
+                f"{name} has no column {column!r} for {field!r}.",
+                f"Its columns are: {listed}. Fields are: {', '.join(FIELDS)}.",
+            )
+    if "question" not in found.fields:
+        raise InvalidFile(
+            f"No column of {name} is called question.",
+            f"Its columns are: {listed}. Say which one holds the questions: pick it on the page, "
+            "or give --column question=NAME.",
+        )
+    places = {field: found.columns.index(column) for field, column in found.fields.items()}
+    headless = lines[0][1] == list(found.rows[0]) if found.rows else False
+    for number, cells in lines if headless else lines[1:]:
+        yield number, {field: cells[place] for field, place in places.items() if place < len(cells)}
+
+
+def _fields(header: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+    by_name = {column.casefold(): column for column in reversed(header)}
+    fields: dict[str, str] = {}
+    for column in header:
+        name = _ALSO.get(column.casefold(), column.casefold())
+        if name in FIELDS:
+            fields.setdefault(name, column)
+    for field, column in given.items():
+        if column.casefold() in by_name:
+            fields[field] = by_name[column.casefold()]
+    return fields

@@ -1,0 +1,115 @@
+"""Questions are understood in the tables that people have, and columns can be named."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from openpyxl import Workbook
+
+from rag import KnowledgeBase
+from rag.errors import InvalidFile, UnreadableDocument
+from tests.workspaces import QUICK, add, workspace_at
+
+NOTES = "Unused leave may be carried over for three months.\n"
+QUESTIONS = ["How long may leave be carried over?", "Who approves travel; and when?"]
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    workspace = workspace_at(home)
+    made = workspace.create("handbook", QUICK)
+    add(workspace, made, {"leave.md": NOTES})
+    return made
+
+
+def asked(base: KnowledgeBase) -> list[str]:
+    return [question.text for question in base.questions.export("set")]
+
+
+def sheet() -> bytes:
+    book, out = Workbook(), io.BytesIO()
+    book.active.append(["Question", "Document", "Quote", "Grade"])
+    book.active.append([QUESTIONS[0], "leave.md", "three months", 2.0])
+    book.active.append([QUESTIONS[1], None, None, None])
+    book.save(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "a.csv",
+            f'Question;Document;Quote\n{QUESTIONS[0]};leave.md;three months\n"{QUESTIONS[1]}";;',
+        ),
+        (
+            "b.csv",
+            f"QUESTION\tdocument\tquote\n{QUESTIONS[0]}\tleave.md\tthree months\n{QUESTIONS[1]}",
+        ),
+        (
+            "c.tsv",
+            f"text\tdocument\tquote\r\n{QUESTIONS[0]}\tleave.md\tthree months\r\n{QUESTIONS[1]}",
+        ),
+        (
+            "d.csv",
+            f"sep=|\nquery|document|quote\n{QUESTIONS[0]}|leave.md|three months\n{QUESTIONS[1]}",
+        ),
+        (
+            "e.csv",
+            f"\ufeffQuestion,Document,Quote\n{QUESTIONS[0]},leave.md,three months\n{QUESTIONS[1]}",
+        ),
+        ("f.xlsx", sheet()),
+    ],
+)
+def test_tables_are_understood_as_people_write_them(
+    base: KnowledgeBase, name: str, content: str | bytes
+) -> None:
+    packed = content.encode() if isinstance(content, str) else content
+    assert base.exchange.import_file("set", name, packed) == 2
+    assert asked(base) == QUESTIONS
+    first = base.questions.export("set")[0]
+    assert [(item.document, item.quote) for item in first.labels] == [("leave.md", "three months")]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv"])
+def test_a_plain_list_has_one_question_a_line(base: KnowledgeBase, name: str) -> None:
+    lines = ["How long may leave be carried over?", "", "Who approves travel?"]
+    assert base.exchange.import_file("set", name, "\n".join(lines).encode()) == 2
+    assert asked(base) == [lines[0], lines[2]]
+
+
+def test_judgements_in_a_text_file_stay_judgements(base: KnowledgeBase) -> None:
+    base.exchange.import_file("set", "a.txt", "How long may leave be carried over?")
+    assert base.exchange.import_file("set", "b.txt", b"q1 0 leave.md 1\n") == 1
+    assert base.exchange.holds_judgements("b.txt", b"q1 0 leave.md 1\n")
+    assert not base.exchange.holds_judgements("c.txt", b"Is leave limited to 30\n")
+
+
+def test_columns_can_be_named_and_the_hint_says_which_there_are(base: KnowledgeBase) -> None:
+    content = f"Nr;Frage;Datei\nA7;{QUESTIONS[0]};leave.md\n".encode()
+    with pytest.raises(InvalidFile, match=r"No column of a\.csv is called question") as raised:
+        base.exchange.import_file("set", "a.csv", content)
+    assert "Nr; Frage; Datei" in raised.value.hint
+    assert "--column question=NAME" in raised.value.hint
+    columns = {"question": "frage", "document": "Datei", "id": "Nr"}
+    assert base.exchange.import_file("set", "a.csv", content, columns=columns) == 1
+    (question,) = base.questions.export("set")
+    assert (question.text, len(question.labels)) == (QUESTIONS[0], 1)
+    with pytest.raises(InvalidFile, match="has no column 'Titel' for 'question'"):
+        base.exchange.import_file("set", "a.csv", content, columns={"question": "Titel"})
+
+
+def test_the_columns_of_a_table_are_shown_with_its_first_rows(base: KnowledgeBase) -> None:
+    table = base.exchange.table("a.xlsx", sheet())
+    assert table is not None
+    assert table.columns == ("Question", "Document", "Quote", "Grade")
+    assert table.rows[0] == (QUESTIONS[0], "leave.md", "three months", "2")
+    assert table.fields["question"] == "Question"
+    assert base.exchange.table("a.jsonl", b"{}") is None
+
+
+def test_what_is_no_workbook_is_refused(base: KnowledgeBase) -> None:
+    with pytest.raises(UnreadableDocument, match="damaged"):
+        base.exchange.import_file("set", "a.xlsx", b"PK no workbook")
