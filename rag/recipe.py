@@ -93,6 +93,11 @@ class Retrievers(_RecipePart):
         description="what the threshold is compared with: the cosine of question and passage, "
         "or the probability that a calibration fitted on labels gives it",
     )
+    exact_codes: bool = Field(
+        False,
+        description="a passage with a rare code of the question (a word with digits that at most "
+        "1 % of the passages have) passes every threshold; absent is off, a new recipe has it on",
+    )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
     fusion: Literal["weighted", "rrf"] = Field(
         "weighted", description="how hybrid merges: min-max scores by weight, or reciprocal ranks"
@@ -178,6 +183,14 @@ class SearchRecipe(Retrievers):
             name: value for name, value in self if name in _STEPS and value != fields[name].default
         }
 
+    @property
+    def left_out(self) -> set[str]:
+        """The fields that a hash does not cover, as they are off."""
+        return {
+            *(_STEPS - self.steps.keys()),
+            *(name for name in _LATER if not getattr(self, name)),
+        }
+
     @field_validator("pages")
     @classmethod
     def _rise(cls, value: str) -> str:
@@ -211,7 +224,7 @@ class Recipe(_RecipePart):
     """One way to answer, whole."""
 
     index: IndexRecipe = IndexRecipe()
-    search: SearchRecipe = SearchRecipe()
+    search: SearchRecipe = SearchRecipe(exact_codes=True)
     answer: AnswerRecipe = AnswerRecipe()
 
     def with_fields(self, changes: Mapping[str, Any]) -> Recipe:
@@ -256,6 +269,7 @@ def _hash(part: _RecipePart) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
+_LATER = frozenset({"exact_codes"})  # of the retrievers: recipes stored before do without it
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 
@@ -264,14 +278,15 @@ def _deciding(part: _RecipePart) -> dict[str, Any]:
 
     Steps at their defaults are left out: the default of such a field means that the step is not
     there, now and in every later version. So a recipe keeps its hash when new steps come to be
-    known, and runs before and after are of one recipe. All other fields count, at defaults too:
-    those defaults may change, and the recipe would then be another one.
+    known, and runs before and after are of one recipe. So are fields of the retrievers that came
+    later. All other fields count, at defaults too: those defaults may change, and the recipe would
+    then be another one.
     """
     content = part.model_dump(mode="json")
     for name, value in part:
         if isinstance(value, _RecipePart):
             content[name] = _deciding(value)
-        elif isinstance(part, SearchRecipe) and name in _STEPS - part.steps.keys():
+        elif isinstance(part, SearchRecipe) and name in part.left_out:
             del content[name]
     return content
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rag.explanation.depths import Depths
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Calibrated, Candidates
+from rag.retrieval.candidates import Calibrated, Candidates, compared
 from rag.retrieval.fusion import fused_scores, min_max, reciprocal
 from rag.types import Mask, Scores
 
@@ -64,7 +64,9 @@ class Case:
 
     def relevance(self, found: Candidates) -> Scores:
         """What the threshold is compared with, shape (n,)."""
-        return found.cosine if self.calibration is None else self.calibration.probabilities(found)
+        known = self.calibration
+        relevance = found.cosine if known is None else known.probabilities(found)
+        return compared(relevance, found.exact, self.search)
 
     def relevant(self, found: Candidates) -> Mask:
         """Which candidates reach the threshold, shape (n,)."""

@@ -233,7 +233,9 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
         ahead = sum(each.parts.get(name, mine) > mine for each in trace.candidates)
         return f"place {ahead + 1:,} of {stage.given:,}, {name} {mine:.3f}"
     if hit is not None and stage.name == "threshold" and trace.threshold is not None:
-        return f"relevance {hit.relevance:.3f}, asked for is {trace.threshold:.3f}"
+        words = f"relevance {hit.relevance:.3f}, asked for is {trace.threshold:.3f}"
+        has_code = "exact" in hit.parts and hit.relevance < trace.threshold
+        return f"{words}; a rare code of the question lets it pass" if has_code else words
     return f"one of {stage.given:,}"
 
 

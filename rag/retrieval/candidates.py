@@ -11,10 +11,13 @@ import numpy as np
 from rag.lexical import Bm25Options, LexicalView, Query
 from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
-from rag.types import Keys, Ranks, Scores, Vectors
+from rag.types import Keys, Mask, Ranks, Scores, Vectors
 
 NOT_FOUND = np.iinfo(np.int32).max
 """The rank of a candidate in the list of a retriever that did not find it."""
+
+MOST_HOLDERS = 0.01
+"""The share of the passages that may have a rare code."""
 
 BLOCK = 4096
 """Vectors that are fetched at once."""
@@ -31,6 +34,7 @@ class Candidates:
     ``near`` and ``words`` are what the retrievers ranked by where they were asked for something
     else than the question alone: an enriched one, or several wordings. None where that is
     ``cosine``, or ``bm25``. ``rerank`` has the scores of a reranker, NaN for what it has not read.
+    ``exact`` says which hold a rare code of the question, None where it has none.
     """
 
     keys: Keys
@@ -41,6 +45,7 @@ class Candidates:
     near: Scores | None = None
     words: Scores | None = None
     rerank: Scores | None = None
+    exact: Mask | None = None
 
     @property
     def dense_scores(self) -> Scores:
@@ -184,7 +189,43 @@ def join(
         lexical_rank=_ranks(keys, words.keys),
         near=None if is_plain else _nearest_cosines(asked.vectors, rows),
         words=_words(asked, keys, lexical, options),
+        exact=holds_code(rare_codes(asked.words, lexical, len(dense)), keys, lexical),
     )
+
+
+def rare_codes(question: str, lexical: LexicalView, passages: int) -> list[str]:
+    """The index terms of words with digits (part numbers, names of standards, amounts) that at
+    most 1 % of the ``passages`` have, and at least one.
+
+    An embedding model cuts such a word into pieces that mean nothing, so a cosine knows nothing of
+    it; its presence is evidence by itself. Of ``IS-214`` the whole counts, not the ``214``.
+    """
+    cut = map(lexical.analyzer.word_tokens, lexical.analyzer.words(question))
+    wholes = dict.fromkeys(tokens[-1][0] for tokens in cut if tokens)
+    codes = [term for term in wholes if any(map(str.isdigit, term))]
+    if not codes:
+        return []
+    found = lexical.frequencies(dict.fromkeys(codes, 1.0), fuzzy=False, prefix=False)
+    most = max(passages * MOST_HOLDERS, 1)
+    return [term for term in codes if 0 < found.get(term, 0) <= most]
+
+
+def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalView) -> Mask | None:
+    """Which passages have one of some index terms, shape (n,); None for no terms."""
+    if not codes:
+        return None
+    terms = dict.fromkeys(codes, 1.0)
+    return np.asarray(lexical.scores(terms, keys, k1=1.2, b=0.75, fuzzy=False, prefix=False) > 0)
+
+
+def compared(relevance: Scores, exact: Mask | None, recipe: SearchRecipe) -> Scores:
+    """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one."""
+    return lifted(relevance, exact) if recipe.exact_codes else relevance
+
+
+def lifted(relevance: Scores, exact: Mask | None) -> Scores:
+    """Relevance, at least 1 where a passage holds a rare code."""
+    return relevance if exact is None else np.where(exact, np.maximum(relevance, 1.0), relevance)
 
 
 def _words(asked: Asked, keys: Keys, lexical: LexicalView, options: Bm25Options) -> Scores | None:

@@ -60,6 +60,8 @@ class Hits:
             yield "fused", float(self._fused[place])
         if candidates.rerank is not None and not np.isnan(candidates.rerank[place]):
             yield "rerank", float(candidates.rerank[place])
+        if candidates.exact is not None and candidates.exact[place] and self._recipe.exact_codes:
+            yield "exact", 1.0
         if place in self._selection.mmr:
             yield "mmr", self._selection.mmr[place]
         ranks = {"dense_rank": candidates.dense_rank, "bm25_rank": candidates.lexical_rank}
@@ -94,6 +96,10 @@ def pass_cuts(
     ]
     same = list(_doubles(selection, at))
     note = "no threshold" if threshold is None else f"{name} ≥ {threshold:.3g}"
+    if threshold is not None and recipe.exact_codes:
+        above = np.concatenate([selection.kept, selection.beyond])
+        below_it = above[selection.relevance[above] < threshold]
+        note += f"; {len(below_it)} below it with a rare code of the question" * bool(len(below_it))
     timeline.passed("threshold", left, left - len(below), note, below)
     left -= len(below)
     if recipe.duplicates is not None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Calibrated, Candidates
+from rag.retrieval.candidates import Calibrated, Candidates, compared
 from rag.retrieval.diversity import Double, Nearness, diversified, doubles
 from rag.retrieval.fusion import fused_scores, ranking, reread
-from rag.types import Keys, Order, Scores
+from rag.types import Keys, Mask, Order, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,13 @@ def select(
     diversity reorders, and top-k cuts.
 
     ``threshold`` is the resolved value: the recipe's ``auto`` has become a number or None.
-    Relevance is the cosine, or what ``calibration`` makes of the candidates. Recipes with
+    Relevance is the cosine, or what ``calibration`` makes of the candidates; with ``exact_codes``
+    a rare code of the question passes whatever its relevance. Recipes with
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
     scores = reread(fused_scores(candidates, recipe), candidates.rerank)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
-    return cut(candidates.keys, scores, relevance, recipe, threshold, nearness)
+    return cut(candidates.keys, scores, relevance, recipe, threshold, nearness, candidates.exact)
 
 
 def cut(
@@ -60,10 +61,16 @@ def cut(
     recipe: SearchRecipe,
     threshold: float | None,
     nearness: Nearness | None = None,
+    exact: Mask | None = None,
 ) -> Selection:
-    """``select`` for whatever has a score to be ranked by and a relevance, shape (n,)."""
+    """``select`` for whatever has a score to be ranked by and a relevance, shape (n,).
+
+    ``exact`` (n,) says which hold a rare code, None for none.
+    """
     order = ranking(keys, scores)
-    kept = np.ones(len(order), np.bool_) if threshold is None else relevance[order] >= threshold
+    kept = np.ones(len(order), np.bool_)
+    if threshold is not None:
+        kept = compared(relevance, exact, recipe)[order] >= threshold
     below, same = order[~kept], tuple[Double, ...]()
     if recipe.duplicates is not None:
         same = _doubles(order[kept], recipe.duplicates, _needed(nearness))

@@ -134,7 +134,7 @@ STAGES: tuple[StageRow, ...] = (
     ),
     StageRow(
         "threshold",
-        ("threshold",),
+        ("threshold", "exact_codes"),
         label="above threshold",
         help="Choose to see what the threshold dropped.",
         dropped="Threshold",

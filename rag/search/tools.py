@@ -137,7 +137,7 @@ def _searched(
     hits = _hits(name, results, question, embedder)
     timeline.passed("tool", len(results), len(hits), note, failed=failed)
     plain = recipe.search.model_copy(
-        update={"relevance": "cosine", "duplicates": None, "mmr": None}
+        update={"relevance": "cosine", "exact_codes": False, "duplicates": None, "mmr": None}
     )
     keys = np.array([hit.chunk.key for hit in hits], np.int64)
     scores = np.array([hit.score for hit in hits])

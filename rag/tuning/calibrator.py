@@ -13,6 +13,7 @@ from rag.evaluation.splits import split
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
+from rag.retrieval.candidates import compared
 from rag.runs.evaluator import Evaluator
 from rag.search.corpus import corpus
 from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted, threshold_rule
@@ -86,10 +87,14 @@ class Calibrator:
         labelled = self._labelled(questions, recipe.index, recipe.search)
         owner = np.repeat(np.arange(len(labelled)), [len(each.relevant) for each in labelled])
         relevance = [
-            each.candidates.cosine
-            if asked.calibration is None
-            else asked.calibration.probabilities(each.candidates)
-            for each in labelled
+            compared(
+                found.cosine
+                if asked.calibration is None
+                else asked.calibration.probabilities(found),
+                found.exact,
+                recipe.search,
+            )
+            for found in (each.candidates for each in labelled)
         ]
         return ThresholdCurve.of(
             np.concatenate(relevance),

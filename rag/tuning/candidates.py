@@ -13,17 +13,17 @@ from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import Bm25Grid, Deep, Field, Pair, Prepared, flattened
 from rag.indexing.indexes import Index
-from rag.lexical import LexicalIndex
+from rag.lexical import LexicalIndex, Postings
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
-from rag.retrieval.candidates import blocks, cosines, nearest
+from rag.retrieval.candidates import blocks, cosines, holds_code, nearest, rare_codes
 from rag.retrieval.query_transforms import transformed
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import passages
-from rag.types import Keys, Question, Scores, Tell, Vectors
+from rag.types import Keys, Mask, Question, Scores, Tell, Vectors
 
 Options = tuple[object, ...]
 
@@ -149,8 +149,27 @@ class CandidateSource:
             asked, near, fuzzy=fuzzy, prefix=prefix, allowed=searched.allowed
         )
         return Bm25Grid(
-            self._questions, postings, near, self.judge, self._cosines, self.calibration
+            self._questions,
+            postings,
+            near,
+            self.judge,
+            self._cosines,
+            self.calibration,
+            self._exact(asked, postings, lexical),
         )
+
+    def _exact(
+        self, asked: Sequence[str], postings: Postings, lexical: LexicalIndex
+    ) -> Mask | None:
+        """Which passages of ``postings`` hold a rare code of their question."""
+        exact = np.zeros(len(postings.keys), np.bool_)
+        starts = np.searchsorted(postings.rows, np.arange(len(asked) + 1))
+        for words, begin, end in zip(asked, starts[:-1], starts[1:], strict=True):
+            codes = rare_codes(words, lexical, len(self.index.dense))
+            held = holds_code(codes, postings.keys[begin:end], lexical)
+            if held is not None:
+                exact[begin:end] = held
+        return exact if exact.any() else None
 
     def _cosines(self, rows: Keys, keys: Keys) -> Scores:
         parts = blocks(len(keys))

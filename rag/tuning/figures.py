@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rag.evaluation.sweeping import Arithmetic, Field, Pair, Prepared
+from rag.evaluation.sweeping import Arithmetic, By, Field, Pair, Prepared
 from rag.evaluation.sweeping.arithmetic import Cuts
 from rag.recipe import SearchRecipe
 from rag.tuning.candidates import CandidateSource
@@ -101,12 +101,14 @@ class Swept:
         field = self.source.field(max(searches, key=_depth), pairs, tell)
         if field is not None:
             self._tokens(field.every.keys)
-            _ = field.by_cosine
+            for by in {By.of(search) for search in searches}:
+                if by.relevance == "cosine":
+                    field.layout(by)
         return field
 
     def _prepared(self, searches: Sequence[SearchRecipe], tell: Tell) -> Prepared:
         prepared = self.source.prepared(max(searches, key=_depth), tell)
-        for by in {search.relevance for search in searches}:
+        for by in {By.of(search) for search in searches}:
             prepared.layout(by)
         self._tokens(prepared.deep.keys)
         return prepared

@@ -15,6 +15,7 @@ from rag.evaluation.splits import Split, SplitSelection, choose, split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
+from rag.retrieval.candidates import compared
 from rag.runs.evaluator import deepened
 from rag.search.threshold import threshold_rule
 from rag.services import Services
@@ -127,7 +128,10 @@ class Tuner:
             raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
         rows = (np.cumsum(counts) - 1)[deep.row[inside]]
         return ThresholdCurve.of(
-            relevance[inside], deep.grade[inside] > 0, rows, answerable[counts]
+            compared(relevance, deep.exact, recipe.search)[inside],
+            deep.grade[inside] > 0,
+            rows,
+            answerable[counts],
         )
 
     def require_parts(self, index: IndexRecipe) -> None:

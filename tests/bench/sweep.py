@@ -15,7 +15,7 @@ import numpy as np
 
 from rag.evaluation.judging import Judge
 from rag.evaluation.metrics import MEASURES
-from rag.evaluation.sweeping import Arithmetic, Cut, Deep, Prepared, flattened
+from rag.evaluation.sweeping import Arithmetic, By, Cut, Deep, Prepared, flattened
 from rag.lexical import LexicalIndex
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates
@@ -48,7 +48,7 @@ def measure(folder: Path) -> dict[str, float]:
         seconds = []
         for _ in range(ROUNDS):
             prepared = Prepared(deep)
-            prepared.layout("cosine")  # as a sweep does when it has fetched
+            prepared.layout(By())  # as a sweep does when it has fetched
             started = time.perf_counter()
             arithmetic.figures(prepared, searches, lambda _: chosen)
             seconds.append(time.perf_counter() - started)

@@ -61,7 +61,14 @@ def _candidates(draw: st.DrawFn, passages: int) -> Candidates:
     dense, words = _ranks(cosine, cosine > -1), _ranks(bm25, bm25 > 0)
     found = np.flatnonzero((dense < DEEP) | (words < DEEP))
     cut = [np.where(ranks < DEEP, ranks, NOT_FOUND)[found] for ranks in (dense, words)]
-    return Candidates(found.astype(np.int64), cosine[found], bm25[found], *cut)
+    exact = draw(st.none() | st.lists(st.booleans(), min_size=len(found), max_size=len(found)))
+    return Candidates(
+        found.astype(np.int64),
+        cosine[found],
+        bm25[found],
+        *cut,
+        exact=None if exact is None else np.array(exact, np.bool_),
+    )
 
 
 def _ranks(scores: np.ndarray, found: np.ndarray) -> np.ndarray:
@@ -79,6 +86,7 @@ SEARCHES = st.builds(
     rrf_k=st.sampled_from([1, 2, 60, 1000]),
     candidates=st.integers(1, DEEP),
     relevance=st.sampled_from(["cosine", "probability"]),
+    exact_codes=st.booleans(),
 )
 CALIBRATIONS = st.builds(
     lambda cosine, bm25, intercept: Calibration({"cosine": cosine, "bm25": bm25}, intercept),
@@ -132,7 +140,10 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
     )
     inside = {"dense": dense, "lexical": words}.get(recipe.mode, np.minimum(dense, words))
     at = np.flatnonzero(inside != NOT_FOUND)
-    return Candidates(deep.keys[at], deep.cosine[at], deep.bm25[at], dense[at], words[at])
+    exact = None if deep.exact is None else deep.exact[at]
+    return Candidates(
+        deep.keys[at], deep.cosine[at], deep.bm25[at], dense[at], words[at], exact=exact
+    )
 
 
 @given(

@@ -38,12 +38,17 @@ DOCUMENTS = {
     "pump.html": PAGE.format(NOISE, "A leaking seal is replaced, and so are sealing rings."),
     "pumps.txt": f"{NOISE}\n\nGrease the bearings every 500 hours.\n\nPumping needs greased seals.",
     "travel.txt": "Train journeys are second class.\n\nHotels may cost 140 euros a night.",
+    "parts.txt": "Order seal TX-4410-B for it.\n\nThe seal TX-4420-A is no longer made.",
 }
 ASKED = [
     ("How long may unused leave be carried over?", [{"document": "leave.md", "quote": COPY}]),
     ("Why does the pmup make a grindng noise?", [{"document": "pump.html", "quote": NOISE}]),
     ("bearing grease", [{"document": "pumps.txt"}, {"document": "pump.html", "grade": 2}]),
     ("What may a hotel cost?", [{"document": "travel.txt", "grade": 3}]),
+    (
+        "Is there any TX-4420-A left?",
+        [{"document": "parts.txt", "quote": "TX-4420-A is no"}],
+    ),
 ]
 
 VALUES: dict[str, list[Any]] = {
@@ -51,6 +56,7 @@ VALUES: dict[str, list[Any]] = {
     "top_k": [1, 2, 9],
     "threshold": [None, "auto", 0.0, 0.2],
     "relevance": ["cosine", "probability"],
+    "exact_codes": [False, True],
     "candidates": [1, 3, 50],
     "fusion": ["weighted", "rrf"],
     "dense_weight": [0.0, 0.3, 0.6, 1.0],

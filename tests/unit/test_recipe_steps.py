@@ -11,17 +11,30 @@ from rag import InvalidRecipe, Recipe
 BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
 
 
+OLD = Recipe().with_fields({"search.exact_codes": False})
+
+
 def test_a_step_that_is_off_leaves_the_hash_as_it_was() -> None:
-    assert Recipe().hash == BEFORE_STEPS
-    assert Recipe().with_fields({"search.mmr": None, "search.feedback": 0}).hash == BEFORE_STEPS
-    assert Recipe().with_fields({"search.feedback": 2}).hash != BEFORE_STEPS
-    assert Recipe().with_fields({"search.feedback_weight": 0.5}).hash != BEFORE_STEPS
+    assert OLD.hash == BEFORE_STEPS
+    assert OLD.with_fields({"search.mmr": None, "search.feedback": 0}).hash == BEFORE_STEPS
+    assert OLD.with_fields({"search.feedback": 2}).hash != BEFORE_STEPS
+    assert OLD.with_fields({"search.feedback_weight": 0.5}).hash != BEFORE_STEPS
+
+
+def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_before() -> None:
+    assert Recipe().search.exact_codes
+    assert Recipe.parse({}).search.exact_codes
+    assert Recipe().hash != BEFORE_STEPS
+    stored = Recipe().model_dump(mode="json")
+    del stored["search"]["exact_codes"]
+    assert not Recipe.parse(stored).search.exact_codes
+    assert Recipe.parse(stored).hash == BEFORE_STEPS
 
 
 def test_a_recipe_that_was_stored_without_steps_is_read_as_one_without_them() -> None:
     stored = Recipe().model_dump(mode="json")
     old = {name: stored["search"][name] for name in ("mode", "top_k", "threshold", "candidates")}
-    assert Recipe.parse({"search": old}) == Recipe()
+    assert Recipe.parse({"search": old}) == OLD
 
 
 def test_steps_are_named_by_what_is_not_at_its_default() -> None:

@@ -145,8 +145,9 @@ def bar(share: ScoreContribution | None, best: float) -> str:
 def figures(hit: Hit) -> str:
     """All raw parts of a score, each with the rank that its retriever gave."""
     parts = hit.parts
-    return " · ".join(
+    told = [
         f"{label} {parts[name]:.2f}" + (f" (#{parts[rank]:.0f})" if rank in parts else "")
         for name, label, rank in _SCORES
         if name in parts
-    )
+    ]
+    return " · ".join([*told, "has a rare code of the question"] if "exact" in parts else told)

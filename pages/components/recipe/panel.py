@@ -142,6 +142,15 @@ class _Panel(Widgets):
             required=True,
             label_visibility="collapsed",
         )
+        if how != OFF:
+            self.draw(
+                "codes",
+                st.toggle,
+                "Exact codes pass",
+                help="A passage with a rare code of the question (a word with digits, such as a "
+                "part number, that at most 1 % of the passages have) passes every threshold: "
+                "similarity knows nothing of codes.",
+            )
 
     def _cut(self, how: str) -> dict[str, float | str | None]:
         # On a busy machine this change and the slider's arrive together, in either order: what

@@ -27,6 +27,7 @@ PARAMETERS: Mapping[str, str] = {
     "mode": "search.mode",
     "k": "search.top_k",
     "by": "search.relevance",
+    "codes": "search.exact_codes",
     "w": "search.dense_weight",
     "candidates": "search.candidates",
     "fusion": "search.fusion",

@@ -5,6 +5,7 @@ from rag.evaluation.sweeping.bm25_grid import Bm25Grid, Field, Pair
 from rag.evaluation.sweeping.by_question import Change, Closeup, Material, QuestionFigures, Total
 from rag.evaluation.sweeping.deep import Deep, flattened
 from rag.evaluation.sweeping.grid import Grid
+from rag.evaluation.sweeping.layout import By
 from rag.evaluation.sweeping.pool import Cut
 from rag.evaluation.sweeping.pruning import Prepared
 
@@ -12,6 +13,7 @@ __all__ = [
     "CONTEXT",
     "Arithmetic",
     "Bm25Grid",
+    "By",
     "Change",
     "Closeup",
     "Cut",

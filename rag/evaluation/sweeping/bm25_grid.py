@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ import numpy as np
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping.deep import Deep
-from rag.evaluation.sweeping.layout import Layout
+from rag.evaluation.sweeping.layout import By, Layout
 from rag.evaluation.sweeping.pruning import Prepared
 from rag.lexical import Postings
 from rag.retrieval.candidates import NOT_FOUND
-from rag.types import Integers, Keys, Question, Ranks, Scores
+from rag.types import Integers, Keys, Mask, Question, Ranks, Scores
 
 Pair = tuple[float, float]
 """A value of k1 and one of b."""
@@ -35,11 +35,16 @@ class Bm25Grid:
         judge: Judge,
         cosines: Cosines,
         calibration: Calibration | None = None,
+        exact: Mask | None = None,
     ) -> None:
-        """``postings`` has the passages that are ``near`` (best first, by question) as well."""
+        """``postings`` has the passages that are ``near`` (best first, by question) as well.
+
+        ``exact`` says which of them hold a rare code of their question, None where none has any.
+        """
         self._postings = postings
         self._cosines = cosines
         self._calibration = calibration
+        self._exact = exact
         self._starts = np.searchsorted(postings.rows, np.arange(len(questions) + 1))
         parts = [
             postings.keys[begin:end]
@@ -76,6 +81,7 @@ class Bm25Grid:
             lexical_rank=np.full(len(dense_rank), NOT_FOUND, np.int32),
             unit=self._unit[kept],
             grade=self._grade[kept],
+            exact=None if self._exact is None else self._exact[kept],
         )
         return Field(deep, postings, depth, self._calibration)
 
@@ -103,6 +109,7 @@ class Field:
     postings: Postings
     depth: int
     calibration: Calibration | None = None
+    _layouts: dict[By, Layout] = field(default_factory=dict, repr=False, compare=False)
 
     def deep(self, pair: Pair) -> tuple[Deep, Integers]:
         """The candidates of one pair, and their places in the table."""
@@ -118,16 +125,21 @@ class Field:
     def prepared(self, pair: Pair) -> Prepared:
         """The same, ready to be swept over."""
         deep, places = self.deep(pair)
-        return Prepared(deep, self.by_cosine.at(deep, places))
+
+        def known(by: By) -> Layout | None:
+            return self.layout(by).at(deep, places) if by.relevance == "cosine" else None
+
+        return Prepared(deep, known)
+
+    def layout(self, by: By) -> Layout:
+        """What the pairs share: cosines and codes do not depend on k1 and b."""
+        if by not in self._layouts:
+            self._layouts[by] = Layout.of(self.every, by)
+        return self._layouts[by]
 
     @cached_property
     def _places(self) -> _Table:
         return _Table.of(self.postings.rows, self.postings.queries)
-
-    @cached_property
-    def by_cosine(self) -> Layout:
-        """What the pairs share: cosines do not depend on words."""
-        return Layout.of(self.every, "cosine")
 
 
 class _Table(NamedTuple):

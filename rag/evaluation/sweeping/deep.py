@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rag.evaluation.judging import Judge
 from rag.recipe import Mode
 from rag.retrieval.candidates import Calibrated, Candidates
-from rag.types import Integers, Keys, Question, Ranks, Scores
+from rag.types import Integers, Keys, Mask, Question, Ranks, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Deep:
 
     ``row`` is the place of the question. ``unit`` names what is judged: the passage itself, or its
     document for questions that are judged by document; ``grade`` is that unit's. ``probability`` is
-    there where a calibration was given. The other columns are those of ``Candidates``.
+    there where a calibration was given, ``exact`` where a question has a rare code. The other
+    columns are those of ``Candidates``.
     """
 
     questions: int
@@ -34,6 +35,7 @@ class Deep:
     unit: Integers
     grade: Integers
     probability: Scores | None = None
+    exact: Mask | None = None
 
     def within(self, mode: Mode, candidates: int) -> npt.NDArray[np.bool_]:
         """Which of them a recipe of that mode finds when it asks for so many."""
@@ -79,4 +81,13 @@ def flattened(
         probability=None
         if calibration is None
         else np.concatenate([calibration.probabilities(found) for found in candidates]),
+        exact=_exact(candidates),
     )
+
+
+def _exact(candidates: Sequence[Candidates]) -> Mask | None:
+    if all(found.exact is None for found in candidates):
+        return None
+    none = (np.zeros(len(found), np.bool_) for found in candidates)
+    pairs = zip(candidates, none, strict=True)
+    return np.concatenate([empty if found.exact is None else found.exact for found, empty in pairs])

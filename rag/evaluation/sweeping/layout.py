@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from rag.evaluation.sweeping.deep import Deep
-from rag.recipe import Relevance
+from rag.recipe import Relevance, SearchRecipe
+from rag.retrieval.candidates import lifted
 from rag.types import Integers, Scores
+
+
+class By(NamedTuple):
+    """What a threshold is compared with, and whether a rare code passes it in any case."""
+
+    relevance: Relevance = "cosine"
+    exact_codes: bool = False
+
+    @classmethod
+    def of(cls, search: SearchRecipe) -> By:
+        """That of a recipe."""
+        return cls(search.relevance, search.exact_codes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +48,7 @@ class Layout:
     later: Integers
 
     @classmethod
-    def of(cls, deep: Deep, by: Relevance) -> Layout:
+    def of(cls, deep: Deep, by: By) -> Layout:
         """Raises ValueError for probabilities where there is no calibration."""
         relevance = _relevance(deep, by)
         order = np.lexsort((-relevance, deep.row))
@@ -95,12 +109,11 @@ def siblings(
         yield order[same], order[same + gap]
 
 
-def _relevance(deep: Deep, by: Relevance) -> Scores:
-    if by == "cosine":
-        return deep.cosine
-    if deep.probability is None:
+def _relevance(deep: Deep, by: By) -> Scores:
+    relevance = deep.cosine if by.relevance == "cosine" else deep.probability
+    if relevance is None:
         raise ValueError("candidates without a calibration have no probability")
-    return deep.probability
+    return lifted(relevance, deep.exact) if by.exact_codes else relevance
 
 
 def _changes(values: Integers) -> Integers:

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.evaluation.sweeping.deep import Deep
-from rag.evaluation.sweeping.layout import Layout
+from rag.evaluation.sweeping.layout import By, Layout
 from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading
-from rag.recipe import Relevance, SearchRecipe
+from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import reciprocal
 from rag.types import Floats, Integers, Mask
@@ -42,16 +42,16 @@ class Family(NamedTuple):
     candidates: int
     rrf_k: int = 0
     mixed: bool = False
-    by: Relevance = "cosine"
+    by: By = By()
 
     @classmethod
     def of(cls, search: SearchRecipe) -> Family:
         """The family of a recipe."""
         if search.mode != "hybrid":
-            return cls(search.mode, search.candidates, by=search.relevance)
+            return cls(search.mode, search.candidates, by=By.of(search))
         mixed = SMALLEST_WEIGHT <= search.dense_weight <= 1 - SMALLEST_WEIGHT
         constant = search.rrf_k if search.fusion == "rrf" else 0
-        return cls(search.fusion, search.candidates, constant, mixed, search.relevance)
+        return cls(search.fusion, search.candidates, constant, mixed, By.of(search))
 
     def kept(self, leading: Leading | None) -> Mask | None:
         """The candidates that matter; None where it may be all of them."""
@@ -94,7 +94,7 @@ class Targets:
 class Pool:
     """``keys``, ``first``, ``second``, ``relevance``: shape (questions, width).
 
-    Columns descend by relevance: the cosine, or its probability.
+    Columns descend by relevance as a threshold sees it.
 
     The score of a candidate is ``weight * first + (1 - weight) * second``, or ``first`` where there
     is no second. ``sizes`` (questions,) tells how many columns are candidates; the others never

@@ -2,7 +2,8 @@
 
 A candidate *trails* another that is clearly ahead of it in the lists of both retrievers: whatever
 the weight, the fusion and the depth, it is ranked after it, and whatever the threshold, it goes
-before it (a probability never falls where cosine and BM25 rise). One that trails ``limit`` others
+before it (a probability never falls where cosine and BM25 rise; one with a rare code of the
+question, which any threshold lets pass, is always kept). One that trails ``limit`` others
 is never among the first ``limit``. Leaving all of those out changes no rank below ``limit``: what
 they trail stays, and is enough to count (the k-skyband of Papadias et al., Progressive Skyline
 Computation in Database Systems, TODS 2005).
@@ -10,14 +11,14 @@ Computation in Database Systems, TODS 2005).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rag.evaluation.sweeping.deep import Deep
-from rag.evaluation.sweeping.layout import Layout, siblings
-from rag.recipe import Relevance
+from rag.evaluation.sweeping.layout import By, Layout, siblings
 from rag.retrieval.candidates import NOT_FOUND
 from rag.types import Integers, Mask
 
@@ -72,6 +73,8 @@ def leading(deep: Deep, limit: int, by_unit: bool) -> Leading:
         nearer = own[0][one] < clear_near[two]
         single[two[nearer & (own[1][one] < clear_words[two])]] = False
         mixed[two[nearer & (own[1][one] < clear_mixed[two])]] = False
+    if deep.exact is not None:  # may pass a threshold that those ahead of it do not
+        return Leading(mixed | deep.exact, single | deep.exact)
     return Leading(mixed, single)
 
 
@@ -140,16 +143,17 @@ def _rivals(
 class Prepared:
     """What is asked for first is kept for the next sweep."""
 
-    def __init__(self, deep: Deep, by_cosine: Layout | None = None) -> None:
-        """``by_cosine`` is that layout where it is known already."""
+    def __init__(self, deep: Deep, known: Callable[[By], Layout | None] = lambda _by: None) -> None:
+        """``known`` gives the layouts that need not be computed."""
         self.deep = deep
-        self._layouts: dict[Relevance, Layout] = {} if by_cosine is None else {"cosine": by_cosine}
+        self._known = known
+        self._layouts: dict[By, Layout] = {}
         self._leading: dict[tuple[int, bool], Leading] = {}
 
-    def layout(self, by: Relevance) -> Layout:
+    def layout(self, by: By) -> Layout:
         """The candidates in the order of their relevance. Raises ValueError, see ``Layout``."""
         if by not in self._layouts:
-            self._layouts[by] = Layout.of(self.deep, by)
+            self._layouts[by] = self._known(by) or Layout.of(self.deep, by)
         return self._layouts[by]
 
     def leading(self, limit: int, by_unit: bool) -> Leading:

@@ -1,0 +1,134 @@
+"""Codes: a passage with a rare one of the question passes the threshold, everywhere alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rag import Grid, KnowledgeBase, Recipe, Workspace
+from rag.lexical import LexicalIndex
+from rag.retrieval.candidates import holds_code, rare_codes
+from tests.workspaces import QUICK, add, workspace_at
+
+QUESTION = "Does it follow from IS-214 that anybody may leave at four?"
+STRICT = QUICK.with_fields({"search.threshold": 0.9, "search.mode": "hybrid"})
+LOOSE = STRICT.with_fields({"search.exact_codes": False})
+CODE = "Rule IS-214 says nothing about hours."
+FILES = {
+    "rules.txt": CODE,
+    "rooms.txt": "Room 214 is on the second floor.",
+    "leave.txt": "Everybody may leave at four on Fridays.",
+}
+LINE = '{"id": "q", "text": "%s", "evidence": [{"document": "rules.txt", "quote": "Rule IS-214"}]}'
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    workspace: Workspace = workspace_at(tmp_path_factory.mktemp("home"))
+    base = workspace.create("codes", STRICT)
+    add(workspace, base, FILES)
+    base.exchange.import_file("codes", "codes.jsonl", LINE % QUESTION)
+    return base
+
+
+def texts(base: KnowledgeBase, recipe: Recipe) -> list[str]:
+    return [hit.chunk.text for hit in base.search(QUESTION, recipe).hits]
+
+
+def words(*passages: str) -> LexicalIndex:
+    return LexicalIndex.empty("english").added(enumerate(passages))
+
+
+@pytest.mark.parametrize(
+    ("question", "codes"),
+    [
+        ("What does IS-214 say?", ["is214"]),
+        ("What does is 214 say?", ["214"]),
+        ("Which pump takes TX-4410-B or TX-9?", ["tx4410b"]),
+        ("How many hours a week?", []),
+        ("Is it in ISO27001?", ["iso27001"]),
+    ],
+)
+def test_whole_words_with_digits_that_the_base_has_are_codes(
+    question: str, codes: list[str]
+) -> None:
+    passages = ["IS-214 and ISO27001", "seal TX-4410-B", "hours a week", "a pump"]
+    assert rare_codes(question, words(*passages), len(passages)) == codes
+
+
+@pytest.mark.parametrize(("holders", "rare"), [(1, True), (3, True), (4, False)])
+def test_a_code_is_rare_where_one_passage_in_a_hundred_has_it(holders: int, rare: bool) -> None:
+    passages = [f"R2D2 number {n}" if n < holders else "nothing of the kind" for n in range(300)]
+    index = words(*passages)
+    assert rare_codes("Where is R2D2?", index, 300) == (["r2d2"] if rare else [])
+
+
+def test_only_passages_with_the_whole_code_hold_it() -> None:
+    index = words("IS-214", "214", "IS 214", "IS-214-B")
+    held = holds_code(["is214"], np.arange(4), index)
+    assert held is not None
+    assert held.tolist() == [True, False, False, False]
+
+
+def test_a_rare_code_passes_the_threshold(base: KnowledgeBase) -> None:
+    assert texts(base, LOOSE) == []
+    trace = base.search(QUESTION, STRICT)
+    [hit] = trace.hits
+    assert (hit.chunk.text, hit.parts["exact"]) == (CODE, 1.0)
+    assert hit.relevance == hit.parts["dense"] < 0.9
+    stage = trace.stage("threshold")
+    assert stage is not None
+    assert stage.note == "relevance ≥ 0.9; 1 below it with a rare code of the question"
+    assert (stage.taken, stage.given) == (3, 1)
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_it_does_so_in_every_mode(base: KnowledgeBase, mode: str) -> None:
+    assert texts(base, STRICT.with_fields({"search.mode": mode, "search.threshold": 1.0})) == [CODE]
+
+
+def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
+    sweeper = base.tuning.sweeper("codes")
+    grid = {
+        "search.exact_codes": [False, True],
+        "search.threshold": [None, 0.9, 1.0],
+        "search.mode": ["dense", "lexical", "hybrid"],
+        "search.k1": [0.9, 1.2],
+    }
+    sweep = sweeper.sweep(Grid.parse(grid, STRICT), (1, 3))
+    assert sweeper.verify(sweep, len(sweep.grid)) == []
+    by_recipe = {
+        (recipe.search.exact_codes, recipe.search.threshold): sweep.metrics(number)["recall@3"]
+        for number in range(len(sweep.grid))
+        for recipe in [sweep.grid.recipe(number)]
+    }
+    assert by_recipe[False, 0.9] == 0.0
+    assert by_recipe[True, 0.9] == by_recipe[True, 1.0] == 1.0
+
+
+def test_curves_of_the_threshold_know_it(base: KnowledgeBase) -> None:
+    tuner, calibrator = base.tuning.tuner("codes"), base.tuning.calibrator
+    for recipe, highest in ((STRICT, 1.0), (LOOSE, None)):
+        live, fitted = tuner.threshold_curve(recipe), calibrator.threshold_curve("codes", recipe)
+        assert live.values.tolist() == fitted.values.tolist()
+        assert (live.values[0] == 1.0) == (highest == 1.0)
+
+
+def test_an_explanation_says_what_lets_it_pass(base: KnowledgeBase) -> None:
+    [hit] = base.search(QUESTION, STRICT).hits
+    explainer = base.explain(QUESTION, STRICT)
+    told = {step.stage: step.words for step in explainer.standing(hit.chunk.key).steps}
+    assert told["threshold"].endswith("a rare code of the question lets it pass")
+    changes = {change.field: change for change in explainer.changes(hit.chunk.key)}
+    assert changes["threshold"].value is None
+    assert changes["threshold"].words == "No value of the threshold alone brings it out."
+
+
+def test_a_dropped_passage_is_told_by_its_relevance(base: KnowledgeBase) -> None:
+    trace = base.search(QUESTION, LOOSE)
+    explainer = base.explain(QUESTION, LOOSE)
+    key = next(hit.chunk.key for hit in trace.candidates if hit.chunk.text == CODE)
+    changes = {change.field: change for change in explainer.changes(key)}
+    value = changes["threshold"].value
+    assert value is not None
+    assert value < 0.9
