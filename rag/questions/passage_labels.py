@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag.errors import NotFound
@@ -35,6 +35,12 @@ class QuestionLabels:
     def relevant(self) -> int:
         """How many labels say where the question is answered."""
         return sum(label.grade > 0 for label in self.labels)
+
+    def missed(self, shown: Collection[int]) -> int | None:
+        """The key of the most relevant passage that is not ``shown``; None where there is none."""
+        grades = self.grades.items()
+        left = [(-grade, key) for key, grade in grades if grade > 0 and key not in shown]
+        return min(left)[1] if left else None
 
 
 class PassageLabels:

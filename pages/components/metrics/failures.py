@@ -32,7 +32,7 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
         alt="Questions with tags, first relevant rank, found passages and nDCG@10, worst first.",
     )
     picked = [shown[row] for row in picked_rows(event) if row < len(shown)]
-    _open(base, picked[0] if picked else None)
+    _open(base, run, picked[0] if picked else None)
 
 
 def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
@@ -99,7 +99,20 @@ def _columns(run: Run) -> dict[str, object]:
     }
 
 
-def _open(base: KnowledgeBase, picked: QuestionResult | None) -> None:
+def address(base: KnowledgeBase, run: Run, result: QuestionResult) -> dict[str, str]:
+    """Where the inspector shows a question: with what would have to change for the labelled
+    passage that it missed, if there is one.
+    """
+    labels = base.passage_labels.of(run.question_set, result.text, run.recipe.index)
+    shown = [int(name, 16) for name, *_ in result.ranking[: run.recipe.search.top_k]]
+    missed = labels.missed(shown)
+    asked = {"kb": base.name, "q": result.text}
+    if missed is None:
+        return asked
+    return {**asked, "view": "What if", "passage": f"{missed:016x}"}
+
+
+def _open(base: KnowledgeBase, run: Run, picked: QuestionResult | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if picked is None:
             st.caption("Click a question to see why it went like that.")
@@ -108,6 +121,6 @@ def _open(base: KnowledgeBase, picked: QuestionResult | None) -> None:
             "inspector.py",
             label="Open in the inspector",
             icon=":material/troubleshoot:",
-            query_params={"kb": base.name, "q": picked.text},
+            query_params=address(base, run, picked),
         )
         st.caption(plain(picked.text))
