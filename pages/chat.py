@@ -155,6 +155,7 @@ def _answer(
     said = follow_up.history(base, conversation_id)
     conversation_id = base.conversations.open(conversation_id)
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
+    turn_view.open_source("")  # it belongs to an earlier question
     turn = base.conversations.ask(conversation_id, question, recipe, list(map(str, also)))
     st.session_state.pop(follow_up.RETRY, None)
     column, _beside = st.columns([3, 2], gap="medium")

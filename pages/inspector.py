@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.inspector import retrieval
 from pages.components.inspector.candidate_chart import candidate_chart, clicked
 from pages.components.inspector.candidates import Candidate, at_step, candidates
-from pages.components.inspector.funnel import choose, funnel
+from pages.components.inspector.funnel import STEP, funnel
 from pages.components.inspector.hit_cards import CardContext, hit_cards, origin_badge
 from pages.components.inspector.hit_sources import HitSources, result_view, search_notes
 from pages.components.inspector.trace_details import trace_details
@@ -22,12 +22,14 @@ from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel, what_it_means
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import show
 from pages.components.shell.text import plain
 from pages.components.source.places import place
-from pages.components.source.view import SourceSpan, forget_walk, source_view
+from pages.components.source.view import LEAF, WALK, SourceSpan, source_view
 from rag import Hit, KnowledgeBase, Recipe, TouchstoneError, Trace
 
-QUESTION = "q"
+QUESTION = "q"  # the URL's parameter, and the key of the field
+_OF_A_QUESTION = {QUESTION, PASSAGE, STEP, WALK, LEAF}
 PASSAGE_ID = re.compile(r"[0-7][0-9a-f]{15}")
 HEIGHT = 720
 
@@ -66,10 +68,12 @@ def _meaning(question: str, search: Callable[[], Trace]) -> str:
 
 
 def _question(base: KnowledgeBase) -> str:
+    # Not bound to the address, which would replace the former question in the browser's history.
+    show(QUESTION, st.query_params.get(QUESTION, ""))
     text = st.text_input(
         "Question",
         key=QUESTION,
-        bind="query-params",
+        on_change=_typed,
         placeholder="How long may unused leave be carried over?",
         icon=":material/search:",
     )
@@ -86,13 +90,23 @@ def _question(base: KnowledgeBase) -> str:
     return text or ""
 
 
+def _typed() -> None:
+    _ask(st.session_state[QUESTION])
+
+
 def _suggest() -> None:
     text = st.session_state["inspector_suggestion"]
     if text:
-        st.session_state[QUESTION] = text
-        st.query_params.pop(PASSAGE, None)
-        choose("")
-        forget_walk()
+        _ask(text)
+
+
+def _ask(text: str) -> None:
+    """Another question: what was open of the former one stays with that one's address.
+
+    All in one step, as each is an entry of the browser's history.
+    """
+    left: dict[str, str | list[str]] = {name: [] for name in _OF_A_QUESTION}
+    st.query_params.update(left | ({QUESTION: text} if text else {}))
 
 
 def _welcome(base: KnowledgeBase) -> None:
@@ -113,6 +127,13 @@ def _evidence(origins: HitSources, trace: Trace, recipe: Recipe) -> None:
         _welcome(base)
         return
     selected = _selected(base, trace, recipe, every)
+    wanted = st.query_params.get(PASSAGE, "")
+    if wanted and (selected is None or selected.chunk.id != wanted):
+        st.warning(
+            "The passage of this address is not in this index: its document was cut in another "
+            "way, changed or deleted, or the link is of another knowledge base.",
+            icon=":material/location_off:",
+        )
     step = funnel(trace)
     search_notes(trace)
     picture = st.container()

@@ -7,16 +7,17 @@ import streamlit as st
 from pages.components.labels import question_sets
 from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
-from pages.components.runs.table import metric_names, rows, table
+from pages.components.runs.table import SELECTED, metric_names, rows, table
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
-from rag import KnowledgeBase, LeaderboardRow, Run
+from rag import KnowledgeBase, LeaderboardRow, Run, counted
 
 
 def main() -> None:
     """The page."""
     base = chosen_base()
     runs = base.runs.every()
+    _gone_note(base, runs)
     names = list(dict.fromkeys(run.question_set for run in runs))
     question_sets.settle_set(names)
     if not runs:
@@ -31,6 +32,20 @@ def main() -> None:
     leaderboard = rows(base, name, metric, mine)
     chosen = table(base, leaderboard, metric)
     _below(base, chosen, leaderboard, metric)
+
+
+def _gone_note(base: KnowledgeBase, runs: list[Run]) -> None:
+    """On the first look only: later, what is not here was deleted by this visitor."""
+    first = not st.session_state.get(f"runs_seen_{base.id}")
+    st.session_state[f"runs_seen_{base.id}"] = True
+    named = set(filter(None, st.query_params.get(SELECTED, "").split(",")))
+    gone = named - {run.id for run in runs}
+    if first and gone:
+        st.warning(
+            f"{counted(len(gone), 'run')} of this link {'is' if len(gone) == 1 else 'are'} not in "
+            "this knowledge base: deleted, or of another one.",
+            icon=":material/scan_delete:",
+        )
 
 
 def _no_runs(base: KnowledgeBase) -> None:

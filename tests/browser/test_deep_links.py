@@ -13,6 +13,7 @@ from tests.browser.waiting import idle
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from playwright.sync_api import Page
 
@@ -25,6 +26,9 @@ NAVIGATION = {
     "runs": "Runs",
     "settings": "Settings",
 }
+
+
+HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a noise?"
 
 
 @pytest.mark.parametrize("path", NAVIGATION)
@@ -51,6 +55,50 @@ def test_the_root_leads_to_chat_and_keeps_the_query_string(address: str, page: P
     page.goto(f"{address}/?from=mail&tag=two&tag=three")
     page.get_by_role("heading", level=1, name="Chat").wait_for()
     page.wait_for_url(f"{address}/chat?from=mail&tag=two&tag=three")
+
+
+@pytest.mark.parametrize("parameter", ["mode=", "k=", "threshold=", "cut=", "mode=banana"])
+def test_a_field_without_sense_is_as_if_it_were_not_named(
+    parameter: str, address: str, page: Page
+) -> None:
+    page.goto(f"{address}/chat?{parameter}")
+    expect(page.get_by_role("radio", name="Hybrid")).to_be_checked()
+    idle(page)
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+
+
+def test_back_returns_to_what_was_on_the_screen(
+    serve: Callable[..., AbstractContextManager[str]], warm_home: Path, page: Page
+) -> None:
+    passage = page.get_by_role("region", name="Text of the document").locator("mark").first
+
+    def is_shown(question: str, words: str) -> None:
+        expect(page.get_by_role("textbox", name="Question")).to_have_value(question)
+        expect(passage).to_contain_text(words)
+
+    with serve(warm_home) as address:
+        page.goto(f"{address}/inspector?q={HOTEL}")
+        page.get_by_role("button", name="1 · travel.md").wait_for()
+        page.get_by_role("button", name="2 · ").first.click()
+        page.wait_for_url("**passage=*")
+        expect(passage).not_to_contain_text("A hotel may cost")
+        idle(page)
+        opened, words = page.url, passage.inner_text()
+        field = page.get_by_role("textbox", name="Question")
+        field.fill(PUMP)
+        field.press("Enter")
+        is_shown(PUMP, "grinding noise")
+        page.wait_for_url(lambda url: "passage" not in url)
+
+        page.get_by_role("link", name="Documents").click()
+        page.get_by_role("heading", level=1, name="Documents").wait_for()
+        idle(page)
+        page.go_back()
+        is_shown(PUMP, "grinding noise")
+        idle(page)
+        page.go_back()
+        is_shown(HOTEL, words)
+        page.wait_for_url(opened)
 
 
 def test_nothing_is_fetched_from_another_host(address: str, page: Page) -> None:

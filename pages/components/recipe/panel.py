@@ -123,7 +123,8 @@ class _Panel(Widgets):
             st.slider,
             "Threshold",
             self._level(self.recipe),
-            self._level(self.saved),
+            # A level that follows from the rest of the recipe is not written into the address.
+            self._level(self.saved if how == SET else self.recipe),
             lambda value: {"search.threshold": round(float(value), 2)},
             min_value=0.0,
             max_value=1.0,

@@ -13,6 +13,7 @@ from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, f
 from rag import InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
+_NEVER_EMPTY = (st.segmented_control, st.selectbox, st.number_input, st.slider, st.toggle)
 
 
 def _rounded(value: Any) -> Any:
@@ -96,6 +97,8 @@ class Widgets:
 
         ``fields`` turns a value of the widget into changes of the recipe.
         """
+        if fresh() and widget in _NEVER_EMPTY and st.query_params.get(key) == "":
+            st.query_params.pop(key)  # as if the address did not name it
         # A widget that another page had under this key would come up with its default.
         # Otherwise it is left alone: setting it again would pull a slider out of a moving hand.
         if fresh() or not _same(st.session_state.get(key), shown):
