@@ -36,8 +36,9 @@ def test_a_key_is_found_but_never_shown(
 
 def test_a_provider_is_really_called(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("settings.py")
-    app.button(key="settings_test_fake").click().run()
-    assert app.success[0].value.startswith("fake embeds into 64 dimensions")
+    app.button(key="settings_test_minilm").click().run()
+    assert app.success[0].value.startswith("minilm embeds into 384 dimensions")
+    assert "settings_test_fake" not in {button.key for button in app.button}  # is for trials
 
 
 def test_a_provider_that_does_not_answer_says_what_to_do(

@@ -12,7 +12,7 @@ from rag import ProviderStatus
 
 def providers_view() -> None:
     """Providers that can be used now, then those that need something first."""
-    statuses = workspace().statuses()
+    statuses = [status for status in workspace().statuses() if not status.for_trials]
     ready = [status for status in statuses if status.ready]
     for status in ready:
         _row(status)
