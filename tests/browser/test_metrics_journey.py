@@ -36,16 +36,19 @@ def test_evaluate_then_open_a_question_in_the_inspector(
         shoot(page, "metrics")
 
         table = page.locator("[data-testid=stDataFrame]").last
-        link = page.get_by_role("link", name="Open in the inspector")
-        click_row(table, 0, link)
-        link.click()
-        page.get_by_role("heading", level=1, name="Inspector").wait_for()
+        inspector = page.get_by_role("heading", level=1, name="Inspector")
+        click_row(table, 0, inspector)
+        inspector.wait_for()
         page.wait_for_url("**/inspector?*q=*")
         page.wait_for_url(lambda url: "kb=handbook" in url or "kb=" not in url)
 
+        page.go_back()
+        _settled(page)  # and the table does not open its question again
+        expect(inspector).to_be_hidden()
+
 
 def _settled(page: Page) -> None:
-    page.get_by_text("Click a question to see why").wait_for()  # the last line of the page
+    page.get_by_text("Click a question to see in the inspector").wait_for()
     expect(page.get_by_test_id("stMetricLabel")).to_have_text(CARDS)
     expect(page.get_by_test_id("stMetricValue")).to_have_count(len(CARDS))
     idle(page)

@@ -25,7 +25,6 @@ def test_the_inspector_opens_with_the_passage_that_was_missed(
     [missed] = labels.grades
     parameters = address(base, found.run, failed)
     assert parameters == {
-        "kb": "notes",
         "q": failed.text,
         "view": "What if",
         "passage": f"{missed:016x}",
@@ -44,4 +43,4 @@ def test_a_question_that_missed_nothing_opens_as_it_is(labelled: Workspace) -> N
     loose = base.recipe().with_fields({"search.threshold": None, "search.top_k": 50})
     found = base.evaluator.evaluate("checks", loose)
     failed = next(each for each in found.results if each.answerable)
-    assert address(base, found.run, failed) == {"kb": "notes", "q": failed.text}
+    assert address(base, found.run, failed) == {"q": failed.text}

@@ -12,27 +12,35 @@ from pages.components.shell.tables import picked_rows
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, QuestionResult, Run
 
+_CLICKED = "metrics_question_clicked"
 _SCORE = "ndcg@10"
 _PLAIN = re.compile(r"[^\W_](?:[^\W_]|[ .,/+-])*")
 
 
 def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResult]) -> None:
-    """The questions as a table with a filter; the picked one opens in the inspector."""
+    """The questions as a table with a filter; the one that is clicked opens in the inspector."""
     st.header("Questions, failures first", divider="gray")
+    st.caption("Click a question to see in the inspector why it went like that.")
     shown = worst_first(_filtered(results))
     event = st.dataframe(
         [_row(run, result) for result in shown],
         key=f"metrics_questions_{run.id}",
         height=460 if len(shown) > 10 else "auto",
         hide_index=True,
-        on_select="rerun",
+        on_select=_click,
         selection_mode=("single-row", "single-cell"),
         column_config=_columns(run),
         placeholder="–",
         alt="Questions with tags, first relevant rank, found passages and nDCG@10, worst first.",
     )
-    picked = [shown[row] for row in picked_rows(event) if row < len(shown)]
-    _open(base, run, picked[0] if picked else None)
+    # Only a click opens: the table may have its selection still when the visitor comes back.
+    clicked = st.session_state.pop(_CLICKED, False)
+    for row in picked_rows(event)[:1] if clicked else ():
+        st.switch_page("inspector.py", query_params=address(base, run, shown[row]))
+
+
+def _click() -> None:
+    st.session_state[_CLICKED] = True
 
 
 def worst_first(results: Sequence[QuestionResult]) -> list[QuestionResult]:
@@ -106,21 +114,7 @@ def address(base: KnowledgeBase, run: Run, result: QuestionResult) -> dict[str, 
     labels = base.passage_labels.of(run.question_set, result.text, run.recipe.index)
     shown = [int(name, 16) for name, *_ in result.ranking[: run.recipe.search.top_k]]
     missed = labels.missed(shown)
-    asked = {"kb": base.name, "q": result.text}
+    asked = {"q": result.text}
     if missed is None:
         return asked
     return {**asked, "view": "What if", "passage": f"{missed:016x}"}
-
-
-def _open(base: KnowledgeBase, run: Run, picked: QuestionResult | None) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if picked is None:
-            st.caption("Click a question to see why it went like that.")
-            return
-        st.page_link(
-            "inspector.py",
-            label="Open in the inspector",
-            icon=":material/troubleshoot:",
-            query_params=address(base, run, picked),
-        )
-        st.caption(plain(picked.text))
