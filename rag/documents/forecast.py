@@ -113,9 +113,15 @@ class Forecast:
         self._text_ratio(it.kind).add(characters, it.size)
 
     def reached(self, item: Hashable, step: str, done: float = 0, total: float = 0) -> None:
-        """Notes that an item is at a step, and how far in it; all steps before it are over."""
+        """Notes that an item is at a step, and how far in it; all steps before it are over.
+
+        A step that was not expected of the item ends the one before; its time counts nowhere.
+        """
         self._spend()
         it = self._items[item]
+        if step not in it.work:
+            self._leave()
+            return
         if self._at != (item, step):
             self._leave()
             for earlier in it.work:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import logging
 import uuid
@@ -45,8 +44,6 @@ def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
         items = rows.items(connection, job.id)
     reader = _ItemReader(services, job, reporter)
     outcome = items
-    if any(item.status == "waiting" for item in items):
-        reader.warm_up()
     while waiting := [item for item in outcome if item.status == "waiting"]:
         for item in reader.shortest_first(waiting):
             reader.handle(item)
@@ -118,12 +115,6 @@ class _ItemReader:
             log.exception("Reading %s failed unexpectedly, id %s.", item.name, identity)
             self._fail(item, f"Unexpected error, id {identity}.", "The log has the details.")
         self._forecast.end(item.position, failed=failed)
-
-    def warm_up(self) -> None:
-        """Loads the model, which would else seem to be the pace of the first document."""
-        self._say("loading the embedding model")
-        with contextlib.suppress(TouchstoneError):  # each document says what is wrong with it
-            self._ingestion.warm_up()
 
     def refresh(self) -> None:
         """Brings the indexes up to date, and keeps the paces that were measured."""
@@ -227,6 +218,8 @@ class _ItemReader:
                 self._say(f"{item.name}: {step}")
             elif step.startswith("embedding"):
                 self._say(f"{item.name}: {step} {done:,} of {total:,} passages")
+            elif pdf and step == "reading":
+                self._say(f"{item.name}: {step} {done:,} of {total:,} pages")
             else:
                 self._say(f"{item.name}: {step} {done / total:.0%}")
 

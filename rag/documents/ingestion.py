@@ -14,7 +14,7 @@ from rag import providers
 from rag.chunking import chunks
 from rag.documents import paces
 from rag.errors import Cancelled, StorageError, TouchstoneError
-from rag.indexing.indexes import cache_vectors
+from rag.indexing.indexes import cache_vectors, uncached
 from rag.protocols import Embedder
 from rag.questions.reanchoring import reanchor
 from rag.recipe import IndexRecipe
@@ -91,6 +91,7 @@ class Ingestion:
         self._base_id = base_id
         self._embedder = embedder
         self._behind: dict[str, str] = {}
+        self._loaded = set[str]()
         self._at_once = _LEAST_AT_ONCE
 
     def recipes(self) -> list[IndexRecipe]:
@@ -99,12 +100,6 @@ class Ingestion:
             saved = bases.by_id(connection, self._base_id).recipe.index
             every = [row.recipe for row in builds.every(connection, self._base_id)]
         return [saved, *(recipe for recipe in every if recipe.hash != saved.hash)]
-
-    def warm_up(self) -> None:
-        """Loads the model of the saved recipe. Raises ProviderError or InvalidRecipe."""
-        name = self.recipes()[0].embedder
-        if providers.is_local(name):
-            self._embedder(name).embed(["hello"], "query")
 
     def work(self) -> dict[str, str]:
         """The steps of storing a document in every build, and whose pace each has."""
@@ -224,9 +219,21 @@ class Ingestion:
                         tell(cutting, before + chunk.start, total)
                     made.add(chunk)
             before += len(document.text)
-        self._embed(
-            embedder, [cuttings[item.id, recipe.cut] for item in group], partial(tell, embedding)
-        )
+        if cut := [cuttings[item.id, recipe.cut] for item in group]:
+            self._load(recipe.embedder, cut[0], tell)
+        self._embed(embedder, cut, partial(tell, embedding))
+
+    def _load(self, name: str, cutting: _Cutting, tell: Tell) -> None:
+        """Loads a model of this computer, which would else seem to be the pace of the first
+        document; not where its vectors came with it, as with the sample.
+        """
+        if name in self._loaded or not providers.is_local(name):
+            return
+        embedder = self._embedder(name)
+        if uncached(self._database, embedder, [chunk.text for chunk in cutting.chunks()]):
+            tell("loading the embedding model", 0, 0)
+            embedder.embed(["hello"], "query")
+            self._loaded.add(name)
 
     def _embed(
         self,

@@ -281,12 +281,17 @@ def lookup(
     return read
 
 
-def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:
-    """Embeds those texts whose vector is not cached yet; returns how many that were."""
+def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> dict[bytes, str]:
+    """Those texts whose vector is not cached yet, by their hash."""
     by_hash = {vectors.text_hash(text): text for text in texts}
     with database.read() as connection:
         known = vectors.known(connection, embedder.id, list(by_hash))
-    new = {key: text for key, text in by_hash.items() if key not in known}
+    return {key: text for key, text in by_hash.items() if key not in known}
+
+
+def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:
+    """Embeds those texts whose vector is not cached yet; returns how many that were."""
+    new = uncached(database, embedder, texts)
     if new:
         rows = embedder.embed(list(new.values()), "document")
         data = {key: row.tobytes() for key, row in zip(new, rows, strict=True)}

@@ -40,6 +40,19 @@ def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -
     assert forecast.told() == (0, 10_000, math.inf)  # nothing of this job is known yet
 
 
+def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock: Clock) -> None:
+    forecast = Forecast(PACES, clock=clock)
+    forecast.add("a", "text", 10_000, WORK)
+    forecast.reached("a", "cutting")
+    clock.now += 2
+    forecast.reached("a", "loading the embedding model")
+    clock.now += 1000
+    forecast.reached("a", "embedding", 0, 10)
+    clock.now += 30
+    forecast.reached("a", "embedding", 5, 10)
+    assert forecast.measured() == pytest.approx({"cutting": 2e-4, "embedding slow": 6e-3})
+
+
 def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
     forecast = Forecast(PACES, clock=clock)
     forecast.add("a", "text", 10_000, WORK)

@@ -149,8 +149,8 @@ class _Panel(Widgets):
                 st.toggle,
                 "Exact codes pass",
                 help="A passage with a rare code of the question (a word with digits, such as a "
-                "part number, that at most 1 % of the passages have) passes every threshold: "
-                "similarity knows nothing of codes.",
+                "part number, that at most 1% of the passages have) passes every threshold: "
+                "the cosine knows nothing of codes.",
             )
 
     def _cut(self, how: str) -> dict[str, float | str | None]:
