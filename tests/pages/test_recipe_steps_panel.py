@@ -124,3 +124,14 @@ def test_what_nobody_opened_is_drawn_where_it_was_changed_and_stays(base: Knowle
     assert recipe(app, base).search.k1 == 1.2
     assert drawn(app)
     assert "k1" not in app.query_params
+
+
+def test_a_widget_without_a_value_changes_nothing(base: KnowledgeBase) -> None:
+    """A slow browser sends an empty parameter of the address again when its widget is there."""
+    app = visit("inspector.py", q=LEAVE)
+    for key in ("cut", "mode"):
+        next(each for each in app.get("segmented_control") if each.key == key).set_value(None)
+    app.run()
+    assert not app.exception
+    assert not app.error
+    assert recipe(app, base) == base.recipe()

@@ -116,7 +116,7 @@ class Widgets:
             **options,
         )
         # The browser's back button changes a widget without its callback.
-        if not _same(value, shown):
+        if value is not None and not _same(value, shown):
             _change(self.base, fields(value))
 
 
@@ -127,7 +127,9 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _take(base: KnowledgeBase, key: str, fields: Callable[[Any], dict[str, Any]]) -> None:
-    _change(base, fields(st.session_state[key]))
+    value = st.session_state[key]
+    if value is not None:  # a slow browser may send an address with an empty parameter once more
+        _change(base, fields(value))
 
 
 def _change(base: KnowledgeBase, changes: dict[str, Any]) -> None:
