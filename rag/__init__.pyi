@@ -19,6 +19,7 @@ from .errors import InvalidInput as InvalidInput
 from .errors import InvalidRecipe as InvalidRecipe
 from .errors import NotFound as NotFound
 from .errors import TouchstoneError as TouchstoneError
+from .errors import UnreadableDocument as UnreadableDocument
 from .evaluation.calibration import NotEnoughLabels as NotEnoughLabels
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.formats.question_tables import QuestionTable as QuestionTable
@@ -95,6 +96,7 @@ from .settings import Settings as Settings
 from .storage.builds import BuildRow as BuildRow
 from .storage.conversations import StoredCitation as StoredCitation
 from .storage.conversations import Turn as Turn
+from .storage.files import LockedFile as LockedFile
 from .storage.labels import Label as Label
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet

@@ -14,6 +14,7 @@ from rag.answering import AnswerStream
 from rag.conversations.conversations import Conversations
 from rag.documents.additions import Additions
 from rag.documents.library import Library
+from rag.documents.locked_files import LockedFiles
 from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import Compared, compared
@@ -58,6 +59,7 @@ class KnowledgeBase:
         self.id = base.id
         self.name = base.name
         self.documents = Library(services, jobs, base.id)
+        self.locked_files = LockedFiles(services, self.documents, base.id)
         self.additions = Additions(services)
         self.questions = QuestionSets(services.database, base.id)
         self.question_edits = QuestionEdits(services.database, base.id)

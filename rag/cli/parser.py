@@ -69,6 +69,12 @@ def _importing(verb: Verb) -> None:
     verb(verbs.demo)
     added = verb(verbs.ingest, "kb", recipe=True)
     added.add_argument("source", nargs="+", metavar="PATH|URL")
+    added.add_argument(
+        "--password-file",
+        type=Path,
+        metavar="FILE",
+        help="passwords to try on encrypted PDFs, one on each line (else asked for at a terminal)",
+    )
     added = verb(verbs.import_beir, "kb", recipe=True)
     added.add_argument("folder", type=Path)
     added.add_argument("--split", default="test")

@@ -14,11 +14,12 @@ from rag import (
     FurtherBase,
     Grid,
     InvalidInput,
+    JobItem,
     KnowledgeBase,
     Recipe,
     Workspace,
 )
-from rag.cli import benchmarks, explaining, inputs, kept_runs, printing, sharing, tuning
+from rag.cli import benchmarks, explaining, inputs, kept_runs, passwords, printing, sharing, tuning
 from rag.cli.printing import Output
 
 
@@ -35,10 +36,16 @@ def ingest(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     urls = [each for each in args.source if each.lower().startswith(("http://", "https://"))]
     paths = [inputs.existing(each) for each in args.source if each not in urls]
-    with _base_for_adding(workspace, args) as base:
-        job = base.documents.add_paths(paths, urls)
+    tried = passwords.given(args.password_file)
+
+    def done(job: int) -> list[JobItem]:
         printing.follow(workspace.jobs, job)
-        return printing.ingested(base, workspace.jobs.items(job))
+        return workspace.jobs.items(job)
+
+    with _base_for_adding(workspace, args) as base:
+        items = done(base.documents.add_paths(paths, urls))
+        items = passwords.opened(base, items, tried, lambda job: done(job)[0])
+        return printing.ingested(base, items)
 
 
 def import_beir(args: argparse.Namespace) -> Output:

@@ -28,7 +28,7 @@ from rag.questions.sets import QuestionSets
 from rag.readers import web
 from rag.readers.page_names import distinguished
 from rag.services import Services
-from rag.storage import Connection, documents
+from rag.storage import Connection, documents, files
 from rag.storage import jobs as rows
 from rag.storage.jobs import ItemStatus, JobItem, JobRow
 from rag.types import Document
@@ -129,7 +129,12 @@ class _ItemReader:
         source = self._fetched(item, tell)
         if self._kept(item, source):
             return
-        document = self._read(source, tell)
+        try:
+            document = self._read(source, tell)
+        except UnreadableDocument as error:
+            if error.reason == "needs_password":
+                self._keep(item, source)
+            raise
         self._forecast.read(item.position, len(document.text))
 
         def book(connection: Connection, stored: list[Stored]) -> None:
@@ -202,6 +207,11 @@ class _ItemReader:
             progress=lambda done, total: tell("reading", done, total),
             cancelled=self._reporter.cancelled,
         )
+
+    def _keep(self, item: JobItem, source: Mapping[str, Any]) -> None:
+        """Keeps a file until somebody gives its password."""
+        with self._services.database.write() as connection:
+            files.note_locked(connection, self._job.id, item.position, source)
 
     def _fail(self, item: JobItem, reason: str, hint: str) -> None:
         with self._services.database.write() as connection:

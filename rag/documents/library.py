@@ -25,7 +25,7 @@ from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
 from rag.storage.database import storable
-from rag.storage.files import Arrival
+from rag.storage.files import Arrival, supersede_locked
 from rag.types import Chunk, Document, Span
 
 _Item = tuple[str, Mapping[str, object]]
@@ -201,6 +201,7 @@ class Library:
             if arrival is not None:
                 arrival.confirm(connection)
             jobs.supersede(connection, job)
+            supersede_locked(connection, self._base_id, {name for name, _ in items})
 
         job = self._jobs.submit(self._base_id, "ingest", title, payload, items, book)
         self._services.files.discard()

@@ -29,6 +29,7 @@ __all__ = [
     "Mark",
     "PageImage",
     "count_pages",
+    "decrypt",
     "draw",
     "format_of",
     "read",
@@ -39,6 +40,7 @@ _DEFAULT = Limits()
 _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, while somebody waits
 _COUNTING = Limits(seconds_to_open=5, seconds=5, memory_mb=1024)
 _PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
+_OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.decryption:decrypt", ("pdf",), True)
 
 
 def read(
@@ -89,6 +91,16 @@ def count_pages(path: Path) -> int:
     return int(shared_pool().read(_PAGES, Source(path.resolve(), _COUNTING)).text)
 
 
+def decrypt(path: Path, target: Path, password: str, *, limits: Limits = _DEFAULT) -> None:
+    """Writes a copy of an encrypted PDF that needs no password, in a process apart.
+
+    The same file gives the same bytes each time. Raises UnreadableDocument.
+    """
+    _check_kept(path)
+    about = {"target": str(target.resolve())}
+    shared_pool().read(_OPENED, Source(path.resolve(), limits, password, about=about))
+
+
 def draw(
     path: Path,
     number: int,
@@ -103,10 +115,7 @@ def draw(
     ``text`` is what the document has of this page, ``marks`` are spans of it. Raises
     UnreadableDocument for a file that is gone, locked or damaged, or takes too long.
     """
-    if not path.is_file():
-        raise UnreadableDocument(
-            "The original file is not kept here.", "Add it again.", reason="missing"
-        )
+    _check_kept(path)
     return shared_pool().draw(Source(path.resolve(), limits, password), number, text, marks)
 
 
@@ -135,6 +144,13 @@ def _document(content: Content, digest: str, name: str, source: str, media_type:
         headings=content.headings,
         metadata=content.metadata,
     )
+
+
+def _check_kept(path: Path) -> None:
+    if not path.is_file():
+        raise UnreadableDocument(
+            "The original file is not kept here.", "Add it again.", reason="missing"
+        )
 
 
 def _check_size(path: Path, limits: Limits) -> None:

@@ -26,7 +26,7 @@ class Source:
 
     path: Path
     limits: Limits = field(default_factory=Limits)
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     tick: Callable[[int, int], None] = _silent
     about: Mapping[str, str | None] = field(default_factory=dict)
 

@@ -1,10 +1,11 @@
 """The bytes of uploaded files, kept by their SHA-256, written whole or not at all.
 
-A file stays while something refers to it: a document, a job that has still to read it, or the lease
-of whoever is bringing it in. The lease is in the database before the file is in its place, and goes
-after what refers to the file is there, so that no moment is left in which it could be discarded.
-Whatever lets go of a file drops it in the same transaction; ``discard`` then looks whether it may
-go, and goes on with what a killed process left.
+A file stays while something refers to it: a document, a job that has still to read it, the item of
+one that failed for want of a password, or the lease of whoever is bringing it in. The lease is in
+the database before the file is in its place, and goes after what refers to the file is there, so
+that no moment is left in which it could be discarded. Whatever lets go of a file drops it in the
+same transaction; ``discard`` then looks whether it may go, and goes on with what a killed process
+left.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import os
 import tempfile
 import time
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, Connection, Select, select, union_all
+from sqlalchemy import ColumnElement, Connection, Select, select, union_all, update
 
 from rag.errors import StorageError
 from rag.storage import leases
@@ -38,6 +39,7 @@ LEASE_SECONDS = 3600.0
 _BLOCK = 1 << 20
 _PLACES = "[0-9a-f][0-9a-f]/" + "[0-9a-f]" * 64
 _KEYS = ("file", "fetched")  # of the items of jobs: what was given, what came from an address
+_LOCKED = "locked"  # the note on an item that failed for want of a password
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,22 @@ class StoredFile:
 
     sha256: str
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class LockedFile:
+    """A file that waits for its password, by the item of a job that failed for want of it.
+
+    ``file`` is its SHA-256; ``name`` and ``source`` are those that its document shall have.
+    """
+
+    job_id: int
+    position: int
+    file: str
+    name: str
+    source: str
+    reason: str
+    hint: str
 
 
 @dataclass(slots=True)
@@ -208,13 +226,66 @@ def referenced(connection: Connection, names: Sequence[str]) -> set[str]:
 def _references() -> Any:
     active = job.c.status.in_(("queued", "running"))
     awaited = select(job_item).join(job).where(active, job_item.c.status == "waiting").subquery()
+    failed = job_item.c.status == "failed"
     questions: Select[Any] = select(job.c.payload["questions"]["file"].as_string()).where(active)
     return union_all(
         select(document.c.id.label("name")),
         select(lease.c.subject).where(leases.in_force(lease.c.until, LEASE_SECONDS)),
         *(select(awaited.c.payload[key].as_string()) for key in _KEYS),
+        select(job_item.c.payload[_LOCKED]["file"].as_string()).where(failed),
         questions,
     )
+
+
+def note_locked(
+    connection: Connection, job_id: int, position: int, given: Mapping[str, Any]
+) -> None:
+    """Notes that an item's file (``file``, ``name``, ``source``) waits for its password."""
+    kept = {key: given[key] for key in ("file", "name", "source")}
+    _set_locked(connection, job_id, position, {_LOCKED: kept})
+
+
+def locked_files(connection: Connection, base_id: int) -> list[LockedFile]:
+    """The files of a knowledge base that wait for a password, in the order they came."""
+    rows = connection.execute(
+        select(job_item)
+        .join(job, job.c.id == job_item.c.job_id)
+        .where(job.c.base_id == base_id, job_item.c.status == "failed")
+        .where(job_item.c.payload[_LOCKED]["file"].as_string().is_not(None))
+        .order_by(job_item.c.job_id, job_item.c.position)
+    )
+    return [
+        LockedFile(
+            **row.payload[_LOCKED],
+            job_id=row.job_id,
+            position=row.position,
+            reason=row.reason,
+            hint=row.hint,
+        )
+        for row in rows
+    ]
+
+
+def forget_locked(connection: Connection, locked: LockedFile) -> None:
+    """Lets a file go that waits for its password."""
+    _set_locked(connection, locked.job_id, locked.position, {})
+    leases.drop(connection, [locked.file])
+
+
+def supersede_locked(connection: Connection, base_id: int, names: Collection[str]) -> None:
+    """Lets those go whose name, or whose address, something new comes in under."""
+    for locked in locked_files(connection, base_id):
+        if locked.name in names or locked.source in names:
+            forget_locked(connection, locked)
+
+
+def _set_locked(
+    connection: Connection, job_id: int, position: int, fresh: Mapping[str, Any]
+) -> None:
+    this = (job_item.c.job_id == job_id) & (job_item.c.position == position)
+    payload = connection.execute(select(job_item.c.payload).where(this)).scalar_one()
+    rest = {key: value for key, value in payload.items() if key != _LOCKED}
+    connection.execute(update(job_item).where(this).values(payload={**rest, **fresh}))
 
 
 def _written(content: BinaryIO, descriptor: int) -> StoredFile:

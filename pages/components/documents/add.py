@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from pages.components.documents.first_upload import decided
+from pages.components.documents.locked_files import locked_rows
 from pages.components.shell import base_picker, job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
@@ -113,13 +114,17 @@ def _follow(base_id: int, job_id: int) -> None:
 
 
 def upload_status(base: KnowledgeBase) -> None:
-    """The upload that runs, or the one that this visitor started last, until it is dismissed."""
+    """The upload that runs, or the one that this visitor started last, until it is dismissed.
+
+    Below it, whatever waits for a password.
+    """
     running = [job.id for job in job_progress.active(base.id) if job.kind == "ingest"]
     started = _followed().get(base.id)
     if running:
         _running_upload(base, started if started in running else running[0])
     elif started is not None:
         _finished_upload(base, started)
+    locked_rows(base, partial(_followed().__setitem__, base.id))
 
 
 @st.fragment(run_every=job_progress.POLL_SECONDS)
@@ -157,7 +162,10 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
     with st.container(border=True):
         icon = ":green[:material/check_circle:]" if good else ":orange[:material/warning:]"
         st.markdown(f"{icon} **{plain(job_progress.summary(job, items))}**")
+        waiting = {(each.job_id, each.position) for each in base.locked_files.every()}
         for item in failed:
+            if (item.job_id, item.position) in waiting:
+                continue  # has a row of its own below
             st.markdown(f"- {plain(item.name)}: {plain(item.reason)} :gray[{plain(item.hint)}]")
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):

@@ -29,7 +29,7 @@ def read_pdf(source: Source) -> Content:
 
     Raises UnreadableDocument: needs_password, encrypted, scanned, empty, damaged, too_large.
     """
-    reader = _open(source)
+    reader = open_reader(source)
     with PdfiumPages(source) as other:
         count = (len(reader.pages) if reader else 0) or other.count()
         if count > source.limits.max_pages:
@@ -79,7 +79,7 @@ def _join_halves(match: re.Match[str]) -> str:
     return f"{before}{after}" if after.islower() else f"{before}-{after}"
 
 
-def _open(source: Source) -> PdfReader | None:
+def open_reader(source: Source) -> PdfReader | None:
     """The opened and decrypted file, or None where pypdf cannot read it at all."""
     from pypdf import PdfReader
     from pypdf.errors import FileNotDecryptedError
@@ -107,7 +107,7 @@ def _page_text(reader: PdfReader | None, other: PdfiumPages, index: int) -> str:
             text = reader.pages[index].extract_text()
         except MemoryError:
             raise
-        except Exception:  # as in _open: one bad page must not lose the others
+        except Exception:  # as in open_reader: one bad page must not lose the others
             text = ""
     if text.strip() and not _is_garbled(text):
         return text

@@ -1,0 +1,209 @@
+"""An encrypted PDF waits for its password, is read with it, and leaves no trace of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, LockedFile, UnreadableDocument, Workspace
+from rag.__main__ import main
+from rag.cli import passwords
+from rag.readers import count_pages, web
+from rag.readers.content import Source
+from tests.sample_files import encrypted_pdf, pdf
+from tests.workspaces import QUICK, add, found, workspace_at
+
+pytestmark = pytest.mark.usefixtures("database")
+
+PASSWORD = "gr\u00fcn-Zw3tschge-41"
+WORDS = "Unused leave may be carried over."
+FAKE = ("--set", "index.embedder=fake")
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+def _locked_pdf(algorithm: str = "AES-256", password: str = "open sesame 71") -> bytes:
+    return encrypted_pdf(WORDS, password, "owner", algorithm)
+
+
+def _waiting(workspace: Workspace, data: bytes) -> tuple[KnowledgeBase, LockedFile]:
+    base = workspace.create("handbook", QUICK)
+    assert add(workspace, base, {"leave.pdf": data}) == ["failed"]
+    (locked,) = base.locked_files.every()
+    return base, locked
+
+
+def _traces(home: Path, *words: str) -> list[str]:
+    """The files below a home that hold one of some words, as they are or as JSON has them."""
+    sought = [form for word in words for form in (word.encode(), json.dumps(word)[1:-1].encode())]
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [path.name for path in files if any(word in path.read_bytes() for word in sought)]
+
+
+def _originals(home: Path) -> set[str]:
+    return {path.name for path in (home / "files").rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-40", "RC4-128", "AES-128", "AES-256"])
+def test_the_password_opens_it_and_is_kept_nowhere(
+    workspace: Workspace, home: Path, algorithm: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    right, wrong = "open sesame 71", "close sesame 72"
+    base, locked = _waiting(workspace, _locked_pdf(algorithm))
+    assert (locked.name, locked.reason) == (
+        "leave.pdf",
+        "The PDF is encrypted and opens only with a password.",
+    )
+    with pytest.raises(UnreadableDocument, match="does not open this PDF") as refused:
+        base.locked_files.open(locked, wrong)
+    assert (refused.value.reason, bool(refused.value.hint)) == ("needs_password", True)
+    assert base.locked_files.every() == [locked]
+    job = base.locked_files.open(locked, right)
+    assert base.locked_files.every() == []
+    assert workspace.jobs.run(job).status == "done"
+    assert [item.status for item in workspace.jobs.items(job)] == ["added"]
+    assert found(base, "carried over") == [WORDS]
+    assert _traces(home, right, wrong) == []
+    told = caplog.text + repr(workspace.jobs.recent()) + repr(workspace.jobs.items(job))
+    assert (right in told, wrong in told) == (False, False)
+
+
+def test_its_pages_are_counted_and_drawn_as_of_any_other(workspace: Workspace, home: Path) -> None:
+    base, locked = _waiting(workspace, _locked_pdf())
+    workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
+    (info,) = base.documents.documents(QUICK.index)
+    original, document = base.documents.original(info.id), base.documents.document(info.id)
+    assert original is not None
+    assert count_pages(original) == info.pages == 1
+    page = base.documents.page(document, 1, [(0, len(document.text))])
+    assert (page.pages, page.found) == (1, 1.0)
+    assert page.png.startswith(b"\x89PNG")
+    assert _originals(home) == {info.id}  # the encrypted one is gone
+
+
+def test_the_same_file_again_is_unchanged(workspace: Workspace) -> None:
+    data = _locked_pdf()
+    base, locked = _waiting(workspace, data)
+    workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
+    assert add(workspace, base, {"leave.pdf": data}) == ["failed"]
+    (again,) = base.locked_files.every()
+    job = base.locked_files.open(again, "open sesame 71")
+    workspace.jobs.run(job)
+    assert [item.status for item in workspace.jobs.items(job)] == ["unchanged"]
+
+
+def test_it_waits_through_other_uploads_and_a_restart(workspace: Workspace, home: Path) -> None:
+    base, locked = _waiting(workspace, _locked_pdf())
+    assert add(workspace, base, {"other.md": "Other words."}) == ["added"]
+    workspace.close()
+    again = workspace_at(home)
+    assert again.base("handbook").locked_files.every() == [locked]
+    job = again.base("handbook").locked_files.open(locked, "open sesame 71")
+    assert again.jobs.run(job).status == "done"
+    again.close()
+
+
+@pytest.mark.parametrize("way", ["left out", "replaced", "base deleted"])
+def test_what_nobody_opens_goes_with_its_bytes(workspace: Workspace, home: Path, way: str) -> None:
+    base, locked = _waiting(workspace, _locked_pdf())
+    assert _originals(home) == {locked.file}
+    if way == "left out":
+        base.locked_files.leave_out(locked)
+    elif way == "replaced":
+        assert add(workspace, base, {"leave.pdf": pdf("Open words.")}) == ["added"]
+    else:
+        workspace.delete("handbook")
+    assert base.locked_files.every() == []
+    assert locked.file not in _originals(home)
+    with pytest.raises(UnreadableDocument, match="not kept here"):
+        base.locked_files.open(locked, "open sesame 71")
+
+
+def test_a_source_shows_no_password() -> None:
+    assert PASSWORD not in repr(Source(Path("x.pdf"), password=PASSWORD))
+
+
+def test_the_command_line_reads_passwords_from_a_file(
+    workspace: Workspace, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, keys = tmp_path / "leave.pdf", tmp_path / "keys"
+    file.write_bytes(_locked_pdf(password=PASSWORD))
+    keys.write_text(f"wrong one\n{PASSWORD}\n", "utf-8")
+    asked = ("ingest", "handbook", str(file), *FAKE, "--json")
+    assert main([*asked]) == 2
+    told = json.loads(capsys.readouterr().out)["documents"]
+    assert [(row["status"], row["reason"]) for row in told] == [
+        ("failed", "The PDF is encrypted and opens only with a password.")
+    ]
+    assert main([*asked, "--password-file", str(keys)]) == 0
+    output = capsys.readouterr()
+    (row,) = json.loads(output.out)["documents"]
+    assert (row["name"], row["status"], row["chunks"]) == ("leave.pdf", "added", 1)
+    assert PASSWORD not in output.out + output.err
+    assert _traces(home, PASSWORD) == []
+    keys.write_text("wrong one\n")
+    assert main([*asked, "--password-file", str(keys)]) == 2
+    (row,) = json.loads(capsys.readouterr().out)["documents"]
+    assert row["reason"] == "The password given does not open this PDF."
+
+
+def test_a_password_file_is_read_before_anything_is_added(
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, keys = tmp_path / "leave.pdf", tmp_path / "keys"
+    file.write_bytes(_locked_pdf())
+    keys.write_text("\n")
+    for path, said in ((keys, "holds no password"), (tmp_path / "gone", "cannot be read")):
+        asked = ["ingest", "handbook", str(file), *FAKE, "--password-file", str(path)]
+        assert main(asked) == 2
+        assert said in capsys.readouterr().err
+    assert workspace.bases() == []
+
+
+def test_the_command_line_asks_at_a_terminal(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    answers = iter(["wrong", "open sesame 71"])
+    prompts: list[str] = []
+
+    def typed(prompt: str) -> str:
+        prompts.append(prompt)
+        return next(answers)
+
+    monkeypatch.setattr(passwords.sys, "stdin", Terminal())
+    monkeypatch.setattr(passwords.sys, "stderr", Terminal())
+    monkeypatch.setattr(passwords.getpass, "getpass", typed)
+    file = tmp_path / "leave.pdf"
+    file.write_bytes(_locked_pdf())
+    assert main(["ingest", "handbook", str(file), *FAKE, "--json"]) == 0
+    assert [row["status"] for row in json.loads(capsys.readouterr().out)["documents"]] == ["added"]
+    assert prompts == ["Password of leave.pdf (empty to leave it out): "] * 2
+
+
+def test_a_pdf_from_an_address_keeps_it(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "https://example.org/leave.pdf"
+    fetched = web.Fetched(_locked_pdf(), address, address, "leave.pdf", "application/pdf")
+    monkeypatch.setattr(web, "fetch", lambda *_args, **_options: fetched)
+    base = workspace.create("handbook", QUICK)
+    workspace.jobs.run(base.documents.add_urls([address]))
+    (locked,) = base.locked_files.every()
+    workspace.jobs.run(base.locked_files.open(locked, "open sesame 71"))
+    (info,) = base.documents.documents(QUICK.index)
+    assert (info.name, info.source) == ("leave.pdf", address)
