@@ -62,7 +62,7 @@ def test_a_field_without_sense_is_as_if_it_were_not_named(
     parameter: str, address: str, page: Page
 ) -> None:
     page.goto(f"{address}/chat?{parameter}")
-    expect(page.get_by_role("radio", name="Hybrid")).to_be_checked()
+    expect(page.get_by_role("radio", name="Hybrid").first).to_be_checked()
     idle(page)
     expect(page.get_by_test_id("stAlert")).to_have_text([])
 

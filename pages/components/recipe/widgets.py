@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from pages.components.recipe import working_recipe
 from pages.components.recipe.working_recipe import FIELDS, PARAMETERS, change, fresh
@@ -97,11 +99,13 @@ class Widgets:
 
         ``fields`` turns a value of the widget into changes of the recipe.
         """
-        if fresh() and widget in _NEVER_EMPTY and st.query_params.get(key) == "":
-            st.query_params.pop(key)  # as if the address did not name it
+        unnamed = widget in _NEVER_EMPTY and st.query_params.get(key) == ""
+        if unnamed:  # as if the address did not name it
+            with suppress(StreamlitAPIException):  # the widget has it already, and is set instead
+                st.query_params.pop(key)
         # A widget that another page had under this key would come up with its default.
         # Otherwise it is left alone: setting it again would pull a slider out of a moving hand.
-        if fresh() or not _same(st.session_state.get(key), shown):
+        if unnamed or fresh() or not _same(st.session_state.get(key), shown):
             st.session_state[key] = shown
         if widget == st.selectbox:
             options["index"] = options["options"].index(saved)
