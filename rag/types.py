@@ -48,11 +48,15 @@ TOOL = "tool:"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page (or slide, or sheet) of a document: ``text[start:end]``; numbers count from 1."""
+    """One page (or slide, or sheet) of a document: ``text[start:end]``; numbers count from 1.
+
+    ``head`` is what the page repeats of others at its top and bottom, which the text leaves out.
+    """
 
     number: int
     start: int
     end: int
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,27 @@ class Heading:
     title: str
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table within a document: ``text[start:end]``, one row a line, cells parted by tabs.
+
+    ``labels`` name its columns, one each ("" where a column has none); none where nothing names
+    them. ``caption`` is its title. Rows that only hold the labels are part of the span.
+    """
+
+    start: int
+    end: int
+    labels: tuple[str, ...] = ()
+    caption: str = ""
+
+
 @dataclass(frozen=True)
 class Document:
     """A source file as normalised text. ``id`` is the SHA-256 (hex) of the source bytes.
 
-    ``pages`` and ``headings`` are sorted by ``start``. Text without pages has an empty ``pages``.
+    ``pages``, ``headings`` and ``tables`` are sorted by ``start``; tables do not overlap. Text
+    without pages has an empty ``pages``. ``reader_version`` is that of the reader that made the
+    text, 0 from before readers had versions.
     """
 
     id: str
@@ -78,11 +98,17 @@ class Document:
     text: str
     pages: tuple[Page, ...] = ()
     headings: tuple[Heading, ...] = ()
+    tables: tuple[Table, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    reader_version: int = 0
 
     @cached_property
     def _page_starts(self) -> list[int]:
         return [page.start for page in self.pages]
+
+    @cached_property
+    def _table_starts(self) -> list[int]:
+        return [table.start for table in self.tables]
 
     @cached_property
     def _heading_paths(self) -> tuple[list[int], list[str]]:
@@ -99,6 +125,12 @@ class Document:
         """Number of the page that holds ``offset``, or None for text without pages."""
         index = bisect.bisect_right(self._page_starts, offset) - 1
         return self.pages[index].number if index >= 0 else None
+
+    def table_at(self, offset: int) -> Table | None:
+        """The table that holds ``offset``, or None."""
+        index = bisect.bisect_right(self._table_starts, offset) - 1
+        found = self.tables[index] if index >= 0 else None
+        return found if found and offset < found.end else None
 
     def heading_at(self, offset: int) -> str:
         """Headings in force at ``offset`` as ``"Chapter > Section"``; "" before the first."""

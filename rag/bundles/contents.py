@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import astuple
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from rag.results import QuestionResult, Run
 from rag.search.threshold import as_fitted
 from rag.storage.calibrations import CalibrationRow
 from rag.storage.documents import DocumentRow
-from rag.types import Document, Heading, Page
+from rag.types import Document, Heading, Page, Table
 
 FORMAT = 1
 RECIPE = "recipe.json"
@@ -150,21 +150,28 @@ class Learned(_BundlePart):
 
 
 class Text(_BundlePart):
-    """``texts/ID.json``: an extracted text. Pages are (number, start, end)."""
+    """``texts/ID.json``: an extracted text. Pages are (number, start, end, head).
+
+    Tables are (start, end, labels, caption). Bundles from before have pages without heads.
+    """
 
     text: str
-    pages: tuple[tuple[int, int, int], ...] = ()
+    pages: tuple[tuple[int, int, int] | tuple[int, int, int, str], ...] = ()
     headings: tuple[tuple[int, int, str], ...] = ()
+    tables: tuple[tuple[int, int, tuple[str, ...], str], ...] = ()
     metadata: Mapping[str, str] = Field(default_factory=dict)
+    reader_version: int = 0
 
     @classmethod
     def of(cls, document: Document) -> Text:
         """The text of a document with what was found in it."""
         return cls(
             text=document.text,
-            pages=tuple((page.number, page.start, page.end) for page in document.pages),
-            headings=tuple(tuple(asdict(each).values()) for each in document.headings),
+            pages=tuple(astuple(page) for page in document.pages),
+            headings=tuple(astuple(each) for each in document.headings),
+            tables=tuple(astuple(each) for each in document.tables),
             metadata=document.metadata,
+            reader_version=document.reader_version,
         )
 
     def document(self, entry: DocumentEntry) -> Document:
@@ -177,15 +184,19 @@ class Text(_BundlePart):
             text=self.text,
             pages=tuple(Page(*each) for each in self.pages),
             headings=tuple(Heading(*each) for each in self.headings),
+            tables=tuple(Table(*each) for each in self.tables),
             metadata=self.metadata,
+            reader_version=self.reader_version,
         )
 
     @property
     def is_consistent(self) -> bool:
-        """Whether pages and headings are in order and within the text."""
-        ends = [0, *(place for _, start, end in self.pages for place in (start, end))]
+        """Whether pages, headings and tables are in order and within the text."""
+        pages = [0, *(place for page in self.pages for place in page[1:3])]
         starts = [0, *(start for start, _, _ in self.headings)]
-        return all(each == sorted(each) and each[-1] <= len(self.text) for each in (ends, starts))
+        tables = [0, *(place for table in self.tables for place in table[:2])]
+        orders = (pages, starts, tables)
+        return all(each == sorted(each) and each[-1] <= len(self.text) for each in orders)
 
 
 def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:

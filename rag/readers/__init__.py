@@ -142,6 +142,7 @@ def _document(content: Content, digest: str, name: str, source: str, media_type:
         text=content.text,
         pages=content.pages,
         headings=content.headings,
+        tables=content.tables,
         metadata=content.metadata,
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rag.readers.characters import normalise
 from rag.readers.limits import Limits
-from rag.types import Heading, Page
+from rag.types import Heading, Page, Table
 
 
 def _silent(done: int, total: int) -> None:
@@ -33,11 +33,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Normalised text with its pages and headings, both sorted by offset."""
+    """Normalised text with its pages, headings and tables, all sorted by offset."""
 
     text: str
     pages: tuple[Page, ...] = ()
     headings: tuple[Heading, ...] = ()
+    tables: tuple[Table, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
 
 
@@ -90,7 +91,7 @@ class Composer:
         headings = tuple(sorted(self._headings, key=lambda heading: heading.start))
         filled = {key: value for key, value in known.items() if value}
         text = "".join(self._done + self._parts)
-        return Content(text, tuple(self._pages), headings, filled)
+        return Content(text, tuple(self._pages), headings, metadata=filled)
 
     def _extend_page(self, start: int) -> None:
         if self._page is None:

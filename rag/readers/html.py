@@ -45,7 +45,8 @@ def read_html(source: Source) -> Content:
     known = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
         return _whole_body(tree, known)
-    return Content(text, (), headings(text), {key: value for key, value in known.items() if value})
+    metadata = {key: value for key, value in known.items() if value}
+    return Content(text, headings=headings(text), metadata=metadata)
 
 
 def _published(tree: Any) -> str:

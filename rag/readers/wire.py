@@ -18,7 +18,7 @@ from rag.readers.content import Content, Source
 from rag.readers.formats import Format, format_of
 from rag.readers.limits import Limits
 from rag.readers.pdf.page_image import Mark, PageImage
-from rag.types import Heading, Page
+from rag.types import Heading, Page, Table
 
 Message = dict[str, Any]
 
@@ -86,8 +86,9 @@ def content_message(content: Content) -> Message:
     return {
         "content": {
             "text": content.text,
-            "pages": [(page.number, page.start, page.end) for page in content.pages],
-            "headings": [(item.start, item.level, item.title) for item in content.headings],
+            "pages": [dataclasses.astuple(page) for page in content.pages],
+            "headings": [dataclasses.astuple(heading) for heading in content.headings],
+            "tables": [dataclasses.astuple(table) for table in content.tables],
             "metadata": content.metadata,
         }
     }
@@ -100,6 +101,10 @@ def content_of(message: Message) -> Content:
         body["text"],
         tuple(Page(*page) for page in body["pages"]),
         tuple(Heading(*heading) for heading in body["headings"]),
+        tuple(
+            Table(start, end, tuple(labels), caption)
+            for start, end, labels, caption in body["tables"]
+        ),
         body["metadata"],
     )
 

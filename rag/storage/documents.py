@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
@@ -12,7 +13,7 @@ from rag.errors import NotFound
 from rag.storage import leases
 from rag.storage.rows import listable, read, values
 from rag.storage.tables import chunk, document, document_part
-from rag.types import Document, Heading, Page
+from rag.types import Document, Heading, Page, Table
 
 _PART = 1 << 20  # characters of a document in one row
 
@@ -55,8 +56,9 @@ def insert_document(
         document,
         value,
         base_id=base_id,
-        pages=[[page.number, page.start, page.end] for page in value.pages],
+        pages=[astuple(page) for page in value.pages],
         headings=[asdict(heading) for heading in value.headings],
+        tables=[asdict(table) for table in value.tables],
         metadata=dict(value.metadata),
         characters=len(value.text),
         added=datetime.now(UTC),
@@ -92,7 +94,12 @@ def _document(connection: Connection, base_id: int, document_id: str, words: str
         text=words,
         pages=tuple(Page(*page) for page in row.pages),
         headings=tuple(Heading(**heading) for heading in row.headings),
+        tables=tuple(_table(**table) for table in row.tables),
     )
+
+
+def _table(labels: Sequence[str], **rest: Any) -> Table:
+    return Table(labels=tuple(labels), **rest)
 
 
 def text(connection: Connection, base_id: int, document_id: str) -> str:

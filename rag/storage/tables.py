@@ -78,6 +78,8 @@ document = Table(
     Column("characters", Integer, nullable=False),
     Column("added", DateTime(timezone=True), nullable=False),
     Column("tags", JSON, nullable=False, server_default="[]"),
+    Column("tables", JSON, nullable=False, server_default="[]"),
+    Column("reader_version", Integer, nullable=False, server_default="0"),
     UniqueConstraint("base_id", "name"),
 )
 
