@@ -1,4 +1,4 @@
-"""What a reader finds in a document comes back from the database, the pipe and a bundle as it was."""
+"""What was found in a document comes back from database, pipe and bundle as it was."""
 
 from __future__ import annotations
 

@@ -1,0 +1,45 @@
+"""The values that flow through the pipeline.
+
+Everything here is frozen. All offsets are character offsets (Python ``str`` indices) into
+``Document.text``, half open: ``[start, end)``.
+"""
+
+from rag.types.answers import Answer, AnswerStatus, Citation, Delta, Message, Usage
+from rag.types.arrays import Floats, Integers, Keys, Mask, Order, Ranks, Scores, Span, Tell, Vectors
+from rag.types.documents import Chunk, Document, Heading, Page, Table, chunk_key
+from rag.types.labels import LOST, Evidence, Question
+from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace
+
+__all__ = [
+    "LOST",
+    "TOOL",
+    "Answer",
+    "AnswerStatus",
+    "Chunk",
+    "Citation",
+    "Delta",
+    "Document",
+    "Dropped",
+    "Evidence",
+    "Floats",
+    "Heading",
+    "Hit",
+    "Integers",
+    "Keys",
+    "Mask",
+    "Message",
+    "Order",
+    "Page",
+    "Question",
+    "Ranks",
+    "Scores",
+    "Span",
+    "Stage",
+    "StageName",
+    "Table",
+    "Tell",
+    "Trace",
+    "Usage",
+    "Vectors",
+    "chunk_key",
+]

@@ -1,0 +1,66 @@
+"""Answers, and what is said to and by chat models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rag.types.retrieval import Hit, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """``[n]`` in an answer: the passage behind it and, where known, the words it rests on."""
+
+    n: int
+    hit: Hit
+    quote: str = ""
+    page: int | None = None  # of those words
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a chat provider reports; zero where it reports none."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+AnswerStatus = Literal["complete", "interrupted", "refused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The text of an answer with its evidence.
+
+    ``mode`` says how it was made (``"quotes"``: sentences of the passages, no language model;
+    ``"grounded"``: a language model restricted to the passages). ``unsupported`` lists the
+    citation numbers in the text that no passage has. ``note`` is for the reader (why refused, why
+    interrupted).
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    trace: Trace
+    mode: str
+    status: AnswerStatus
+    usage: Usage = Usage()
+    prompt: str = ""
+    unsupported: tuple[int, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to a chat model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a streamed reply; ``usage`` comes with the last one, where the provider tells."""
+
+    text: str = ""
+    usage: Usage | None = None

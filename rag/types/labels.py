@@ -1,0 +1,40 @@
+"""Questions and what is relevant to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LOST = "lost:"
+"""What the document id of lost evidence begins with; a SHA-256 never does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a question is answered: a span of a document, by grade (1 relevant, 2 highly, ...).
+
+    ``end`` None stands for the whole document: the label says which document answers, not where.
+    ``quote`` is the text of the span, kept to find it again in a new version. Evidence that no
+    present document has is ``lost``: it counts as relevant and is never found.
+    """
+
+    document_id: str
+    start: int
+    end: int | None
+    grade: int = 1
+    quote: str = ""
+
+    @property
+    def lost(self) -> bool:
+        """Whether its document is gone, or never came; ``document_id`` then names it by name."""
+        return self.document_id.startswith(LOST)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A labelled question; ``answerable`` False says that the documents do not answer it."""
+
+    id: str
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+    answerable: bool = True
+    tags: tuple[str, ...] = ()
