@@ -64,6 +64,7 @@ class Jobs:
         self._closing = False
         self._reporter: Reporter | None = None
         self._thread: threading.Thread | None = None
+        self._left: dict[int, int] = {}  # items of a job whose process ended before it
 
     def submit(
         self,
@@ -246,7 +247,7 @@ class Jobs:
                 rows.finish(connection, job_id, owner, status, message, reporter.result)
 
     def _await(self, process: subprocess.Popen[bytes], job_id: int) -> None:
-        """Waits for a process that does a job; one that ends before its job failed at it."""
+        """Waits for a process that does a job; what becomes of one that it leaves: ``_left_by``."""
         with process:
             while process.poll() is None and not self._closing:
                 # It may be long in starting. While it stores much at once, others cannot write.
@@ -257,9 +258,18 @@ class Jobs:
             if self._closing:
                 process.kill()  # as good as any end: what is finished is stored
                 return
+        self._left_by(process.returncode, job_id)
+
+    def _left_by(self, code: int, job_id: int) -> None:
+        """A job whose process was ended is done again, until one brings it no further."""
         with self._database.write() as connection:
-            message = f"The process that worked on it ended ({process.returncode}). {_STAYS}"
-            rows.finish(connection, job_id, self._owner, "failed", message)
+            left = sum(item.status == "waiting" for item in rows.items(connection, job_id))
+            if job_id in self._left and left >= self._left[job_id]:
+                message = f"The process that worked on it ended ({code}). {_STAYS}"
+                rows.finish(connection, job_id, self._owner, "failed", message)
+            else:
+                rows.give_back(connection, job_id, self._owner)
+            self._left[job_id] = left
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
         try:

@@ -231,6 +231,11 @@ def release(connection: Connection, owner: str) -> None:
     )
 
 
+def give_back(connection: Connection, job_id: int, owner: str) -> None:
+    """Lets whoever comes next work on a job that is unfinished."""
+    connection.execute(update(job).where(_held(job_id, owner)).values(lease=0.0, owner=None))
+
+
 def finish(
     connection: Connection,
     job_id: int,

@@ -258,6 +258,31 @@ def ended(jobs: Jobs, job_id: int) -> JobRow:
     return job
 
 
+def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(
+    database: Database, base_id: int
+) -> None:
+    processes = list[int]()
+
+    def apart(job: JobRow, _owner: str) -> subprocess.Popen[bytes]:
+        if len(processes) in (1, 2):  # the second and the third store one item each, and are killed
+            with database.write() as connection:
+                rows.set_item(connection, job.id, len(processes) - 1, "added")
+        processes.append(job.id)
+        return python("import os; os.kill(os.getpid(), 9)")
+
+    jobs = Jobs(database, {}, apart=apart)
+    job_id = jobs.submit(base_id, "work", "title", {}, [(f"{n}.txt", {}) for n in range(3)])
+    jobs.start()
+    failed = ended(jobs, job_id)
+    jobs.close()
+    assert processes == [job_id] * 4  # the fourth brought it no further than the third
+    assert (failed.status, failed.message) == (
+        "failed",
+        "The process that worked on it ended (-9). What was finished stays.",
+    )
+    assert [item.status for item in jobs.items(job_id)] == ["added", "added", "waiting"]
+
+
 def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, base_id: int) -> None:
     def here(_job: JobRow, _reporter: Reporter) -> str:
         return "done here"
