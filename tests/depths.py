@@ -16,6 +16,7 @@ def at_depth(deep: Candidates, depth: int) -> Candidates:
         deep.bm25[kept],
         _cut(deep.dense_rank[kept], depth),
         _cut(deep.lexical_rank[kept], depth),
+        exact=None if deep.exact is None else deep.exact[kept],
     )
 
 

@@ -28,6 +28,7 @@ recipes = st.builds(
     rrf_k=st.sampled_from([1, 60]),
     top_k=st.integers(1, 6),
     candidates=st.integers(1, 12),
+    exact_codes=st.booleans(),
 )
 
 
@@ -38,13 +39,14 @@ def cases(draw: st.DrawFn) -> Case:
     cosine = np.array(draw(st.lists(figures, min_size=size, max_size=size)))
     bm25 = np.array(draw(st.lists(words, min_size=size, max_size=size)))
     search, keys = draw(recipes), np.arange(size) * 10
-    deep = whole(search, keys, cosine, bm25)
+    codes = draw(st.none() | st.lists(st.booleans(), min_size=size, max_size=size))
+    deep = whole(search, keys, cosine, bm25, codes)
     threshold = draw(st.sampled_from([None, 0.2, 0.5]))
     key = draw(st.sampled_from(keys.tolist()))
     return Case(key, search, threshold, at_depth(deep, search.candidates), deep)
 
 
-def whole(search: SearchRecipe, keys, cosine, bm25) -> Candidates:
+def whole(search: SearchRecipe, keys, cosine, bm25, codes=None) -> Candidates:
     """Both rankings of everything, as far as the mode asks for them."""
     near, found = np.lexsort((keys, -cosine)), np.lexsort((keys, -bm25))
     found = found[bm25[found] > 0]
@@ -54,7 +56,10 @@ def whole(search: SearchRecipe, keys, cosine, bm25) -> Candidates:
     if search.mode != "dense":
         ranks[1, found] = np.arange(len(found))
     kept = (ranks != NOT_FOUND).any(axis=0)
-    return Candidates(keys[kept], cosine[kept], bm25[kept], ranks[0, kept], ranks[1, kept])
+    exact = None if codes is None else np.array(codes, np.bool_)[kept]
+    return Candidates(
+        keys[kept], cosine[kept], bm25[kept], ranks[0, kept], ranks[1, kept], exact=exact
+    )
 
 
 def searched(case: Case, field: str, value: float) -> bool:
