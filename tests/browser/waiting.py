@@ -21,6 +21,11 @@ def shows(element: Locator) -> Effect:
     return lambda wait: expect(element).to_be_visible(timeout=wait)
 
 
+def hides(element: Locator) -> Effect:
+    """That an element is not to be seen any more."""
+    return lambda wait: expect(element).to_be_hidden(timeout=wait)
+
+
 def until(
     effect: Effect, act: Callable[[], object], every: int = _AGAIN, limit: int = 2 * LONG
 ) -> None:
