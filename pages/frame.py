@@ -10,6 +10,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, gone_note
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
+from pages.components.shell.once import one_reading
 from pages.components.shell.session import base, look_up, start_work
 
 ASSETS = Path(__file__).parent / "assets"
@@ -102,11 +103,12 @@ current = st.navigation(
         "Settings": [SETTINGS],
     }
 )
-if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
-    working_recipe.enter(current.url_path)
-    sidebar(current.url_path)
-with guard():
-    notices()
-current.run()
+with one_reading():
+    if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
+        working_recipe.enter(current.url_path)
+        sidebar(current.url_path)
+    with guard():
+        notices()
+    current.run()
 with guard():
     start_work()

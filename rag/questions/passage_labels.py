@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag.errors import NotFound
@@ -60,6 +60,16 @@ class PassageLabels:
                 return QuestionLabels()
             grades = self._grades(connection, found, recipe)
         return QuestionLabels(found.id, found.answerable, found.labels, grades)
+
+    def asked(self, set_name: str) -> Callable[[str], bool]:
+        """Whether a question is in a set, as the set is now: ``of`` then says more about it."""
+        try:
+            with self._database.read() as connection:
+                held = rows.labelled(connection, rows.named(connection, self._base_id, set_name).id)
+        except NotFound:
+            held = []
+        texts = frozenset(folded(item.text) for item in held)
+        return lambda text: folded(text) in texts
 
     def grade(
         self, set_name: str, text: str, document_id: str, start: int, end: int, grade: int

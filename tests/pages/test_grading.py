@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -142,6 +143,14 @@ def test_the_picture_fills_what_is_relevant(base: KnowledgeBase) -> None:
     assert not symbols[first.id].endswith("-open")
     assert symbols[second.id].endswith("-x-open")
     assert {name.endswith("-open") for key, name in symbols.items() if key != first.id} == {True}
+
+
+def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> None:
+    trace = base.search(LEAVE, base.recipe())
+    shown = candidates(trace)
+    drawn = figure(trace, shown, shown[0].hit.chunk.key, LIGHT, {}).to_dict()
+    assert drawn["layout"]["shapes"]
+    assert go.Figure(drawn).to_dict() == drawn
 
 
 def test_sentences_and_pasted_words() -> None:

@@ -45,6 +45,14 @@ def _grades(base: KnowledgeBase) -> dict[int, int]:
     return dict(base.passage_labels.of(SET, TEXT, SMALL).grades)
 
 
+def test_a_set_tells_which_questions_are_in_it(base: KnowledgeBase, chunks: list[Chunk]) -> None:
+    assert not base.passage_labels.asked(SET)(TEXT)
+    _grade(base, chunks[0], 2)
+    asked = base.passage_labels.asked(SET)
+    assert asked(TEXT.upper().replace(" ", "  "))
+    assert not asked("Is that so?")
+
+
 def test_grading_makes_set_question_and_label(base: KnowledgeBase, chunks: list[Chunk]) -> None:
     assert base.passage_labels.of(SET, TEXT, SMALL).question_id is None
     _grade(base, chunks[0], 2)

@@ -12,7 +12,7 @@ from pages.components.shell.charts import (
     chart_text,
     clicked_point,
     draw_chart,
-    empty_figure,
+    unchecked_figure,
 )
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import relevance
@@ -78,41 +78,51 @@ def figure(
     grades: Mapping[int, int],
 ) -> Figure:
     """The chart as a plotly figure."""
-    chart = empty_figure(
+    tones = (colours.dense, colours.lexical, colours.fused, colours.rerank)
+    return unchecked_figure(
         colours,
+        [
+            *(
+                _points(points, origin, label, tone, grades)
+                for (origin, label), tone in zip(FOUND_BY.items(), tones, strict=True)
+                if (points := [point for point in shown if point.origin == origin])
+            ),
+            *(_ring(point, colours) for point in shown if point.hit.chunk.key == selected),
+        ],
         height=HEIGHT,
         clickmode="event+select",
         dragmode=False,
-        xaxis={"title": "rank", "rangemode": "tozero", "zeroline": False},
-        yaxis={"title": f"relevance ({trace.relevance})", "zeroline": False},
+        xaxis={"title": {"text": "rank"}, "rangemode": "tozero", "zeroline": False},
+        yaxis={"title": {"text": f"relevance ({trace.relevance})"}, "zeroline": False},
         **_cuts(trace, colours),
     )
-    tones = (colours.dense, colours.lexical, colours.fused, colours.rerank)
-    for (origin, label), tone in zip(FOUND_BY.items(), tones, strict=True):
-        points = [point for point in shown if point.origin == origin]
-        if not points:
-            continue
-        chart.add_scatter(
-            x=[point.hit.rank for point in points],
-            y=[point.hit.relevance for point in points],
-            customdata=[[point.hit.chunk.id, _where(point)] for point in points],
-            mode="markers",
-            name=label,
-            marker={
-                "color": tone,
-                "symbol": [_symbol(origin, grades.get(point.hit.chunk.key)) for point in points],
-                "size": 9,
-                "line": {"width": 1.5},
-                "opacity": [
-                    1.0 if point.group in ("prompt", "context") else 0.4 for point in points
-                ],
-            },
-            selected={"marker": {"opacity": 1.0}},
-            unselected={"marker": {"opacity": 0.4}},
-            hovertemplate="%{customdata[1]}<br>rank %{x}, relevance %{y:.3f}<extra></extra>",
-        )
-    _mark_selected(chart, shown, selected, colours)
-    return chart
+
+
+def _points(
+    points: Sequence[Candidate],
+    origin: FoundBy,
+    label: str,
+    tone: str,
+    grades: Mapping[int, int],
+) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "x": [point.hit.rank for point in points],
+        "y": [point.hit.relevance for point in points],
+        "customdata": [[point.hit.chunk.id, _where(point)] for point in points],
+        "mode": "markers",
+        "name": label,
+        "marker": {
+            "color": tone,
+            "symbol": [_symbol(origin, grades.get(point.hit.chunk.key)) for point in points],
+            "size": 9,
+            "line": {"width": 1.5},
+            "opacity": [1.0 if point.group in ("prompt", "context") else 0.4 for point in points],
+        },
+        "selected": {"marker": {"opacity": 1.0}},
+        "unselected": {"marker": {"opacity": 0.4}},
+        "hovertemplate": "%{customdata[1]}<br>rank %{x}, relevance %{y:.3f}<extra></extra>",
+    }
 
 
 def _symbol(origin: FoundBy, grade: int | None) -> str:
@@ -129,24 +139,22 @@ def _where(candidate: Candidate) -> str:
     return name if candidate.hit.chunk.page is None else f"{name}, page {candidate.hit.chunk.page}"
 
 
-def _mark_selected(
-    chart: Figure, shown: Sequence[Candidate], selected: int | None, colours: Palette
-) -> None:
-    for candidate in shown:
-        if candidate.hit.chunk.key == selected:
-            chart.add_scatter(
-                x=[candidate.hit.rank],
-                y=[candidate.hit.relevance],
-                mode="markers",
-                marker={
-                    "symbol": "circle-open",
-                    "size": 17,
-                    "color": colours.text,
-                    "line": {"width": 2},
-                },
-                hoverinfo="skip",
-                showlegend=False,
-            )
+def _ring(candidate: Candidate, colours: Palette) -> dict[str, object]:
+    """What stands around the point of the selected passage."""
+    return {
+        "type": "scatter",
+        "x": [candidate.hit.rank],
+        "y": [candidate.hit.relevance],
+        "mode": "markers",
+        "marker": {
+            "symbol": "circle-open",
+            "size": 17,
+            "color": colours.text,
+            "line": {"width": 2},
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _cuts(trace: Trace, colours: Palette) -> dict[str, list[dict[str, object]]]:

@@ -85,22 +85,26 @@ def _group(group: Group, members: Sequence[Candidate], evidence: CardContext) ->
 
 def _card(candidate: Candidate, evidence: CardContext) -> None:
     hit, kept = candidate.hit, candidate.group == "prompt"
-    is_selected = hit.chunk.key == evidence.selected
+    is_selected, where = hit.chunk.key == evidence.selected, evidence.place(hit)
     with st.container(border=True, gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        with st.container(
+            horizontal=True,
+            horizontal_alignment="distribute",
+            vertical_alignment="center",
+            gap="xsmall",
+        ):
             key, icon = (
                 f"inspector_card_{hit.chunk.id}",
                 "radio_button_checked" if is_selected else "",
             )
             options = {"type": "tertiary", "help": "Open in its document"}
-            title = _title(hit, evidence.place(hit).page, kept=kept)
+            title = _title(hit, where.page, kept=kept)
             action_button(title, key, icon, open_passage, hit.chunk.id, **options)
-            st.space("stretch")
             if hit.base in ("", evidence.labelled):
                 evidence.grade(hit.chunk)
             else:
                 st.markdown(origin_badge(hit))
-        st.markdown(_body(candidate, evidence, kept=kept))
+        st.markdown(_body(candidate, evidence, where.heading, kept=kept))
 
 
 def origin_badge(hit: Hit) -> str:
@@ -117,10 +121,9 @@ def _title(hit: Hit, page: int | None, *, kept: bool) -> str:
     return f"**{words}**" if kept else f":gray[{words}]"
 
 
-def _body(candidate: Candidate, evidence: CardContext, *, kept: bool) -> str:
+def _body(candidate: Candidate, evidence: CardContext, heading: str, *, kept: bool) -> str:
     hit = candidate.hit
     text = snippet(*without_markup(hit.chunk.text, evidence.spans(hit)))
-    heading = evidence.place(hit).heading
     rows = [
         f":small[:gray[{plain(heading)}]]" if heading else "",
         f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",

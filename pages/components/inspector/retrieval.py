@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.shell.session import bases, workspace
+from pages.components.shell.session import bases, question_sets, shared, workspace
 from rag import FurtherBase, KnowledgeBase, Message, Question, Recipe, Trace
 
 SUGGESTED = "suggested"
@@ -62,15 +62,13 @@ def is_empty(base: KnowledgeBase) -> bool:
 
 def suggestions(base: KnowledgeBase) -> list[str]:
     """A few questions worth asking: those tagged so, else the first of any set."""
-    sets = tuple((found.name, str(found.changed)) for found in base.questions.every())
-    return _suggestions(base, str(workspace().settings.home), base.id, sets)
+    sets = tuple((found.name, str(found.changed)) for found in question_sets(base))
+    return _suggestions(base, sets)
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _suggestions(
-    _base: KnowledgeBase, home: str, base_id: int, sets: tuple[tuple[str, str], ...]
-) -> list[str]:
-    questions = [item for name, _changed in sets for item in _base.questions.usable(name)]
+@shared(16)
+def _suggestions(base: KnowledgeBase, sets: tuple[tuple[str, str], ...]) -> list[str]:
+    questions = [item for name, _changed in sets for item in base.questions.usable(name)]
     return [item.text for item in _chosen(questions)]
 
 

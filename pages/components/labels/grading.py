@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,7 +10,7 @@ import streamlit as st
 from pages.components.labels.question_sets import SET
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import remembered, show
+from pages.components.shell.session import question_sets, shared, show
 from pages.components.shell.text import plain
 from rag import (
     HIGHEST_GRADE,
@@ -41,7 +41,7 @@ def targets(base: KnowledgeBase) -> tuple[list[str], int | None]:
     The questions that come with the sample are never it: whoever labels does that in a set of
     their own, which is made if there is none.
     """
-    every = [item.name for item in base.questions.every()]
+    every = [item.name for item in question_sets(base)]
     own = [name for name in every if name != SAMPLE] or [FIRST_SET]
     return own + [name for name in every if name == SAMPLE], 0 if len(own) == 1 else None
 
@@ -105,7 +105,7 @@ class Grading:
 
 def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
     """Draws which set labels go to and what it says about the question."""
-    sets = base.questions.every()
+    sets = question_sets(base)
     names, _first = targets(base)
     _preset(base, sets, question, recipe)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -207,12 +207,17 @@ def _labels(
     base: KnowledgeBase, sets: Sequence[QuestionSet], name: str, question: str, recipe: Recipe
 ) -> QuestionLabels:
     changed = {item.name: str(item.changed) for item in sets}
-    if name not in changed:
+    if name not in changed or not _asked(base, name, changed[name])(question):
         return QuestionLabels()
     return _read(base, name, changed[name], question, recipe.index)
 
 
-@remembered(64)
+@shared(16)
+def _asked(base: KnowledgeBase, name: str, changed: str) -> Callable[[str], bool]:
+    return base.passage_labels.asked(name)
+
+
+@shared(64)
 def _read(
     base: KnowledgeBase, name: str, changed: str, question: str, index: IndexRecipe
 ) -> QuestionLabels:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
-from rag import BaseInfo, Document, KnowledgeBase, NotFound, Workspace
+from pages.components.shell.once import once
+from rag import BaseInfo, Document, KnowledgeBase, NotFound, QuestionSet, Workspace
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
 QUESTION = "chat_question"  # state key of the chat's input
 KEPT = "chat_kept"  # a question that was typed for a base that is gone
 _BASES = "session_bases"
+
+Asked = ParamSpec("Asked")
+Value = TypeVar("Value")
 
 
 @st.cache_resource(show_spinner=False)
@@ -46,7 +53,13 @@ def base() -> KnowledgeBase:
         raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
     chosen = st.session_state.get(BASE)
     known = any(info.name == chosen for info in bases())
-    return workspace().base(chosen if known else oldest(bases()))
+    name = chosen if known else oldest(bases())
+    return once(("base", name), lambda: workspace().base(name))
+
+
+def question_sets(base: KnowledgeBase) -> list[QuestionSet]:
+    """The question sets of a knowledge base by name."""
+    return once(("question sets", base.id), base.questions.every)
 
 
 def remembered(most: int, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -56,8 +69,45 @@ def remembered(most: int, **options: Any) -> Callable[[Callable[..., Any]], Call
     return st.cache_data(max_entries=most, hash_funcs=named, **options)
 
 
+def shared(
+    most: int,
+) -> Callable[
+    [Callable[Concatenate[KnowledgeBase, Asked], Value]],
+    Callable[Concatenate[KnowledgeBase, Asked], Value],
+]:
+    """As ``remembered``, for what is small, asked for often, and changed by nobody who gets it.
+
+    ``st.cache_data`` hashes the arguments and unpacks a copy each time: of a page with many cards
+    that was a tenth. Here the arguments are compared, and the value is handed out as it is.
+    """
+
+    def decorated(
+        read: Callable[Concatenate[KnowledgeBase, Asked], Value],
+    ) -> Callable[Concatenate[KnowledgeBase, Asked], Value]:
+        held: OrderedDict[Hashable, Value] = OrderedDict()
+        lock = threading.Lock()
+
+        @wraps(read)
+        def known(base: KnowledgeBase, *asked: Asked.args, **named: Asked.kwargs) -> Value:
+            key = (_state(base), asked, *named.items())
+            with lock:
+                if key in held:
+                    held.move_to_end(key)
+                    return held[key]
+            value = read(base, *asked, **named)
+            with lock:
+                held[key] = value
+                if len(held) > most:
+                    held.popitem(last=False)
+            return value
+
+        return known
+
+    return decorated
+
+
 def _state(base: KnowledgeBase) -> tuple[str, int, int]:
-    return str(workspace().settings.home), base.id, base.version()
+    return str(workspace().settings.home), base.id, once(("version", base.id), base.version)
 
 
 def show(key: str, value: object) -> None:

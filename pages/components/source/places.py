@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.components.shell.session import remembered
+from pages.components.shell.session import shared
 from rag import Chunk, Document, KnowledgeBase, Place, place_of
 
 
@@ -22,6 +22,6 @@ def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
     return _outline(base, document_id, "" if of == base.name else of) is not None
 
 
-@remembered(256)
+@shared(1024)
 def _outline(base: KnowledgeBase, document_id: str, of: str) -> Document | None:
     return base.outline(document_id, of)
