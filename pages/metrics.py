@@ -105,7 +105,14 @@ def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
     if job is not None and job.active:
         follow(job.id, "evaluate")
         return
-    start = partial(base.evaluations.start, name, recipe)
+    alike = base.evaluations.alike(name)
+    ignored = alike > 0 and st.checkbox(
+        "Ignore identical ids",
+        key="metrics_ignore_identical",
+        help=f"The id of {counted(alike, 'question')} is the name of a document. With this, that "
+        "document is no result of its question, as in BEIR's ArguAna.",
+    )
+    start = partial(base.evaluations.start, name, recipe, ignore_identical=ignored)
     options = {"type": "primary", "width": "stretch"}
     action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
 

@@ -64,6 +64,7 @@ from .maps.maps import PassageMap as PassageMap
 from .maps.maps import Placed as Placed
 from .providers import ProviderStatus as ProviderStatus
 from .questions.edits import QuestionRow as QuestionRow
+from .questions.exchange import Imported as Imported
 from .questions.judging_queue import Unjudged as Unjudged
 from .questions.label_edits import HIGHEST_GRADE as HIGHEST_GRADE
 from .questions.passage_labels import QuestionLabels as QuestionLabels

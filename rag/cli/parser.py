@@ -92,6 +92,7 @@ def _importing(verb: Verb) -> None:
     )
     added.add_argument("--split", help="which qrels of a BEIR collection (default: test)")
     added.add_argument("--name", help="name of the set (default: the file's)")
+    _switch(added, "--skip-bad", "import the other lines where some cannot be read, and list those")
     added = verb(verbs.export_questions, "kb", "set_name")
     added.add_argument(
         "-o",
@@ -161,6 +162,11 @@ def _measuring(verb: Verb) -> None:
     added = verb(verbs.evaluate, "kb", "set_name", recipe=True)
     added.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
     _switch(added, "--by-tokens", "measure labelled spans in tokens too")
+    _switch(
+        added,
+        "--ignore-identical-ids",
+        "a document named like the question's id is no result, as in BEIR's ArguAna",
+    )
     added = verb(verbs.sweep, "kb", "set_name", recipe=True)
     added.add_argument(
         "--grid", type=Path, required=True, metavar="FILE", help="JSON: field to list of values"

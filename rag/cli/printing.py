@@ -18,7 +18,6 @@ from rag import (
     JobItem,
     Jobs,
     KnowledgeBase,
-    QuestionSet,
     Run,
     TagFigures,
     TouchstoneError,
@@ -27,6 +26,7 @@ from rag import (
     counted,
     failure_words,
 )
+from rag.cli.lost_labels import Lost, lost_data, lost_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +101,6 @@ def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
     problem = ("No document could be read.", "Each one's reason is listed.") if failed else None
     data = {"knowledge_base": base.name, "documents": rows}
     return Output(data, "\n".join(lines), problem=problem)
-
-
-def imported(base: KnowledgeBase, found: QuestionSet) -> Output:
-    lost = base.questions.lost_labels(found.name)
-    number = len(base.documents.documents(base.recipe().index))
-    data = {
-        "knowledge_base": base.name,
-        "documents": number,
-        "set": found.name,
-        "questions": found.questions,
-        "lost_labels": [
-            {"question": question, "document": label.document_name, "quote": label.quote}
-            for question, label in lost
-        ],
-    }
-    asked = counted(found.questions, "question")
-    text = f"{asked} in {found.name!r}, {counted(number, 'document')}"
-    if lost:
-        text += f"; {counted(len(lost), 'label')} without the text here that they are about"
-    return Output(data, text)
 
 
 def exported(content: str, path: Path | None) -> Output:
@@ -221,6 +201,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
                 "page": citation.page or citation.hit.chunk.page,
                 "text": citation.hit.chunk.text,
                 "quote": citation.quote,
+                "checked": citation.checked,
             }
             for citation in given.citations
         ],
@@ -246,12 +227,14 @@ def evaluation(
     intervals: Mapping[str, Interval],
     open_hits: UnjudgedShare | None,
     tags: Sequence[TagFigures],
+    lost: Lost,
 ) -> Output:
     data = {
         **measured(found.run),
         "intervals": {name: list(pair) for name, pair in intervals.items()},
         "unjudged": asdict(open_hits) if open_hits else None,
         "by_tag": [asdict(each) for each in tags],
+        "lost_labels": lost_data(lost),
         "per_question": [
             {
                 "id": result.question_id,
@@ -269,7 +252,7 @@ def evaluation(
     }
     doubts = _doubts(found.run, intervals, open_hits)
     lines = [headline(found.run), _metric_table(found.run.metrics), *doubts]
-    return Output(data, "\n".join([*lines, *map(_tagged, tags)]))
+    return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))
 
 
 def measured(run: Run) -> dict[str, Any]:

@@ -19,7 +19,17 @@ from rag import (
     Recipe,
     Workspace,
 )
-from rag.cli import benchmarks, explaining, inputs, kept_runs, passwords, printing, sharing, tuning
+from rag.cli import (
+    benchmarks,
+    explaining,
+    importing,
+    inputs,
+    kept_runs,
+    passwords,
+    printing,
+    sharing,
+    tuning,
+)
 from rag.cli.printing import Output
 
 
@@ -53,20 +63,22 @@ def import_beir(args: argparse.Namespace) -> Output:
     workspace = inputs.workspace(args)
     with _base_for_adding(workspace, args) as base:
         printing.follow(workspace.jobs, base.documents.import_beir(args.folder, args.split))
-        return printing.imported(base, base.questions.named(args.folder.resolve().name))
+        return importing.imported(base, base.questions.named(args.folder.resolve().name))
 
 
 def import_questions(args: argparse.Namespace) -> Output:
     """Import a question set, or judgements of one."""
     base = inputs.workspace(args).base(args.kb)
-    name = args.name or args.file.resolve().stem
+    name, skip = args.name or args.file.resolve().stem, args.skip_bad
     if args.file.is_dir():
-        base.exchange.import_folder(name, args.file, args.split)
+        came = base.exchange.import_folder(name, args.file, args.split, skip_bad=skip)
     else:
         columns = dict(inputs.column(each) for each in args.column)
         content = inputs.bytes_in(args.file)
-        base.exchange.import_file(name, args.file.name, content, args.split, columns)
-    return printing.imported(base, base.questions.named(name))
+        came = base.exchange.import_file(
+            name, args.file.name, content, args.split, columns, skip_bad=skip
+        )
+    return importing.imported(base, base.questions.named(name), came)
 
 
 def export_questions(args: argparse.Namespace) -> Output:
@@ -134,12 +146,21 @@ def evaluate(args: argparse.Namespace) -> Output:
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = _ready(args)
     found = base.evaluator.evaluate(
-        args.set_name, recipe, cutoffs, printing.progress, by_tokens=args.by_tokens
+        args.set_name,
+        recipe,
+        cutoffs,
+        printing.progress,
+        by_tokens=args.by_tokens,
+        ignore_identical=args.ignore_identical_ids,
     )
     run, leading = found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     tags = base.run_figures.by_tag(run, [leading, "correct_refusal"])
     return printing.evaluation(
-        found, base.run_figures.intervals(run), base.run_figures.unjudged(run), tags
+        found,
+        base.run_figures.intervals(run),
+        base.run_figures.unjudged(run),
+        tags,
+        base.questions.lost_labels(args.set_name),
     )
 
 

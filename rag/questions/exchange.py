@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
 from rag.evaluation.formats import beir, trec
 from rag.evaluation.formats import question_files as files
-from rag.evaluation.formats.question_files import FileQuestion
+from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_tables import QuestionTable
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
-from rag.questions.packed import questions_in, table_in
+from rag.questions.packed import QuestionFile, questions_in, table_in
 from rag.questions.sets import QuestionSets
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
@@ -25,6 +26,19 @@ TextForm = Literal["jsonl", "csv", "qrels"]
 _NONE: Mapping[str, str] = MappingProxyType({})
 _JUDGEMENT = re.compile(rb"\s*\S+\s+\S+\s+\S+\s+-?\d+\s*")
 _LOOKED_AT = 4096  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """How many questions (or judgements) came in, and what of their file did not.
+
+    ``skipped`` says of each bad line what is wrong with it; ``unused`` names columns of a table
+    that hold nothing which is known.
+    """
+
+    number: int
+    skipped: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 class Exchange:
@@ -42,20 +56,26 @@ class Exchange:
         content: str | bytes,
         split: str | None = None,
         columns: Mapping[str, str] = _NONE,
-    ) -> int:
-        """Creates or replaces a question set from a file; returns how many questions.
+        *,
+        skip_bad: bool = False,
+    ) -> Imported:
+        """Creates or replaces a question set from a file.
 
         The file's name tells its form: ``.csv``, ``.tsv`` and ``.xlsx`` are tables, ``columns``
         naming those whose header is another word; ``.txt`` is a list with a question a line,
         ``.zip`` BEIR, all else JSONL. ``.qrels``, and ``.txt`` in their form, are TREC judgements
-        for a set that is there; returns how many. Raises InvalidFile, UnreadableDocument, and
-        NotFound for judgements without a set.
+        for a set that is there. Bad lines are left out with ``skip_bad``; else nothing is imported.
+        Raises InvalidFile, which names all bad lines, UnreadableDocument, and NotFound for
+        judgements without a set.
         """
         packed = content.encode() if isinstance(content, str) else content
         if self.holds_judgements(file_name, packed):
-            judgements = trec.read_qrels(file_name, files.decoded(file_name, packed))
-            return self._sets.add_judgements(set_name, judgements)
-        return self._save(set_name, questions_in(file_name, packed, split, columns))
+            notes = ReadingNotes(skip_bad=skip_bad)
+            judgements = trec.read_qrels(file_name, files.decoded(file_name, packed), notes)
+            return Imported(self._sets.add_judgements(set_name, judgements), notes.skipped)
+        return self._save(
+            set_name, questions_in(file_name, packed, split, columns, skip_bad=skip_bad)
+        )
 
     @staticmethod
     def holds_judgements(file_name: str, content: bytes) -> bool:
@@ -73,16 +93,21 @@ class Exchange:
         """
         return table_in(file_name, content)
 
-    def import_folder(self, set_name: str, folder: Path, split: str | None = None) -> int:
-        """Creates or replaces a question set from a BEIR folder; returns how many questions.
+    def import_folder(
+        self, set_name: str, folder: Path, split: str | None = None, *, skip_bad: bool = False
+    ) -> Imported:
+        """Creates or replaces a question set from a BEIR folder.
 
-        ``split`` names the qrels; None takes ``test``, or the only ones. Raises InvalidFile.
+        ``split`` names the qrels; None takes ``test``, or the only ones. Bad lines are left out
+        with ``skip_bad``. Raises InvalidFile.
         """
-        return self._save(set_name, beir.read_questions(folder, split))
+        notes = ReadingNotes(skip_bad=skip_bad)
+        questions = beir.read_questions(folder, split, notes)
+        return self._save(set_name, QuestionFile(tuple(questions), notes.skipped))
 
-    def _save(self, set_name: str, questions: Sequence[FileQuestion]) -> int:
-        self._sets.save(set_name, questions)
-        return len(questions)
+    def _save(self, set_name: str, found: QuestionFile) -> Imported:
+        self._sets.save(set_name, found.questions)
+        return Imported(len(found.questions), found.skipped, found.unused)
 
     def export_text(self, set_name: str, form: TextForm) -> str:
         """A question set as the text of a file, which ``import_file`` reads back.

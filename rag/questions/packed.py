@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from rag.evaluation.formats import beir, question_files, question_tables
+from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileQuestion
 from rag.evaluation.formats.question_tables import QuestionTable
 from rag.readers.content import Content, Source
@@ -19,19 +21,34 @@ from rag.readers.limits import Limits
 from rag.readers.office.sheets import first_rows
 
 _LIMITS = Limits(max_unpacked_bytes=100_000_000, seconds=120, seconds_to_open=120, memory_mb=1024)
-_QUESTIONS = TypeAdapter(list[FileQuestion])
 _TABLE = TypeAdapter(QuestionTable)
 _TABLES = (".csv", ".tsv", ".tab", ".txt", ".xlsx")
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionFile:
+    """What a file holds; ``skipped`` says of each bad line what is wrong with it.
+
+    ``unused`` names the columns of a table that are not taken for anything.
+    """
+
+    questions: tuple[FileQuestion, ...]
+    skipped: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+
+
+_QUESTIONS = TypeAdapter(QuestionFile)
+
+
 def questions_in(
-    name: str, packed: bytes, split: str | None, columns: Mapping[str, str]
-) -> list[FileQuestion]:
+    name: str, packed: bytes, split: str | None, columns: Mapping[str, str], *, skip_bad: bool
+) -> QuestionFile:
     """The questions of a file: a zip in BEIR's layout, Excel, CSV, a list, or JSONL.
 
-    Raises InvalidFile, UnreadableDocument.
+    Raises InvalidFile, for bad lines only where they are not to be skipped; UnreadableDocument.
     """
-    about = {"name": name, "split": split, "columns": json.dumps(dict(columns))}
+    given = {"columns": dict(columns), "skip_bad": skip_bad}
+    about = {"name": name, "split": split, "given": json.dumps(given)}
     return _QUESTIONS.validate_json(_read(_FILE, packed, about))
 
 
@@ -54,18 +71,19 @@ def _read(form: Format, packed: bytes, about: Mapping[str, str | None]) -> str:
 
 def read_packed(source: Source) -> Content:
     """The questions in the reading process, as JSON. Raises InvalidFile."""
-    name = str(source.about["name"])
+    name, given = str(source.about["name"]), json.loads(source.about["given"] or "{}")
+    notes = ReadingNotes(skip_bad=given["skip_bad"])
     if name.lower().endswith(".zip"):
         folder = beir.open_zip(name, source.path, source.limits.max_unpacked_bytes)
-        questions = beir.read_questions(folder, source.about["split"])
+        questions = beir.read_questions(folder, source.about["split"], notes)
+    elif name.lower().endswith(_TABLES):
+        lines = _lines(name, source)
+        questions = question_files.from_lines(name, lines, given["columns"], notes)
     else:
-        columns = json.loads(source.about["columns"] or "{}")
-        if name.lower().endswith(_TABLES):
-            questions = question_files.from_lines(name, _lines(name, source), columns)
-        else:
-            text = question_files.decoded(name, source.path.read_bytes())
-            questions = question_files.parse(name, text)
-    return Content(_QUESTIONS.dump_json(questions).decode())
+        text = question_files.decoded(name, source.path.read_bytes())
+        questions = question_files.parse(name, text, notes=notes)
+    found = QuestionFile(tuple(questions), notes.skipped, notes.unused)
+    return Content(_QUESTIONS.dump_json(found).decode())
 
 
 def read_columns(source: Source) -> Content:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.formats.question_files import FileLabel
+from rag.readers import SUPPORTED
 from rag.storage import Connection, documents, labels, questions
 from rag.storage.labels import Label
 from rag.types import Document
@@ -26,18 +27,44 @@ def reanchor(
     many characters it had. A label whose words are not found stays as it was: lost, until a
     document has them.
     """
-    adrift = labels.adrift(connection, base_id, document.name, replaced)
+    adrift = labels.adrift(connection, base_id, spellings(document.name), replaced)
     if not adrift:
         return
     text = Haystack(document.text)
     moved: set[int] = set()
     for set_id, label in adrift:
         near = label.start / max(length or len(document.text), 1)
-        span = text.locate(label.quote, label.start, label.end, near)
+        span = _located(document, text, label, near)
         if span is not None:
             labels.move(connection, _placed(label, document.name, document.id, text, span))
             moved.add(set_id)
     questions.count_versions(connection, moved)
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """What a document may be called in a file: by its name, with its suffix left out, or added."""
+    stem, _dot, suffix = name.rpartition(".")
+    if stem and suffix.lower() in SUPPORTED:
+        return name, stem
+    return name, *(f"{name}.{each}" for each in SUPPORTED)
+
+
+def _located(
+    outline: Document, text: Haystack, label: Label, near: float
+) -> tuple[int, int | None] | None:
+    """Where a label is in a document, of which ``outline`` need not hold the text."""
+    if label.page is None:
+        return text.locate(label.quote, label.start, label.end, near)
+    page = next((each for each in outline.pages if each.number == label.page), None)
+    if page is None:
+        return None
+    words = text.text[page.start : page.end]
+    if label.quote:
+        found = Haystack(words).find(label.quote)
+        return (page.start + found[0], page.start + found[1]) if found else None
+    start = page.start + len(words) - len(words.lstrip())
+    end = page.start + len(words.rstrip())
+    return (start, end) if start < end else None
 
 
 def _placed(
@@ -47,7 +74,13 @@ def _placed(
     start, end = span
     quote = "" if end is None else text.text[start:end]
     return replace(
-        label, document_name=name, document_id=document_id, start=start, end=end, quote=quote
+        label,
+        document_name=name,
+        document_id=document_id,
+        start=start,
+        end=end,
+        quote=quote,
+        page=None,
     )
 
 
@@ -58,27 +91,48 @@ class Anchors:
         self._connection = connection
         self._base_id = base_id
         self._ids = documents.ids_by_name(connection, base_id)
+        self._outlines: dict[str, Document] = {}
         self._texts: dict[str, Haystack] = {}
+        self._spelt: dict[str, set[str]] = {}
+        for name in self._ids:
+            for spelling in spellings(name):
+                self._spelt.setdefault(spelling, set()).add(name)
 
     def of(self, given: tuple[FileLabel, ...]) -> Iterator[Label]:
         """Labels as they are stored; lost ones without a document."""
         for label in given:
-            # Formats whose cells end at white space write it as %20.
-            names = (label.document, unquote(label.document))
-            name = next((name for name in names if name in self._ids), label.document)
-            stored = Label(name, None, label.start or 0, label.end, label.grade, label.quote)
+            name = self._name(label.document)
+            stored = Label(
+                name, None, label.start or 0, label.end, label.grade, label.quote, page=label.page
+            )
             yield self._anchored(stored, label) if name in self._ids else stored
+
+    def _name(self, given: str) -> str:
+        """The document that a file means, by its name or the only one that it may stand for."""
+        # Formats whose cells end at white space write it as %20.
+        for name in (given, unquote(given)):
+            if name in self._ids:
+                return name
+            if len(meant := self._spelt.get(name, ())) == 1:
+                return next(iter(meant))
+        return given
 
     def _anchored(self, stored: Label, label: FileLabel) -> Label:
         document_id = self._ids[stored.document_name]
-        if not label.quote and label.end is None:
+        if not label.quote and label.end is None and label.page is None:
             return replace(stored, document_id=document_id)
         text = self._text(document_id)
         near = stored.start / max(len(text.text), 1)
-        span = text.locate(label.quote, label.start, label.end, near)
+        span = _located(self._outline(document_id), text, stored, near)
         if span is None:
             return stored
         return _placed(stored, stored.document_name, document_id, text, span)
+
+    def _outline(self, document_id: str) -> Document:
+        if document_id not in self._outlines:
+            found = documents.outline(self._connection, self._base_id, document_id)
+            self._outlines[document_id] = found
+        return self._outlines[document_id]
 
     def _text(self, document_id: str) -> Haystack:
         if document_id not in self._texts:

@@ -153,4 +153,4 @@ class QuestionSets:
 
 def _file_label(label: Label) -> FileLabel:
     start = None if label.end is None else label.start
-    return FileLabel(label.document_name, label.quote, start, label.end, label.grade)
+    return FileLabel(label.document_name, label.quote, start, label.end, label.grade, label.page)

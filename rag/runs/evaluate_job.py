@@ -7,7 +7,7 @@ from rag.recipe import Recipe
 from rag.runs.evaluator import Evaluator, new_run_id
 from rag.search.tools import refuse_tools
 from rag.services import Services
-from rag.storage import runs
+from rag.storage import questions, runs
 
 JOB = "evaluate"
 
@@ -17,11 +17,14 @@ class Evaluations:
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
         self._evaluator = Evaluator(services, base_id)
+        self._database = services.database
         self._jobs = jobs
         self._base_id = base_id
 
-    def start(self, set_name: str, recipe: Recipe) -> int:
+    def start(self, set_name: str, recipe: Recipe, *, ignore_identical: bool = False) -> int:
         """Queues an evaluation; returns the job, also where one is at the same already.
+
+        ``ignore_identical`` is as in ``Evaluator.evaluate``.
 
         Raises NotFound and InvalidInput as ``Evaluator.evaluate`` does, before anything is queued.
         """
@@ -32,9 +35,16 @@ class Evaluations:
             "set": set_name,
             "recipe": recipe.model_dump(mode="json"),
             "run": new_run_id(),
+            "ignore_identical": ignore_identical,
         }
         title = f"Evaluating {set_name}"
         return self._jobs.submit_once(self._base_id, JOB, title, _about(set_name, recipe), payload)
+
+    def alike(self, set_name: str) -> int:
+        """How many questions of a set have the name of a document as their id. Raises NotFound."""
+        with self._database.read() as connection:
+            found = questions.named(connection, self._base_id, set_name)
+            return questions.named_like_documents(connection, self._base_id, found.id)
 
     def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
         """The last evaluation of a set with a recipe, at work or over."""
@@ -57,5 +67,11 @@ def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
 
         reporter.tell(0, 0, "reading the index")
         recipe = Recipe.parse(job.payload["recipe"])
-        Evaluator(services, job.base_id).evaluate(set_name, recipe, tell=tell, run_id=run_id)
+        Evaluator(services, job.base_id).evaluate(
+            set_name,
+            recipe,
+            tell=tell,
+            run_id=run_id,
+            ignore_identical=bool(job.payload.get("ignore_identical")),
+        )
     return f"Run {run_id} is stored."

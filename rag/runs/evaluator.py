@@ -6,11 +6,12 @@ import hashlib
 import platform
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib import metadata
+from types import MappingProxyType
 
 import numpy as np
 
@@ -38,6 +39,9 @@ from rag.types import Keys, Question, Scores, Tell, Vectors
 # Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
 _AT_ONCE = 64  # questions
+_NONE: Mapping[str, Keys] = MappingProxyType({})
+IDENTICAL = "documents named like their question"
+"""What the environment of a run calls it that such documents were no results."""
 DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
 
 
@@ -68,9 +72,14 @@ class Evaluator:
         tell: Tell = lambda _done, _total: None,
         *,
         by_tokens: bool = False,
+        ignore_identical: bool = False,
         run_id: str | None = None,
     ) -> Evaluation:
         """Runs every question to the deepest cutoff, stores the run and returns it.
+
+        With ``ignore_identical`` a document whose name is the id of the question is no result, as
+        in collections whose questions are documents themselves (BEIR's ``ignore_identical_ids``,
+        which its figures of ArguAna and Quora rest on).
 
         Whoever names it by ``run_id`` stores it once, however often that is tried. Raises NotFound
         for an unknown set and where the base was deleted meanwhile, InvalidInput when no question
@@ -82,9 +91,21 @@ class Evaluator:
         index = self._services.indexes.current(self._base_id, recipe.index)
         queries = self._embedded(questions, recipe.index)
         fallbacks = Fallbacks()
+        own = self._identical(questions, index) if ignore_identical else {}
         results, means = self.measure(
-            questions, queries, recipe, cutoffs, index, tell, fallbacks, by_tokens=by_tokens
+            questions,
+            queries,
+            recipe,
+            cutoffs,
+            index,
+            tell,
+            fallbacks,
+            by_tokens=by_tokens,
+            own=own,
         )
+        environment = self._environment(recipe, fallbacks)
+        if ignore_identical:
+            environment[IDENTICAL] = "ignored"
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -96,7 +117,7 @@ class Evaluator:
             documents_hash=documents_hash(index.keys),
             questions=len(questions),
             metrics=means,
-            environment=self._environment(recipe, fallbacks),
+            environment=environment,
             seconds=time.perf_counter() - started,
             created=datetime.now(UTC),
         )
@@ -107,6 +128,13 @@ class Evaluator:
             if not runs.known(connection, run.id):
                 runs.insert_run(connection, run, results)
         return Evaluation(run, tuple(results))
+
+    def _identical(self, questions: Sequence[Question], index: Index) -> dict[str, Keys]:
+        """The passages of the document whose name is a question's id, by that id."""
+        with self._services.database.read() as connection:
+            ids = documents.ids_by_name(connection, self._base_id)
+        named = {item.id: ids[item.id] for item in questions if item.id in ids}
+        return {name: index.keys[key] for name, key in named.items() if key in index.keys}
 
     def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
         """What else the figures may depend on."""
@@ -170,16 +198,19 @@ class Evaluator:
         fallbacks: Fallbacks | None = None,
         *,
         by_tokens: bool = False,
+        own: Mapping[str, Keys] = _NONE,
     ) -> tuple[list[QuestionResult], dict[str, float]]:
         """Results by question and their means, without keeping them as a run.
 
-        ``queries`` has a vector for each question; ``fallbacks`` hears of steps that failed.
+        ``queries`` has a vector for each question; ``fallbacks`` hears of steps that failed;
+        ``own`` has passages by question id that are no results for it.
         Raises ProviderUnavailable for one that never worked.
         """
         fallbacks = fallbacks or Fallbacks()
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
-        search = deepened(recipe.search, max(cutoffs))
+        depth = max(cutoffs) + max(map(len, own.values()), default=0)
+        search = deepened(recipe.search, depth)
         judge = self.judge(questions, index)
         searched = corpus(self._services, self._base_id, recipe, index, asked.calibration)
         ranked = []
@@ -189,6 +220,9 @@ class Evaluator:
             keys, scores = _rank(question.text, query, search, searched, asked.threshold, timeline)
             fallbacks.note(timeline.stages)
             fallbacks.require(len(questions))
+            if question.id in own:
+                others = ~np.isin(keys, own[question.id])
+                keys, scores = keys[others], scores[others]
             ranked.append(judge.judge(question, keys, scores, max(cutoffs)))
         return measured(ranked, cutoffs, self._span_figures(ranked, cutoffs, index, by_tokens))
 

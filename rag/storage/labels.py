@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,9 @@ class Label:
     """Evidence as stored. ``end`` None without a quote stands for the whole document.
 
     A label is lost while no present document has ``document_id``, or it is None; its quote is
-    then looked for in every new document of that name. Grade 0 or less says "judged, not
-    relevant". ``id`` is 0 before the label is stored.
+    then looked for in every new document of that name. One that was given by its ``page`` keeps
+    the number until that page is there. Grade 0 or less says "judged, not relevant". ``id`` is 0
+    before the label is stored.
     """
 
     document_name: str
@@ -29,6 +30,7 @@ class Label:
     grade: int
     quote: str
     id: int = 0
+    page: int | None = None
 
 
 def insert_all(
@@ -99,11 +101,11 @@ def _gone() -> NotFound:
 
 
 def adrift(
-    connection: Connection, base_id: int, name: str, replaced: str | None
+    connection: Connection, base_id: int, names: Collection[str], replaced: str | None
 ) -> list[tuple[int, Label]]:
-    """(set id, label) of lost labels on a document of that name, or on the one it ``replaced``."""
+    """(set id, label) of lost labels on a document of these names, or on the one ``replaced``."""
     present = select(document.c.id).where(document.c.base_id == base_id)
-    mine = evidence.c.document_name == name
+    mine = evidence.c.document_name.in_(names)
     rows = connection.execute(
         select(evidence)
         .join(question_set, question_set.c.id == evidence.c.set_id)

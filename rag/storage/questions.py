@@ -244,6 +244,13 @@ def labelled(
     ]
 
 
+def named_like_documents(connection: Connection, base_id: int, set_id: int) -> int:
+    """How many questions of a set have an id that is the name of a document."""
+    names = select(document.c.name).where(document.c.base_id == base_id)
+    mine = (question.c.set_id == set_id) & question.c.id.in_(names)
+    return connection.execute(select(func.count()).where(mine)).scalar_one()
+
+
 def usable(connection: Connection, base_id: int, set_id: int) -> list[Question]:
     """Accepted questions of a set in order; labels that no present document has are lost."""
     present = set(

@@ -197,6 +197,7 @@ evidence = Table(
     Column("end", Integer),
     Column("grade", Integer, nullable=False),
     Column("quote", Text, nullable=False),
+    Column("page", Integer),
     goes_with("question", set_id="set_id", question_id="id"),
     Index(None, "set_id", "question_id"),
     Index(None, "document_id"),

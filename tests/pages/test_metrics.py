@@ -187,7 +187,7 @@ def test_columns_of_an_imported_table_are_picked_below_its_first_rows() -> None:
     assert app.dataframe[0].value.to_dict("records") == [
         {"Frage": "What may a hotel cost?", "Document": "travel.txt"}
     ]
-    assert [each.value for each in app.selectbox] == ["(none)", "Document", "(none)", "(none)"]
+    assert [each.value for each in app.selectbox] == ["(none)", "Document", *["(none)"] * 3]
     app.selectbox[0].set_value("Frage").run()
     assert json.loads(app.json[0].value) == {"question": "Frage"}
 
@@ -198,7 +198,12 @@ def test_lost_labels_are_listed(labelled: Workspace, open_page: OpenPage) -> Non
     base.documents.delete_documents(gone)
     lost = open_page("metrics.py").dataframe[0].value
     assert lost.to_dict("records") == [
-        {"Question": "q2", "Document": "pump.txt", "Words": "when its bearing is dry"}
+        {
+            "Question": "q2",
+            "Document": "pump.txt",
+            "Page": None,
+            "Words": "when its bearing is dry",
+        }
     ]
 
 

@@ -57,7 +57,7 @@ def base(home: Path) -> KnowledgeBase:
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_a_text_comes_back_the_same(base: KnowledgeBase, form: str) -> None:
     text = base.exchange.export_text(SET, form)
-    assert base.exchange.import_file("again", f"x.{form}", "\ufeff" + text) == 4
+    assert base.exchange.import_file("again", f"x.{form}", "\ufeff" + text).number == 4
     assert base.exchange.export_text("again", form) == text
     assert base.questions.usable("again") == base.questions.usable(SET)
     assert len(base.questions.lost_labels("again")) == 1
@@ -166,7 +166,7 @@ def test_a_zip_is_unpacked_and_parsed_outside_of_this_process(base: KnowledgeBas
     packed = collection(f'{{"_id": "q1", "text": " Why? ", "metadata": {{"a": [{lists}]}}}}')
     tracemalloc.start()
     try:
-        assert base.exchange.import_file("x", "x.zip", packed) == 1
+        assert base.exchange.import_file("x", "x.zip", packed).number == 1
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()

@@ -67,7 +67,7 @@ def test_tables_are_understood_as_people_write_them(
     base: KnowledgeBase, name: str, content: str | bytes
 ) -> None:
     packed = content.encode() if isinstance(content, str) else content
-    assert base.exchange.import_file("set", name, packed) == 2
+    assert base.exchange.import_file("set", name, packed).number == 2
     assert asked(base) == QUESTIONS
     first = base.questions.export("set")[0]
     assert [(item.document, item.quote) for item in first.labels] == [("leave.md", "three months")]
@@ -76,13 +76,13 @@ def test_tables_are_understood_as_people_write_them(
 @pytest.mark.parametrize("name", ["a.txt", "a.csv"])
 def test_a_plain_list_has_one_question_a_line(base: KnowledgeBase, name: str) -> None:
     lines = ["How long may leave be carried over?", "", "Who approves travel?"]
-    assert base.exchange.import_file("set", name, "\n".join(lines).encode()) == 2
+    assert base.exchange.import_file("set", name, "\n".join(lines).encode()).number == 2
     assert asked(base) == [lines[0], lines[2]]
 
 
 def test_judgements_in_a_text_file_stay_judgements(base: KnowledgeBase) -> None:
     base.exchange.import_file("set", "a.txt", "How long may leave be carried over?")
-    assert base.exchange.import_file("set", "b.txt", b"q1 0 leave.md 1\n") == 1
+    assert base.exchange.import_file("set", "b.txt", b"q1 0 leave.md 1\n").number == 1
     assert base.exchange.holds_judgements("b.txt", b"q1 0 leave.md 1\n")
     assert not base.exchange.holds_judgements("c.txt", b"Is leave limited to 30\n")
 
@@ -94,7 +94,7 @@ def test_columns_can_be_named_and_the_hint_says_which_there_are(base: KnowledgeB
     assert "Nr; Frage; Datei" in raised.value.hint
     assert "--column question=NAME" in raised.value.hint
     columns = {"question": "frage", "document": "Datei", "id": "Nr"}
-    assert base.exchange.import_file("set", "a.csv", content, columns=columns) == 1
+    assert base.exchange.import_file("set", "a.csv", content, columns=columns).number == 1
     (question,) = base.questions.export("set")
     assert (question.text, len(question.labels)) == (QUESTIONS[0], 1)
     with pytest.raises(InvalidFile, match="has no column 'Titel' for 'question'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import download_button, filled_button
 from pages.components.shell.guard import guard
+from pages.components.shell.notices import later
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, QuestionSet, QuestionTable, counted
 
@@ -67,13 +69,19 @@ def import_dialog(base: KnowledgeBase) -> None:
             max_chars=80,
             help="A set of that name is replaced.",
         )
+    skip_bad = st.checkbox(
+        "Skip bad lines",
+        key="metrics_skip_bad",
+        help="Imports the other lines and lists those that cannot be read. Else nothing is "
+        "imported while one of them is bad.",
+    )
     if filled_button(
         "Import",
         key="metrics_import_go",
         disabled=file is None,
     ):
         with guard():
-            _import(base, (name or "").strip(), file, columns)
+            _import(base, (name or "").strip(), file, columns, skip_bad=skip_bad)
 
 
 def _examples() -> None:
@@ -109,17 +117,34 @@ def column_pickers(table: QuestionTable | None) -> dict[str, str]:
     return picked
 
 
-_PICKED = ("question", "document", "quote", "tags")
+_PICKED = ("question", "document", "quote", "page", "tags")
 
 
-def _import(base: KnowledgeBase, name: str, file: UploadedFile, columns: dict[str, str]) -> None:
+def _import(
+    base: KnowledgeBase,
+    name: str,
+    file: UploadedFile,
+    columns: dict[str, str],
+    *,
+    skip_bad: bool,
+) -> None:
     content = file.getvalue()
-    number = base.exchange.import_file(name, file.name, content, columns=columns)
+    came = base.exchange.import_file(name, file.name, content, columns=columns, skip_bad=skip_bad)
     judged = base.exchange.holds_judgements(file.name, content)
     what = "judgement" if judged else "question"
-    st.session_state[_IMPORTED] = f"{counted(number, what)} imported into {name}."
+    st.session_state[_IMPORTED] = f"{counted(came.number, what)} imported into {name}."
+    if came.skipped:
+        later(partial(_skipped, file.name, came.skipped))
     choose_set(name)
     st.rerun()
+
+
+def _skipped(file_name: str, problems: Sequence[str]) -> None:
+    """The lines of a file that were left out."""
+    title = f"{counted(len(problems), 'line')} of {plain(file_name)} skipped"
+    with st.expander(title, icon=":material/rule:", expanded=True):
+        rows = [{"What is wrong": problem} for problem in problems]
+        st.dataframe(rows, hide_index=True, alt="Lines that could not be read.")
 
 
 def choose_set(name: str) -> None:
@@ -161,7 +186,12 @@ def lost_labels(base: KnowledgeBase, name: str) -> None:
     with st.expander(title, icon=":material/label_off:"):
         st.caption("They do not count. They come back when a document with these words is added.")
         rows = [
-            {"Question": question, "Document": label.document_name, "Words": label.quote}
+            {
+                "Question": question,
+                "Document": label.document_name,
+                "Page": label.page,
+                "Words": label.quote,
+            }
             for question, label in lost
         ]
         st.dataframe(rows, hide_index=True, alt="Labels whose text is not in any document.")

@@ -41,5 +41,8 @@ def guard(*, in_dialog: bool = False) -> Iterator[None]:
 
 def show_error(message: str, hint: str = "") -> None:
     """An error as the reader meets it: what happened and why, and what to do about it."""
-    body = plain(message) if not hint else f"**{plain(message)}**  \n{plain(hint)}"
+    first, *listed = message.strip().splitlines()
+    body = plain(first) if not hint else f"**{plain(first)}**  \n{plain(hint)}"
+    for each in listed:
+        body += f"\n- {plain(each.removeprefix('- '))}"
     st.error(body, icon=":material/error:")

@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import InvalidFile
-from rag.evaluation.formats.fields import json_rows, json_value, lines, span, truth, whole_number
+from rag.evaluation.formats.fields import (
+    ReadingNotes,
+    json_rows,
+    json_value,
+    lines,
+    span,
+    truth,
+    whole_number,
+)
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.types import Document
 
@@ -91,24 +99,41 @@ def open_zip(name: str, path: Path, most_bytes: int) -> Traversable:
     return zipfile.Path(archive, folder)
 
 
-def read_questions(folder: Traversable, split: str | None) -> list[FileQuestion]:
-    """Judged questions of a BEIR folder, and those said to be unanswerable. Raises InvalidFile.
+def read_questions(
+    folder: Traversable, split: str | None, notes: ReadingNotes | None = None
+) -> list[FileQuestion]:
+    """Judged questions of a BEIR folder, and those said to be unanswerable.
 
     ``split`` None takes ``test``, or the only one that there is. Labels have spans where the folder
-    has ``spans.jsonl``. A grade of 0 or less stays, as "judged, not relevant".
+    has ``spans.jsonl``. A grade of 0 or less stays, as "judged, not relevant". Raises InvalidFile,
+    naming all bad lines, unless ``notes`` skip them.
     """
-    rows = json_rows(_text(folder.joinpath("queries.jsonl")))
-    queries = {str(row.get("_id")): _query_of(number, row) for number, row in rows}
-    labels = _qrels(folder.joinpath("qrels", f"{split or _only_split(folder)}.tsv"))
-    spans = _spans(folder.joinpath("spans.jsonl"))
-    missing = [key for key in labels if key not in queries]
-    if missing:
-        raise InvalidFile(f"queries.jsonl lacks the judged question {missing[0]!r}.")
+    notes = notes or ReadingNotes()
+    queries = _queries(folder.joinpath("queries.jsonl"), notes)
+    labels = _qrels(folder.joinpath("qrels", f"{split or _only_split(folder)}.tsv"), notes)
+    spans = _spans(folder.joinpath("spans.jsonl"), notes)
+    notes.check()
+    for key in labels if not notes.skipped else ():  # a line that was skipped may have been it
+        with notes.line():
+            if key not in queries:
+                raise InvalidFile(f"queries.jsonl lacks the judged question {key!r}.")
+    notes.check()
     unanswerable = [key for key, (_, answerable, _) in queries.items() if not answerable]
     return [
         FileQuestion(key, *queries[key], tuple(_labels(labels.get(key, {}), spans.get(key, {}))))
         for key in dict.fromkeys([*labels, *unanswerable])
+        if key in queries
     ]
+
+
+def _queries(
+    path: Traversable, notes: ReadingNotes
+) -> dict[str, tuple[str, bool, tuple[str, ...]]]:
+    found = {}
+    for place, row in json_rows(_text(path), notes, path.name):
+        with notes.line():
+            found[str(row.get("_id"))] = _query_of(place, row)
+    return found
 
 
 def _only_split(folder: Traversable) -> str:
@@ -121,7 +146,7 @@ def _only_split(folder: Traversable) -> str:
     raise InvalidFile("It is open which qrels are meant.", f"There are: {found}. Name a split.")
 
 
-def _query_of(number: int, row: Mapping[str, Any]) -> tuple[str, bool, tuple[str, ...]]:
+def _query_of(place: str, row: Mapping[str, Any]) -> tuple[str, bool, tuple[str, ...]]:
     """Text of a query, whether it is answerable, and its tags."""
     text, about = str(row.get("text") or ""), row.get("metadata")
     if not isinstance(about, dict):
@@ -131,7 +156,7 @@ def _query_of(number: int, row: Mapping[str, Any]) -> tuple[str, bool, tuple[str
     try:
         return text, truth(about.get("answerable", True)), named
     except ValueError as error:
-        raise InvalidFile(f"queries.jsonl, line {number}: answerable: {error}.") from error
+        raise InvalidFile(f"{place}: answerable: {error}.") from error
 
 
 def _labels(grades: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]) -> Iterator[FileLabel]:
@@ -143,39 +168,48 @@ def _labels(grades: Mapping[str, int], spans: Mapping[str, Sequence[_Span]]) -> 
             yield FileLabel(document, quote, start, end, grade if own is None else own)
 
 
-def _qrels(path: Traversable) -> dict[str, dict[str, int]]:
+def _qrels(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, int]]:
     labels: dict[str, dict[str, int]] = {}
     for number, line in lines(_text(path)):
         cells = line.split("\t")
         if number == 1 and cells[-1].strip() == "score":
             continue
-        try:
-            question, document, grade = cells
-            labels.setdefault(question, {})[document] = whole_number(grade)
-        except ValueError as error:
-            raise InvalidFile(
-                f"{path.name}, line {number}: expected query-id, corpus-id and a whole number as "
-                "score, by tabs."
-            ) from error
+        with notes.line():
+            question, document, grade = _judgement(f"{path.name}, line {number}", cells)
+            labels.setdefault(question, {})[document] = grade
     return labels
 
 
-def _spans(path: Traversable) -> dict[str, dict[str, list[_Span]]]:
+def _judgement(place: str, cells: Sequence[str]) -> tuple[str, str, int]:
+    try:
+        question, document, grade = cells
+        return question, document, whole_number(grade)
+    except ValueError as error:
+        raise InvalidFile(
+            f"{place}: expected query-id, corpus-id and a whole number as score, by tabs."
+        ) from error
+
+
+def _spans(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, list[_Span]]]:
     """Answer spans by question and document, as offsets into the row's ``text``."""
     found: dict[str, dict[str, list[_Span]]] = {}
     if not path.is_file():
         return found
-    for number, row in json_rows(_text(path)):
-        try:
-            entries = row.get("answers") or row["references"]
-            spans = [_answer_span(item) for item in entries]
-            by_document = found.setdefault(str(row["query_id"]), {})
-            by_document.setdefault(str(row["doc_id"]), []).extend(spans)
-        except ValueError as error:
-            raise InvalidFile(f"{path.name}, line {number}: {error}.") from error
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InvalidFile(f"{path.name}, line {number}: spans need start and end.") from error
+    for place, row in json_rows(_text(path), notes, path.name):
+        with notes.line():
+            question, document, spans = _answer_spans(place, row)
+            found.setdefault(question, {}).setdefault(document, []).extend(spans)
     return found
+
+
+def _answer_spans(place: str, row: Mapping[str, Any]) -> tuple[str, str, list[_Span]]:
+    try:
+        spans = [_answer_span(item) for item in row.get("answers") or row["references"]]
+        return str(row["query_id"]), str(row["doc_id"]), spans
+    except ValueError as error:
+        raise InvalidFile(f"{place}: {error}.") from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidFile(f"{place}: spans need start and end.") from error
 
 
 def _answer_span(item: Mapping[str, Any]) -> _Span:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from rag.errors import InvalidFile
@@ -13,6 +14,54 @@ _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 _LARGEST = 2**31 - 1  # what every database stores as an integer
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class ReadingNotes:
+    """What was noticed while a file was read; with ``skip_bad`` its bad lines are left out.
+
+    ``skipped`` says what is wrong with each bad line, ``unused`` names columns that hold nothing
+    which is known.
+    """
+
+    def __init__(self, *, skip_bad: bool = False) -> None:
+        self.unused: tuple[str, ...] = ()
+        self._skip_bad = skip_bad
+        self._problems: list[InvalidFile] = []
+
+    @contextmanager
+    def line(self) -> Iterator[None]:
+        """Reads one line: what is wrong with it is kept for ``check``."""
+        try:
+            yield
+        except InvalidFile as problem:
+            self._problems.append(problem)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        return tuple(problem.message for problem in self._problems)
+
+    def check(self) -> None:
+        """Raises InvalidFile with all bad lines, unless they are to be left out."""
+        if self._skip_bad or not self._problems:
+            return
+        if len(self._problems) == 1:
+            raise self._problems[0]
+        listed = "\n".join(f"- {problem}" for problem in self.skipped)
+        hints = dict.fromkeys(problem.hint for problem in self._problems if problem.hint)
+        raise InvalidFile(
+            f"{len(self._problems)} lines cannot be read, and nothing was imported:\n{listed}\n",
+            " ".join([*hints, "Mend them, or have them skipped."]),
+        )
+
+
+def check_keys(row: Mapping[str, Any], known: Collection[str], place: str) -> None:
+    """Raises InvalidFile for a key that means nothing here: it would be lost without a word."""
+    unknown = [_shown(key) for key in row if key not in known]
+    if unknown:
+        raise InvalidFile(
+            f"{place}: unknown {'key' if len(unknown) == 1 else 'keys'} {', '.join(unknown)}.",
+            f"Known keys are: {', '.join(known)}.",
+        )
 
 
 def lines(content: str) -> Iterator[tuple[int, str]]:
@@ -26,18 +75,32 @@ def lines(content: str) -> Iterator[tuple[int, str]]:
             yield number, line.removesuffix("\r")
 
 
-def json_rows(content: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """(line number, object) of JSON lines, empty ones aside. Raises InvalidFile."""
+def json_rows(
+    content: str, notes: ReadingNotes, file: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(place, object) of JSON lines, empty ones aside; bad ones go to ``notes``.
+
+    The place is "Line 3", or "FILE, line 3" where a file is named.
+    """
     for number, line in lines(content):
-        try:
-            row = json_value(line)
-        except ValueError as error:
-            raise InvalidFile(
-                f"Line {number} is not JSON: {error}.", "Write one JSON object a line."
-            ) from error
-        if not isinstance(row, dict):
-            raise InvalidFile(f"Line {number} is not a JSON object.", 'Like {"text": "…"}.')
-        yield number, row
+        place = f"{file}, line {number}" if file else f"Line {number}"
+        row = None
+        with notes.line():
+            row = _object(place, line)
+        if row is not None:
+            yield place, row
+
+
+def _object(place: str, line: str) -> Mapping[str, Any]:
+    try:
+        row = json_value(line)
+    except ValueError as error:
+        raise InvalidFile(
+            f"{place} is not JSON: {error}.", "Write one JSON object a line."
+        ) from error
+    if not isinstance(row, dict):
+        raise InvalidFile(f"{place} is not a JSON object.", 'Like {"text": "…"}.')
+    return row
 
 
 def json_value(text: str | bytes) -> Any:

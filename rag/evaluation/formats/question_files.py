@@ -6,30 +6,42 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from rag.errors import InvalidFile
 from rag.evaluation.formats import question_tables
-from rag.evaluation.formats.fields import json_rows, span, truth, whole_number
+from rag.evaluation.formats.fields import (
+    ReadingNotes,
+    check_keys,
+    json_rows,
+    span,
+    truth,
+    whole_number,
+)
 
-_LABEL_COLUMNS = ("document", "quote", "grade", "start", "end")
-_CSV_COLUMNS = ("id", "question", "answerable", "tags", *_LABEL_COLUMNS)
+_LABEL_KEYS = ("document", "quote", "page", "start", "end", "grade")
+_CSV_COLUMNS = ("id", "question", "answerable", "tags", *_LABEL_KEYS)
+_KEYS = ("id", "text", "tags", "answerable", "evidence", "_id", "question")
 _NONE: Mapping[str, str] = MappingProxyType({})
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
 class FileLabel:
-    """Evidence as a file names it: a document, and a quote or a span, or neither (all of it)."""
+    """Evidence as a file names it: a document, and a quote, a span or a page of it, or all of it.
+
+    Beside a quote, ``page`` (from 1) tells which of its occurrences is meant.
+    """
 
     document: str
     quote: str = ""
     start: int | None = None
     end: int | None = None
     grade: int = 1
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,73 +65,93 @@ def decoded(name: str, content: bytes) -> str:
         ) from error
 
 
-def parse(name: str, content: str, columns: Mapping[str, str] = _NONE) -> list[FileQuestion]:
+def parse(
+    name: str,
+    content: str,
+    columns: Mapping[str, str] = _NONE,
+    notes: ReadingNotes | None = None,
+) -> list[FileQuestion]:
     """Questions of a JSONL or CSV file, or of a list with one a line (``.txt``).
 
     ``columns`` names columns of a table by what they hold, see ``question_tables``. Raises
-    InvalidFile, naming the line.
+    InvalidFile, naming all bad lines, unless ``notes`` skip them.
     """
+    notes = notes or ReadingNotes()
     kind = name.lower().rpartition(".")[2]
     if kind in ("csv", "tsv", "tab"):
-        return from_lines(name, question_tables.csv_lines(content), columns)
+        return from_lines(name, question_tables.csv_lines(content), columns, notes)
     if kind == "txt":
-        return from_lines(name, question_tables.list_lines(content), columns)
-    return _distinct(name, [_question(place, row) for place, row in json_rows(content)])
+        return from_lines(name, question_tables.list_lines(content), columns, notes)
+    found: dict[str, FileQuestion] = {}
+    for place, row in json_rows(content, notes):
+        with notes.line():
+            question = _question(place, row)
+            if question.id in found:
+                raise InvalidFile(
+                    f"{place}: the id {question.id!r} occurs twice.", "Ids are unique."
+                )
+            found[question.id] = question
+    return _checked(name, found, notes)
 
 
 def from_lines(
-    name: str, lines: Sequence[question_tables.Row], columns: Mapping[str, str] = _NONE
+    name: str,
+    lines: Sequence[question_tables.Row],
+    columns: Mapping[str, str] = _NONE,
+    notes: ReadingNotes | None = None,
 ) -> list[FileQuestion]:
-    """Questions of a table's lines. Raises InvalidFile."""
-    rows = _merged(question_tables.rows_by_field(name, lines, columns)) if lines else ()
-    return _distinct(name, [_question(place, row) for place, row in rows])
+    """Questions of a table's lines: one row per label, and rows that share an id are one question.
+
+    Raises InvalidFile, naming all bad lines, unless ``notes`` skip them.
+    """
+    notes = notes or ReadingNotes()
+    found: dict[str, FileQuestion] = {}
+    rows = question_tables.rows_by_field(name, lines, columns, notes) if lines else ()
+    for order, (number, cells) in enumerate(rows, 1):
+        row = {field: _unguarded(value) for field, value in cells.items() if value}
+        key = row.setdefault("id", f"q{order}")
+        with notes.line():
+            found[key] = _with_row(found.get(key), f"Line {number}", row)
+    return _checked(name, found, notes)
 
 
-def _distinct(name: str, questions: list[FileQuestion]) -> list[FileQuestion]:
-    if not questions:
+def _checked(
+    name: str, found: Mapping[str, FileQuestion], notes: ReadingNotes
+) -> list[FileQuestion]:
+    notes.check()
+    if not found:
         raise InvalidFile(f"{name} holds no question.", "Write one question a line.")
-    seen: set[str] = set()
-    for question in questions:
-        if question.id in seen:
-            raise InvalidFile(f"{name}: the id {question.id!r} occurs twice.", "Ids are unique.")
-        seen.add(question.id)
-    return questions
+    return list(found.values())
 
 
-def _merged(
-    lines: Iterable[tuple[int, Mapping[str, str]]],
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """One row per label; rows that share an id are one question."""
-    merged: dict[str, dict[str, Any]] = {}
-    places: dict[str, int] = {}
-    for order, (number, cells) in enumerate(lines, 1):
-        row = {name: _unguarded(value) for name, value in cells.items()}
-        key = row.get("id") or f"q{order}"
-        entry = merged.setdefault(
-            key, {"id": key, "text": row.get("question") or "", "tags": [], "evidence": []}
-        )
-        places.setdefault(key, number)
-        entry["tags"] = [tag for tag in (row.get("tags") or "").split(";") if tag]
-        if row.get("answerable"):
-            entry["answerable"] = row["answerable"]
-        if row.get("document"):
-            entry["evidence"].append({k: row[k] for k in _LABEL_COLUMNS if row.get(k)})
-    yield from ((places[key], entry) for key, entry in merged.items())
+def _with_row(held: FileQuestion | None, place: str, row: Mapping[str, str]) -> FileQuestion:
+    """A question with what one more row of a table says of it."""
+    about: dict[str, Any] = {
+        key: row[key] for key in ("id", "question", "answerable") if key in row
+    }
+    if held is not None:
+        about = {"answerable": held.answerable, **about, "text": held.text}
+    if "document" in row:
+        about["evidence"] = [{key: row[key] for key in _LABEL_KEYS if key in row}]
+    tags = [tag for tag in row.get("tags", "").split(";") if tag]
+    found = _question(place, about | {"tags": tags})
+    return replace(found, labels=held.labels + found.labels) if held else found
 
 
-def _question(place: int, row: Mapping[str, Any]) -> FileQuestion:
+def _question(place: str, row: Mapping[str, Any]) -> FileQuestion:
+    check_keys(row, _KEYS, place)
     text = str(row.get("text") or row.get("question") or "").strip()
     if not text:
         raise InvalidFile(
-            f"Line {place} has no question.",
+            f"{place} has no question.",
             'In a table the column is called "question", in JSONL the field is called "text".',
         )
     labels = row.get("evidence") or []
     tags = row.get("tags") or []
     if not isinstance(labels, list) or not isinstance(tags, list):
-        raise InvalidFile(f"Line {place}: evidence and tags are lists.", "See `data/sample`.")
+        raise InvalidFile(f"{place}: evidence and tags are lists.", "See `data/sample`.")
     return FileQuestion(
-        id=str(row.get("id") or row.get("_id") or f"q{place}"),
+        id=str(row.get("id") or row.get("_id") or f"q{place.rpartition(' ')[2]}"),
         text=text,
         answerable=_answerable(place, row),
         tags=tuple(str(tag) for tag in tags),
@@ -127,16 +159,18 @@ def _question(place: int, row: Mapping[str, Any]) -> FileQuestion:
     )
 
 
-def _answerable(place: int, row: Mapping[str, Any]) -> bool:
+def _answerable(place: str, row: Mapping[str, Any]) -> bool:
     try:
         return truth(row.get("answerable", True))
     except ValueError as error:
         raise InvalidFile(
-            f"Line {place}: answerable: {error}.", "Write true or false, or leave it out."
+            f"{place}: answerable: {error}.", "Write true or false, or leave it out."
         ) from error
 
 
-def _label(place: int, row: Any) -> FileLabel:
+def _label(place: str, row: Any) -> FileLabel:
+    if isinstance(row, dict):
+        check_keys(row, _LABEL_KEYS, f"{place}: evidence")
     try:
         start, end = span(row.get("start"), row.get("end"))
         return FileLabel(
@@ -145,17 +179,27 @@ def _label(place: int, row: Any) -> FileLabel:
             start=start,
             end=end,
             grade=whole_number(row.get("grade", 1)),
+            page=_page(row.get("page")),
         )
     except ValueError as error:
         raise InvalidFile(
-            f"Line {place}: {error}.",
-            "A grade is a whole number, and 0 <= start < end where a span is given.",
+            f"{place}: {error}.",
+            "Grade and page are whole numbers, and 0 <= start < end where a span is given.",
         ) from error
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidFile(
-            f"Line {place}: evidence needs a document.",
+            f"{place}: evidence needs a document.",
             'Like {"document": "handbook.pdf", "quote": "…", "grade": 2}.',
         ) from error
+
+
+def _page(value: Any) -> int | None:
+    if value in (None, ""):
+        return None
+    number = whole_number(value)
+    if number < 1:
+        raise ValueError(f"there is no page {number}, as pages count from 1")
+    return number
 
 
 def to_jsonl(questions: Iterable[FileQuestion]) -> str:
@@ -179,6 +223,8 @@ def _plain_label(label: FileLabel) -> dict[str, Any]:
         row["quote"] = label.quote
     if label.end is not None:
         row |= {"start": label.start, "end": label.end}
+    if label.page is not None:
+        row["page"] = label.page
     return row
 
 

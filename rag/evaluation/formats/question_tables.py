@@ -8,8 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.errors import InvalidFile
+from rag.evaluation.formats.fields import ReadingNotes
 
-FIELDS = ("question", "id", "answerable", "tags", "document", "quote", "grade", "start", "end")
+FIELDS = (
+    *("question", "id", "answerable", "tags"),
+    *("document", "quote", "page", "start", "end", "grade"),
+)
 """What a column may hold."""
 _ALSO = {"text": "question", "query": "question", "questions": "question", "_id": "id"}
 _SEPARATORS = ",;\t|"
@@ -74,9 +78,9 @@ def _first(lines: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
 
 
 def rows_by_field(
-    name: str, lines: Sequence[Row], given: Mapping[str, str]
+    name: str, lines: Sequence[Row], given: Mapping[str, str], notes: ReadingNotes
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The number of each line and its cells by field.
+    """The number of each line and its cells by field; columns of no field go to ``notes``.
 
     Raises InvalidFile where no column holds questions, or one that is given is not there.
     """
@@ -95,6 +99,7 @@ def rows_by_field(
             "or give --column question=NAME.",
         )
     places = {field: found.columns.index(column) for field, column in found.fields.items()}
+    notes.unused = tuple(name for name in found.columns if name not in found.fields.values())
     headless = lines[0][1] == list(found.rows[0]) if found.rows else False
     for number, cells in lines if headless else lines[1:]:
         yield number, {field: cells[place] for field, place in places.items() if place < len(cells)}

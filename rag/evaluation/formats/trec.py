@@ -12,32 +12,42 @@ from urllib.parse import quote
 import numpy as np
 
 from rag.errors import InvalidFile
-from rag.evaluation.formats.fields import lines, whole_number
+from rag.evaluation.formats.fields import ReadingNotes, lines, whole_number
 from rag.evaluation.formats.question_files import FileLabel
 
 _CELL = re.compile(r"[^ \t\v\f\r]+")  # as C knows white space: a no-break space is none
 _UNSAFE = re.compile(r"[\s%]")
 
 
-def read_qrels(name: str, content: str) -> dict[str, tuple[FileLabel, ...]]:
-    """Labels of whole documents by question id. Raises InvalidFile, naming the line.
+def read_qrels(
+    name: str, content: str, notes: ReadingNotes | None = None
+) -> dict[str, tuple[FileLabel, ...]]:
+    """Labels of whole documents by question id.
 
-    Lines are ``question iteration document grade``; names are as they stand in the file.
+    Lines are ``question iteration document grade``; names are as they stand in the file. Raises
+    InvalidFile, naming all bad lines, unless ``notes`` skip them.
     """
+    notes = notes or ReadingNotes()
     found: dict[str, dict[str, FileLabel]] = {}
     for number, line in lines(content):
-        try:
-            question, _iteration, document, grade = _CELL.findall(line)
-            label = FileLabel(document, grade=whole_number(grade))
-            found.setdefault(question, {})[document] = label
-        except ValueError as error:
-            raise InvalidFile(
-                f"{name}, line {number}: expected question, 0, document and a whole number.",
-                'Like "q1 0 handbook.pdf 2".',
-            ) from error
+        with notes.line():
+            question, label = _judgement(f"{name}, line {number}", line)
+            found.setdefault(question, {})[label.document] = label
+    notes.check()
     if not found:
         raise InvalidFile(f"{name} holds no judgement.", 'Lines are like "q1 0 handbook.pdf 2".')
     return {question: tuple(labels.values()) for question, labels in found.items()}
+
+
+def _judgement(place: str, line: str) -> tuple[str, FileLabel]:
+    try:
+        question, _iteration, document, grade = _CELL.findall(line)
+        return question, FileLabel(document, grade=whole_number(grade))
+    except ValueError as error:
+        raise InvalidFile(
+            f"{place}: expected question, 0, document and a whole number.",
+            'Like "q1 0 handbook.pdf 2".',
+        ) from error
 
 
 def write_qrels(grades: Mapping[str, Mapping[str, int]]) -> str:

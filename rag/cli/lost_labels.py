@@ -1,0 +1,34 @@
+"""Labels without a text: what scripts and people are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+from typing import Any
+
+from rag import Label, counted
+
+Lost = Sequence[tuple[str, Label]]
+"""(question id, label) of labels that no present document holds."""
+
+
+def lost_data(lost: Lost) -> list[dict[str, Any]]:
+    return [
+        {
+            "question": question,
+            "document": label.document_name,
+            "page": label.page,
+            "quote": label.quote,
+        }
+        for question, label in lost
+    ]
+
+
+def lost_lines(lost: Lost) -> Iterator[str]:
+    """Names labels that no document here has the text of."""
+    if lost:
+        yield f"{counted(len(lost), 'label')} without the text here that they are about:"
+    for question, label in lost:
+        where = label.document_name + (f", page {label.page}" if label.page else "")
+        quote = f" “{shorten(label.quote, 80, placeholder='…')}”" if label.quote else ""
+        yield f"  {question}: {where}{quote}"

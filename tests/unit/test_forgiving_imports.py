@@ -1,0 +1,221 @@
+"""Imports that forgive and tell: pages, names without suffix, all bad lines, lost labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase
+from rag.__main__ import main
+from rag.documents.ingestion import Ingestion
+from rag.errors import InvalidFile
+from rag.evaluation.formats import beir, trec
+from rag.evaluation.formats.fields import ReadingNotes
+from rag.evaluation.formats.question_files import FileLabel, parse, to_csv, to_jsonl
+from rag.questions.reanchoring import spellings
+from rag.runs.evaluator import IDENTICAL
+from rag.types import Document, Page
+from tests.workspaces import QUICK, workspace_at
+
+FIRST, SECOND = (
+    "Leave lapses on 31 March.",
+    "Travel is booked early. Leave is asked for in writing.",
+)
+PAGED = Document(
+    id="e" * 64,
+    name="rules.pdf",
+    source="",
+    media_type="application/pdf",
+    text=f"{FIRST}\n\n {SECOND} ",
+    pages=(Page(1, 0, len(FIRST)), Page(2, len(FIRST) + 2, len(FIRST) + len(SECOND) + 4)),
+)
+BAD = "\n".join(
+    [
+        '{"id": "a", "text": "Fine?"}',
+        '{"id": "b"}',
+        "no json",
+        '{"id": "a", "text": "Twice?"}',
+        '{"id": "c", "text": "Why?", "evidense": []}',
+        '{"id": "d", "text": "Why?", "evidence": [{"document": "x", "grades": 2}]}',
+        '{"id": "e", "text": "Fine too?"}',
+    ]
+)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> KnowledgeBase:
+    made = workspace_at(tmp_path / "home").create("rules", QUICK)
+    _add(made, PAGED)
+    return made
+
+
+def _add(base: KnowledgeBase, document: Document) -> None:
+    ingestion = Ingestion(base._database, base.id, base._services.models.embedder)
+    ingestion.store([document], lambda *_: None)
+
+
+def row(**evidence: object) -> str:
+    return json.dumps({"id": "q", "text": "When does leave lapse?", "evidence": [evidence]})
+
+
+def labels(base: KnowledgeBase, line: str) -> list[tuple[str, str, int, int | None]]:
+    base.exchange.import_file("s", "s.jsonl", line)
+    (question,) = base.questions.labelled("s")
+    return [(each.document_name, each.quote, each.start, each.end) for each in question.labels]
+
+
+def test_evidence_by_page_is_the_text_of_that_page(base: KnowledgeBase) -> None:
+    start = PAGED.text.index(SECOND)
+    whole = ("rules.pdf", SECOND, start, start + len(SECOND))
+    assert labels(base, row(document="rules.pdf", page=2)) == [whole]
+    assert base.questions.lost_labels("s") == []
+
+
+def test_a_quote_is_looked_for_on_its_page(base: KnowledgeBase) -> None:
+    start = PAGED.text.index("Leave is asked")
+    assert labels(base, row(document="rules.pdf", page=2, quote="Leave")) == [
+        ("rules.pdf", "Leave", start, start + 5)
+    ]
+
+
+def test_a_page_that_is_not_there_is_lost_until_it_is(base: KnowledgeBase) -> None:
+    assert labels(base, row(document="rules", page=3)) == [("rules.pdf", "", 0, None)]
+    [(question, lost)] = base.questions.lost_labels("s")
+    assert (question, lost.document_name, lost.page) == ("q", "rules.pdf", 3)
+    more = f"{PAGED.text}\nThe third page."
+    third = Page(3, len(PAGED.text) + 1, len(more))
+    _add(base, Document("f" * 64, "rules.pdf", "", "", more, (*PAGED.pages, third)))
+    assert base.questions.lost_labels("s") == []
+    [(label,)] = [item.labels for item in base.questions.labelled("s")]
+    assert (label.quote, label.page, label.document_id) == ("The third page.", None, "f" * 64)
+
+
+def test_a_label_by_page_waits_for_its_document_by_either_name(base: KnowledgeBase) -> None:
+    assert labels(base, row(document="other", page=1)) == [("other", "", 0, None)]
+    _add(base, Document("f" * 64, "other.pdf", "", "", "One page.", (Page(1, 0, 9),)))
+    [(label,)] = [item.labels for item in base.questions.labelled("s")]
+    assert (label.document_name, label.quote) == ("other.pdf", "One page.")
+
+
+@pytest.mark.parametrize("name", ["rules", "rules.pdf"])
+def test_documents_are_named_with_or_without_their_suffix(base: KnowledgeBase, name: str) -> None:
+    assert labels(base, row(document=name)) == [("rules.pdf", "", 0, None)]
+    assert base.questions.lost_labels("s") == []
+
+
+def test_a_name_that_two_documents_share_is_none(base: KnowledgeBase) -> None:
+    _add(base, Document("f" * 64, "rules.md", "", "", "Rules."))
+    assert labels(base, row(document="rules")) == [("rules", "", 0, None)]
+    assert [label.document_name for _, label in base.questions.lost_labels("s")] == ["rules"]
+
+
+def test_only_known_suffixes_are_left_out() -> None:
+    assert spellings("leave.v1.2") != ("leave.v1.2", "leave.v1")
+    assert spellings("leave.pdf") == ("leave.pdf", "leave")
+    assert "leave.pdf" in spellings("leave")
+
+
+def test_all_bad_lines_are_told_at_once() -> None:
+    with pytest.raises(InvalidFile) as raised:
+        parse("x.jsonl", BAD)
+    told = raised.value.message.splitlines()
+    assert told[0] == "5 lines cannot be read, and nothing was imported:"
+    assert [each.removeprefix("- ") for each in told[1:]] == [
+        "Line 2 has no question.",
+        "Line 3 is not JSON: Expecting value.",
+        "Line 4: the id 'a' occurs twice.",
+        "Line 5: unknown key “evidense”.",
+        "Line 6: evidence: unknown key “grades”.",
+    ]
+    assert "document, quote, page, start, end, grade" in raised.value.hint
+
+
+def test_bad_lines_are_left_out_and_listed(base: KnowledgeBase) -> None:
+    came = base.exchange.import_file("s", "x.jsonl", BAD, skip_bad=True)
+    assert came.number == 2
+    assert [each.split()[1].rstrip(":") for each in came.skipped] == ["2", "3", "4", "5", "6"]
+    assert [item.text for item in base.questions.export("s")] == ["Fine?", "Fine too?"]
+
+
+def test_a_bad_row_of_a_table_takes_only_its_label(base: KnowledgeBase) -> None:
+    lines = "id,question,document,page,Author\na,Why?,rules,0,Kim\na,,rules,1,\nb,,,,\nc,How?,,,\n"
+    came = base.exchange.import_file("s", "x.csv", lines, skip_bad=True)
+    assert came.skipped == (
+        "Line 2: there is no page 0, as pages count from 1.",
+        "Line 3 has no question.",
+        "Line 4 has no question.",
+    )
+    assert (came.number, came.unused) == (1, ("Author",))
+    fine = lines.replace(",0,", ",2,").replace("b,,,,\n", "")
+    assert base.exchange.import_file("s", "x.csv", fine).number == 2
+    assert [each.quote for each in base.questions.export("s")[0].labels] == [SECOND, FIRST]
+
+
+def test_pages_are_written_and_read_back() -> None:
+    (question,) = parse("x.jsonl", row(document="a.pdf", page=3, quote="b"))
+    assert question.labels == (FileLabel("a.pdf", "b", page=3),)
+    assert parse("x.jsonl", to_jsonl([question])) == [question]
+    assert parse("x.csv", to_csv([question])) == [question]
+
+
+def test_collections_and_judgements_tell_all_bad_lines(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "A?"}\nx\n')
+    (tmp_path / "qrels/test.tsv").write_text("q1\td1\t1\nq1 d2\nq9\td1\t1\n")
+    with pytest.raises(InvalidFile, match=r"^2 lines cannot be read"):
+        beir.read_questions(tmp_path, None)
+    notes = ReadingNotes(skip_bad=True)
+    (question,) = beir.read_questions(tmp_path, None, notes)
+    assert question.labels == (FileLabel("d1"),)
+    assert [each.partition(",")[0] for each in notes.skipped[:2]] == ["queries.jsonl", "test.tsv"]
+    judged = trec.read_qrels("x", "q1 0 d1 1\nbad\nq1 0 d2 x\n", notes)
+    assert judged == {"q1": (FileLabel("d1"),)}
+    assert len(notes.skipped) == 4
+
+
+def test_the_command_line_names_what_is_lost(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [
+        json.loads(row(document="rules", page=1)),
+        {"id": "r", "text": "Lost?", "evidence": [{"document": "gone.pdf", "page": 7}]},
+    ]
+    file = tmp_path / "q.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)) + "\nbad\n")
+    home = ["--home", str(tmp_path / "home")]
+    assert main(["import-questions", "rules", str(file), *home]) == 2
+    assert "Line 3 is not JSON" in capsys.readouterr().err
+    assert main(["import-questions", "rules", str(file), "--skip-bad", *home]) == 0
+    told = capsys.readouterr().out
+    assert "  r: gone.pdf, page 7" in told
+    assert "  Line 3 is not JSON: Expecting value." in told
+    assert main(["evaluate", "rules", "q", "--set", "search.mode=lexical", *home]) == 0
+    assert "  r: gone.pdf, page 7" in capsys.readouterr().out
+
+
+def test_a_document_named_like_its_question_is_no_result(base: KnowledgeBase) -> None:
+    for number in range(3):
+        name = f"claim-{number}"
+        text = f"Claim {number}: leave lapses on 31 March."
+        _add(base, Document(str(number) * 64, name, "", "", text))
+    rows = [
+        {"id": "claim-0", "text": "leave lapses 0", "evidence": [{"document": "claim-1"}]},
+        {"id": "other", "text": "leave lapses 1", "evidence": [{"document": "claim-1"}]},
+    ]
+    base.exchange.import_file("s", "s.jsonl", "\n".join(map(json.dumps, rows)))
+    recipe = base.recipe().with_fields({"search.mode": "lexical", "search.threshold": None})
+    assert base.evaluations.alike("s") == 1
+    with_own = base.evaluator.evaluate("s", recipe, (1, 3))
+    without = base.evaluator.evaluate("s", recipe, (1, 3), ignore_identical=True)
+    own = "0" * 64
+    assert own in [key for key, *_ in with_own.results[0].ranking]
+    kept = [item for item in with_own.results[0].ranking if item[0] != own]
+    assert list(without.results[0].ranking)[: len(kept)] == kept
+    assert without.results[1].ranking == with_own.results[1].ranking
+    assert without.run.environment[IDENTICAL] == "ignored"
+    assert any(
+        IDENTICAL in each
+        for each in base.runs.differences(without.run.id, with_own.run.id).sentences
+    )
