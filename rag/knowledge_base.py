@@ -229,8 +229,10 @@ class KnowledgeBase:
         models = self._services.models
         chat = models.chat(recipe.answer.provider, recipe.answer.model)
         embedder = self._services.remembering(recipe.index.embedder)
+        index = self._services.indexes.current(self.id, recipe.index)
+        words = answering.Vocabulary(index.lexical, len(index.passages))
         return answering.answer(
-            trace, recipe.answer, embedder=embedder, chat=chat, sources=self._sources
+            trace, recipe.answer, embedder=embedder, chat=chat, sources=self._sources, words=words
         )
 
     def outline(self, document_id: str, base: str = "") -> Document | None:
@@ -249,7 +251,8 @@ class KnowledgeBase:
 
     def prompt(self, trace: Trace) -> str:
         """The exact prompt that a language model would get for a retrieval."""
-        return answering.prompt_text(trace.question, trace.context)
+        reader = answering.PassageReader(self._sources)
+        return answering.prompt_text(trace.question, trace.context, reader)
 
     def word_finder(self, trace: Trace, recipe: Recipe) -> Callable[[Hit], list[tuple[int, int]]]:
         """Finds the spans of a hit's text whose words BM25 matched with the question."""

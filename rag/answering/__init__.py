@@ -4,12 +4,16 @@ from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
 from rag.answering.generate import answer
 from rag.answering.prompting import NO_ANSWER, messages, prompt_text
+from rag.answering.reading import PassageReader
 from rag.answering.stream import AnswerStream
+from rag.answering.vocabulary import Vocabulary
 
 __all__ = [
     "NO_ANSWER",
     "AnswerStream",
     "Mention",
+    "PassageReader",
+    "Vocabulary",
     "answer",
     "in_order",
     "mentions",

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answering.sentences import sentence_spans, statements
-from rag.answering.words import content_words
+from rag.answering.reading import PassageReader
+from rag.answering.sentences import Statement, sentence_spans
+from rag.answering.support import Support, terms_of
+from rag.answering.vocabulary import Vocabulary
 from rag.types import Citation, Hit
 
 LONGEST_RANGE = 20
@@ -44,12 +46,23 @@ def mentions(text: str) -> list[Mention]:
     ]
 
 
-def check(text: str, hits: Sequence[Hit]) -> tuple[tuple[Citation, ...], tuple[int, ...]]:
+def check(
+    text: str,
+    hits: Sequence[Hit],
+    question: str = "",
+    reader: PassageReader | None = None,
+    words: Vocabulary | None = None,
+) -> tuple[tuple[Citation, ...], tuple[int, ...]]:
     """(citations, unsupported): what ``text`` cites, each number once, by first appearance.
 
     ``[n]`` stands for ``hits[n - 1]``; numbers without a passage are unsupported. A citation
-    quotes the statement of its passage that shares most words with the citing sentence.
+    quotes the statement of its passage that shares most words with the citing sentence, and is
+    checked where that holds what is rare in ``question``.
     """
+    reader, words = reader or PassageReader(), words or Vocabulary()
+    said = [reader.statements(hit) for hit in hits]
+    texts = [terms_of(one, words) for each in said for one in each]
+    support = Support(words.terms(question), words, texts)
     citations: dict[int, Citation] = {}
     unsupported: dict[int, None] = {}
     for mention in mentions(text):
@@ -58,8 +71,14 @@ def check(text: str, hits: Sequence[Hit]) -> tuple[tuple[Citation, ...], tuple[i
                 unsupported[number] = None
             elif number not in citations:
                 hit = hits[number - 1]
-                quote = best_quote(_claim(text, mention), hit.chunk.text)
-                citations[number] = Citation(number, hit, quote)
+                found = best_statement(_claim(text, mention), said[number - 1], words)
+                if found is None:
+                    citations[number] = Citation(number, hit)
+                    continue
+                above = words.terms(reader.context(hit))
+                good = support.is_checked(terms_of(found, words), above)
+                wide = reader.holding(hit, found)
+                citations[number] = Citation(number, wide, found.quote, checked=good)
     return tuple(citations.values()), tuple(unsupported)
 
 
@@ -81,16 +100,16 @@ def in_order(text: str, passages: int) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def best_quote(claim: str, passage: str) -> str:
-    """The words of ``passage`` that support ``claim`` best by Dice's coefficient, or ""."""
-    wanted = content_words(claim)
-    best, quote = 0.0, ""
-    for statement in statements(passage):
-        words = content_words(statement.text)
-        overlap = 2 * len(wanted & words) / max(len(wanted) + len(words), 1)
+def best_statement(claim: str, said: Sequence[Statement], words: Vocabulary) -> Statement | None:
+    """The statement that supports ``claim`` best by Dice's coefficient of their terms, or None."""
+    wanted = words.terms(claim)
+    best, found = 0.0, None
+    for statement in said:
+        held = words.terms(statement.text)
+        overlap = 2 * len(wanted & held) / max(len(wanted) + len(held), 1)
         if overlap > best:
-            best, quote = overlap, statement.quote
-    return quote
+            best, found = overlap, statement
+    return found
 
 
 def _numbers(inside: str) -> Iterator[int]:

@@ -7,18 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.answering.markup import unmarked
-from rag.answering.running_heads import blanked, running_lines
-from rag.answering.sentences import Statement, statements
+from rag.answering.reading import PassageReader
+from rag.answering.sentences import Statement
 from rag.answering.sources import Sources
-from rag.answering.words import content_words, rarities
+from rag.answering.support import Support, terms_of
+from rag.answering.vocabulary import Terms, Vocabulary
 from rag.protocols import Embedder
-from rag.types import Citation, Hit, Span
+from rag.types import Citation, Hit
 
 QUOTES = 3
 EMBEDDED_CHARACTERS = 1600
 """Only so much text is embedded for one answer (about 350 tokens), the likeliest sentences first:
 it keeps an answer well under a blink."""
 COSINE_WEIGHT, WORDS_WEIGHT, PASSAGE_WEIGHT = 0.5, 0.35, 0.15
+NAMED_BONUS = 0.15
+"""For a row whose first cell the question names, by the share of its words."""
 FIGURE_BONUS = 0.08
 """For a sentence with a figure, when the question asks for one."""
 RUNNER_UP = 0.85
@@ -43,7 +46,7 @@ _FIGURE = re.compile(
 
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
-_LOWER = re.compile(r"[a-zß-ÿ]|[)\]},;:.!?%]")
+_LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
 """What no sentence begins with: the rest of one that an earlier passage has."""
 
 
@@ -52,79 +55,100 @@ class _Candidate:
     n: int
     hit: Hit
     statement: Statement
-    words: frozenset[str]
+    words: Terms
     shared: float
     """Share of the question's words that it holds, weighted by rarity; 0 to 1."""
+    named: float
+    """Share of the words of a row's name that the question has; 0 for what is no row."""
+    checked: bool
+    """Whether it holds the rare words of the question."""
 
 
 def quotes(
-    question: str, hits: Sequence[Hit], embedder: Embedder, sources: Sources | None = None
+    question: str,
+    hits: Sequence[Hit],
+    embedder: Embedder,
+    sources: Sources | None = None,
+    words: Vocabulary | None = None,
 ) -> tuple[str, tuple[Citation, ...]]:
-    """(text, citations): up to three sentences of ``hits``, best first, each with its ``[n]``.
+    """(text, citations): up to three statements of ``hits``, best first, each with its ``[n]``.
 
-    Passages are numbered from 1 in the order in which they are quoted. A sentence counts by its
+    Passages are numbered from 1 in the order in which they are quoted. A statement counts by its
     cosine with the question, the question's words it holds (rare ones count more) and the relevance
-    of its passage. Running heads and marks of Markdown are not quoted; labels that only repeat the
+    of its passage. A row of a table is one of its own, and wins where the question names it.
+    Headings, running heads and marks of Markdown are not quoted; labels that only repeat the
     question, and what a passage cuts off, only where there is nothing else.
     Deterministic. Raises ProviderError when a remote embedder fails.
     """
-    candidates = _likeliest(_telling(question, _candidates(question, hits, sources)))
+    reader, words = PassageReader(sources), words or Vocabulary()
+    found = _candidates(question, hits, reader, words)
+    candidates = _likeliest(_telling(words.terms(question), question, found))
     chosen = _distinct(_ranked(question, candidates, embedder)) or _beginning(hits)
     numbers: dict[int, int] = {}
-    for found in chosen:
-        numbers.setdefault(found.n, len(numbers) + 1)
-    text = "\n\n".join(f"“{found.statement.text}” [{numbers[found.n]}]" for found in chosen)
+    for one in chosen:
+        numbers.setdefault(one.n, len(numbers) + 1)
+    text = "\n\n".join(f"“{one.statement.text}” [{numbers[one.n]}]" for one in chosen)
     citations: dict[int, Citation] = {}
-    for found in chosen:
-        n = numbers[found.n]
-        citations.setdefault(n, Citation(n, found.hit, found.statement.quote))
+    for one in chosen:
+        n, quote = numbers[one.n], one.statement.quote
+        hit = reader.holding(one.hit, one.statement)
+        citations.setdefault(n, Citation(n, hit, quote, checked=one.checked))
     return text, tuple(citations.values())
 
 
-def _candidates(question: str, hits: Sequence[Hit], sources: Sources | None) -> list[_Candidate]:
-    wanted = content_words(_HOW.sub(" ", question))
-    texts = _without_heads(hits, sources)
+def _candidates(
+    question: str, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
+) -> list[_Candidate]:
+    wanted = words.terms(_HOW.sub(" ", question))
     found = [
-        (n, hit, statement, content_words(statement.text))
-        for n, (hit, text) in enumerate(zip(hits, texts, strict=True), start=1)
-        for statement in statements(text)
+        (n, hit, statement, terms_of(statement, words))
+        for n, hit in enumerate(hits, start=1)
+        for statement in reader.statements(hit)
     ]
-    rarity = rarities(words for *_, words in found)
-    total = sum(rarity.get(word, 0.0) for word in wanted) or 1.0
+    support = Support(wanted, words, [held for *_, held in found])
+    above = {n: words.terms(reader.context(hit)) for n, hit in enumerate(hits, start=1)}
     return [
-        _Candidate(n, hit, statement, words, sum(rarity[w] for w in sorted(wanted & words)) / total)
-        for n, hit, statement, words in found
+        _Candidate(
+            *(n, hit, statement, held),
+            shared=support.share(held, above[n]),
+            named=_named(wanted, words.terms(statement.name)) if statement.name else 0.0,
+            checked=support.is_checked(held, above[n]),
+        )
+        for n, hit, statement, held in found
     ]
 
 
-def _without_heads(hits: Sequence[Hit], sources: Sources | None) -> Iterator[str]:
-    """The texts of hits with the lines blank that their documents repeat on their pages."""
-    running: dict[str, list[Span]] = {}
-    for hit in hits:
-        name = hit.chunk.document_id
-        if name not in running:
-            document = sources.document(hit) if sources else None
-            running[name] = running_lines(document) if document else []
-        yield blanked(hit.chunk, running[name])
+def _named(wanted: Terms, name: Terms) -> float:
+    return len(wanted & name) / max(len(name), 1)
 
 
-def _telling(question: str, candidates: list[_Candidate]) -> list[_Candidate]:
+def _telling(asked: Terms, question: str, candidates: list[_Candidate]) -> list[_Candidate]:
     """Those that say something of their own, and say it whole; all where there are none."""
-    asked, codes = content_words(question), set(_CODE.findall(question.upper()))
+    codes = set(_CODE.findall(question.upper()))
+    there = codes & {each for one in candidates for each in _codes(one.statement.name)}
     new = [
         one
         for one in candidates
         if (one.words - asked or _ENDS.search(one.statement.text))
-        and not (codes and _is_of_another(one, codes))
+        and not _is_of_another(one, codes, there)
     ] or candidates
     return [one for one in new if not _is_cut(one)] or new
 
 
-def _is_of_another(candidate: _Candidate, codes: set[str]) -> bool:
-    """Whether it is the entry of a code that was not asked for: HV-601 does not answer HV-612."""
-    return candidate.statement.kind == "entry" and codes.isdisjoint(
-        _CODE.findall(candidate.statement.text.upper())
-    )
+def _is_of_another(candidate: _Candidate, codes: set[str], there: set[str]) -> bool:
+    """Whether it is the entry of a code that was not asked for: HV-601 does not answer HV-612.
+
+    So is a row that is named by one, where ``there`` is a row for a code that was asked for.
+    """
+    statement = candidate.statement
+    if statement.kind == "row":
+        named = _codes(statement.name)
+        return bool(there and named) and there.isdisjoint(_codes(statement.text))
+    return bool(codes) and statement.kind == "entry" and codes.isdisjoint(_codes(statement.text))
+
+
+def _codes(text: str) -> set[str]:
+    return set(_CODE.findall(text.upper()))
 
 
 def _is_cut(candidate: _Candidate) -> bool:
@@ -170,6 +194,7 @@ def _score(candidate: _Candidate, cosine: float, asks_figure: bool) -> float:
         COSINE_WEIGHT * cosine
         + WORDS_WEIGHT * candidate.shared
         + PASSAGE_WEIGHT * candidate.hit.relevance
+        + NAMED_BONUS * candidate.named
         + (FIGURE_BONUS if has_figure else 0.0)
     )
 
@@ -197,4 +222,4 @@ def _beginning(hits: Sequence[Hit]) -> list[_Candidate]:
     lines = (" ".join(line.split()) for line in unmarked(text).splitlines())
     said = " · ".join(filter(None, lines)) or " ".join(text.split())
     statement = Statement(said, text, hits[0].chunk.text.find(text))
-    return [_Candidate(1, hits[0], statement, content_words(text), 0.0)]
+    return [_Candidate(1, hits[0], statement, frozenset(), 0.0, 0.0, checked=False)]

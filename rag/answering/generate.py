@@ -8,9 +8,11 @@ from dataclasses import replace
 from rag.answering.citations import check, in_order
 from rag.answering.extractive import quotes
 from rag.answering.prompting import messages, prompt_text, says_no_answer
+from rag.answering.reading import PassageReader
 from rag.answering.refusal import refusal
 from rag.answering.sources import Sources, placed
 from rag.answering.stream import AnswerStream
+from rag.answering.vocabulary import Vocabulary
 from rag.protocols import ChatModel, Embedder
 from rag.recipe import AnswerRecipe
 from rag.types import Answer, AnswerStatus, Citation, Delta, Trace, Usage
@@ -25,6 +27,7 @@ def answer(
     embedder: Embedder,
     chat: ChatModel | None,
     sources: Sources | None = None,
+    words: Vocabulary | None = None,
 ) -> AnswerStream:
     """Answers the question of ``trace`` from ``trace.context``.
 
@@ -33,13 +36,15 @@ def answer(
 
     In the answer ``[n]`` counts the passages as they are cited; the pieces of a model's text have
     numbers of their own, which ``in_order`` turns into those. With ``sources``, citations have the
-    page of the words that they quote, and a note names documents that went away meanwhile.
+    page of the words that they quote, rows of tables are quoted whole, and a note names documents
+    that went away meanwhile. ``words`` are those of the index that was searched.
     """
+    words = words or Vocabulary()
     if not trace.context:
         return _refused(trace, QUOTES_MODE if chat is None else recipe.mode)
     if chat is None:
-        return _quoted(trace, embedder, sources)
-    return _grounded(trace, recipe, chat, sources)
+        return _quoted(trace, embedder, sources, words)
+    return _grounded(trace, recipe, chat, sources, words)
 
 
 def _refused(trace: Trace, mode: str) -> AnswerStream:
@@ -52,11 +57,13 @@ def _refused(trace: Trace, mode: str) -> AnswerStream:
     return AnswerStream((Delta(part) for part in (text,)), finish)
 
 
-def _quoted(trace: Trace, embedder: Embedder, sources: Sources | None) -> AnswerStream:
+def _quoted(
+    trace: Trace, embedder: Embedder, sources: Sources | None, words: Vocabulary
+) -> AnswerStream:
     found = list[Citation]()
 
     def deltas() -> Generator[Delta, None, None]:
-        text, citations = quotes(trace.question, trace.context, embedder, sources)
+        text, citations = quotes(trace.question, trace.context, embedder, sources, words)
         found.extend(citations)
         yield Delta(text)
 
@@ -69,22 +76,26 @@ def _quoted(trace: Trace, embedder: Embedder, sources: Sources | None) -> Answer
 
 
 def _grounded(
-    trace: Trace, recipe: AnswerRecipe, chat: ChatModel, sources: Sources | None
+    trace: Trace,
+    recipe: AnswerRecipe,
+    chat: ChatModel,
+    sources: Sources | None,
+    words: Vocabulary,
 ) -> AnswerStream:
-    hits = trace.context
+    hits, reader = trace.context, PassageReader(sources)
 
     def deltas() -> Generator[Delta, None, None]:
         yield from chat.stream(
-            messages(trace.question, hits),
+            messages(trace.question, hits, reader),
             temperature=recipe.temperature,
             max_tokens=recipe.max_tokens,
         )
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
-        cited, unsupported = check(text, hits)
+        cited, unsupported = check(text, hits, trace.question, reader, words)
         cited = tuple(replace(one, n=n) for n, one in enumerate(cited, start=1))
         citations, gone = placed(cited, sources)
-        prompt = prompt_text(trace.question, hits)
+        prompt = prompt_text(trace.question, hits, reader)
         if status == "complete":
             status, note = _verdict(text, usage, recipe)
         text, note = in_order(text, len(hits)), " ".join(filter(None, (note, gone)))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from rag.answering.reading import PassageReader
 from rag.fences import fenced, mark, neutral
 from rag.types import Hit, Message
 
@@ -17,21 +18,30 @@ _PROMPTS = Path(__file__).parent / "prompts"
 _WORDS = re.compile(r"\w+")
 
 
-def messages(question: str, hits: Sequence[Hit]) -> list[Message]:
-    """The messages that ask a model to answer ``question`` from ``hits``, numbered from 1."""
+def messages(
+    question: str, hits: Sequence[Hit], reader: PassageReader | None = None
+) -> list[Message]:
+    """The messages that ask a model to answer ``question`` from ``hits``, numbered from 1.
+
+    With ``reader``, passages that hold rows of tables are given with the names of their columns.
+    """
+    columns = [reader.labels(hit) if reader else "" for hit in hits]
     quoted = (part for hit in hits for part in (hit.document, hit.chunk.heading, hit.chunk.text))
-    fence = f"passage-{mark(question, *quoted)}"
-    passages = "\n\n".join(_fenced(fence, n, hit) for n, hit in enumerate(hits, start=1))
+    fence = f"passage-{mark(question, *quoted, *columns)}"
+    passages = "\n\n".join(
+        _fenced(fence, n, hit, named)
+        for n, (hit, named) in enumerate(zip(hits, columns, strict=True), start=1)
+    )
     return [
         Message("system", _filled("grounded.txt", no_answer=NO_ANSWER, fence=fence)),
         Message("user", _filled("question.txt", passages=passages, question=neutral(question))),
     ]
 
 
-def prompt_text(question: str, hits: Sequence[Hit]) -> str:
+def prompt_text(question: str, hits: Sequence[Hit], reader: PassageReader | None = None) -> str:
     """The same prompt as text for people: every word that a model would get."""
     return "\n\n".join(
-        f"[{message.role}]\n{message.content}" for message in messages(question, hits)
+        f"[{message.role}]\n{message.content}" for message in messages(question, hits, reader)
     )
 
 
@@ -45,12 +55,14 @@ def says_no_answer(text: str) -> bool:
     return said.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
 
 
-def _fenced(fence: str, number: int, hit: Hit) -> str:
+def _fenced(fence: str, number: int, hit: Hit, columns: str) -> str:
     attributes = [f'n="{number}"', f'source="{_attribute(hit.document)}"']
     if hit.chunk.page is not None:
         attributes.append(f'page="{hit.chunk.page}"')
     if hit.chunk.heading:
         attributes.append(f'section="{_attribute(hit.chunk.heading)}"')
+    if columns:
+        attributes.append(f'columns="{_attribute(columns)}"')
     return fenced(fence, hit.chunk.text, " ".join(attributes))
 
 

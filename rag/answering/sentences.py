@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rag.answering.markup import unmarked
+from rag.answering.rows import named_cells
 
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪●○◦✓–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+(?=\S)")
 _ROW = re.compile(r"\s*\|.*\|\s*")
@@ -26,7 +27,7 @@ _LEANS = re.compile(
 )
 _RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
 _NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+")
-_BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿ]|\d)")
+_BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
 """What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
 _CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
@@ -45,13 +46,16 @@ class Statement:
 
     Marks of Markdown are left out of it. ``quote`` is the passage's own words, ``start`` where they
     begin in the passage. ``kind`` is ``prose`` (running text, which a passage may cut anywhere),
-    ``item``, ``row``, ``record``, or ``entry``: a code with what belongs to it.
+    ``item``, ``row``, ``record``, or ``entry``: a code with what belongs to it. A row of a known
+    table has a ``name``, its first cell, and the ``caption`` of the table.
     """
 
     text: str
     quote: str
     start: int
     kind: str = "prose"
+    name: str = ""
+    caption: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +207,7 @@ def _limited(text: str, spans: list[tuple[int, int]], offset: int) -> Iterator[t
 
 
 def _row(text: str, start: int, cells: list[str], columns: list[str]) -> Statement:
-    named = [
-        f"{name}: {cell}" if name else cell for name, cell in zip(columns, cells, strict=False)
-    ]
-    said = "; ".join(named) if columns else " · ".join(cells)
+    said = named_cells(tuple(cells), tuple(columns))
     return Statement(said, text.strip(), start + len(text) - len(text.lstrip()), "row")
 
 
@@ -233,7 +234,7 @@ def _is_title(text: str) -> bool:
     """
     title = _NUMBERED.sub("", unmarked(text), count=1)
     short = len(title.split()) <= LONGEST_TITLE_WORDS and "\n" not in text
-    return short and not re.search(r"[.:;!?]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)
+    return short and not re.search(r"[.:;!?。：；！？]|(?<![A-Za-z])(?<![A-Za-z]-)\b\d", title)
 
 
 def _last_sentence(text: str) -> int:

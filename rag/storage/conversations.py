@@ -31,6 +31,7 @@ class StoredCitation:
     quote: str
     base: str = ""
     url: str = ""
+    checked: bool = False
 
     @property
     def from_tool(self) -> bool:
@@ -169,6 +170,7 @@ def _citations(answer: Answer) -> Sequence[dict[str, Any]]:
             "quote": citation.quote,
             "base": citation.hit.base,
             "url": citation.hit.url,
+            "checked": citation.checked,
         }
         for citation in answer.citations
     ]

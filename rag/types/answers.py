@@ -10,12 +10,16 @@ from rag.types.retrieval import Hit, Trace
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """``[n]`` in an answer: the passage behind it and, where known, the words it rests on."""
+    """``[n]`` in an answer: the passage behind it and, where known, the words it rests on.
+
+    ``checked`` says that those words hold what is rare in the question.
+    """
 
     n: int
     hit: Hit
     quote: str = ""
     page: int | None = None  # of those words
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

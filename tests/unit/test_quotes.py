@@ -63,7 +63,7 @@ def test_headings_alone_are_quoted_only_when_there_is_nothing_else() -> None:
 def test_a_table_row_is_quoted_with_its_columns() -> None:
     table = "| Model | Price |\n|---|---|\n| T12 | 640 EUR |\n| T30 | 910 EUR |"
     text, citations = quotes("What is the price of the T30?", hits(table), MINILM)
-    assert text.startswith("“Model: T30; Price: 910 EUR” [1]")
+    assert text.startswith("“Model: T30 · Price: 910 EUR” [1]")
     assert citations[0].quote == "| T30 | 910 EUR |"
 
 

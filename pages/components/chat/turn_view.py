@@ -95,8 +95,14 @@ def _notes(turn: Turn) -> None:
     notes = [turn.note] if turn.note else []
     if turn.answer and not turn.citations:
         notes.append("No passage is cited.")
-    good = turn.status == "complete" and turn.citations
-    icon = ":material/verified:" if good else ":orange[:material/warning:]"
+    if turn.status != "complete" or not turn.citations:
+        icon = ":orange[:material/warning:]"
+    elif turn.citations[0].checked:
+        icon = ":material/verified:"
+        notes.insert(0, "the quote holds what the question names")
+    else:
+        icon = ":material/format_quote:"
+        notes.insert(0, "not all that the question names is in the quote")
     st.caption(" · ".join([f"{icon} {label}", *(plain(note) for note in notes)]))
 
 

@@ -1,0 +1,119 @@
+"""What passages say, read with their documents: statements without headings, and rows whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rag.answering.markup import unmarked
+from rag.answering.rows import BETWEEN, body, rows_within, tables_within
+from rag.answering.running_heads import blanked, running_lines
+from rag.answering.sentences import Statement, statements
+from rag.answering.sources import Sources
+from rag.types import Document, Hit, Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A document with where its lines stand that say nothing by themselves."""
+
+    document: Document
+    mute: tuple[Span, ...]
+
+
+class PassageReader:
+    """Reads passages as statements; each document is looked at once."""
+
+    def __init__(self, sources: Sources | None = None) -> None:
+        self._sources = sources
+        self._held: dict[tuple[str, str], _Known | None] = {}
+
+    def statements(self, hit: Hit) -> list[Statement]:
+        """What a passage says, in order; ``start`` counts from the passage's beginning.
+
+        A row that the passage holds a part of is whole: it may begin before 0 and end beyond.
+        """
+        known = self._known(hit)
+        if known is None:
+            return statements(blanked(hit.chunk, ()))
+        chunk, rows = hit.chunk, list(self._rows(known.document, hit))
+        prose = statements(blanked(chunk, [*known.mute, *_tabular(known.document, hit)]))
+        return sorted([*prose, *rows], key=lambda each: each.start)
+
+    def context(self, hit: Hit) -> str:
+        """What a passage stands under: the document's name, headings, and the page's head."""
+        known = self._known(hit)
+        pages = known.document.pages if known else ()
+        head = next((page.head for page in pages if page.number == hit.chunk.page), "")
+        name = hit.document.rpartition(".")[0] or hit.document
+        return " ".join(filter(None, (name, hit.chunk.heading, head)))
+
+    def labels(self, hit: Hit) -> str:
+        """The columns of the tables that a passage has rows of, each table's once."""
+        known = self._known(hit)
+        if known is None:
+            return ""
+        tables = tables_within(known.document, (hit.chunk.start, hit.chunk.end))
+        named = (BETWEEN.join(filter(None, table.labels)) for table in tables)
+        return "; ".join(dict.fromkeys(filter(None, named)))
+
+    def holding(self, hit: Hit, statement: Statement) -> Hit:
+        """The hit, its passage widened to hold all of a row that goes on beyond it."""
+        chunk, known = hit.chunk, self._known(hit)
+        start = min(chunk.start + statement.start, chunk.start)
+        end = max(chunk.start + statement.start + len(statement.quote), chunk.end)
+        if known is None or (start, end) == (chunk.start, chunk.end):
+            return hit
+        wide = replace(chunk, start=start, end=end, text=known.document.text[start:end])
+        return replace(hit, chunk=wide)
+
+    def _rows(self, document: Document, hit: Hit) -> Iterator[Statement]:
+        chunk = hit.chunk
+        for row in rows_within(document, (chunk.start, chunk.end)):
+            quote = document.text[row.start : row.end]
+            about = Statement(row.text, quote, row.start - chunk.start, "row")
+            yield replace(about, name=row.name, caption=row.caption)
+
+    def _known(self, hit: Hit) -> _Known | None:
+        if self._sources is None or hit.from_tool:
+            return None
+        key = hit.base, hit.chunk.document_id
+        if key not in self._held:
+            document = self._sources.document(hit)
+            mute = (*running_lines(document), *_headings(document)) if document else ()
+            self._held[key] = _Known(document, mute) if document else None
+        return self._held[key]
+
+
+def _headings(document: Document) -> Iterator[Span]:
+    """Where the lines stand that are nothing but a heading."""
+    for heading in document.headings:
+        stop = document.text.find("\n", heading.start)
+        end = stop if stop >= 0 else len(document.text)
+        line = unmarked(document.text[heading.start : end])
+        if line.split() == unmarked(heading.title).split():
+            yield heading.start, end
+
+
+def _tabular(document: Document, hit: Hit) -> Iterator[Span]:
+    """Tables of a passage with their captions, which are read as rows."""
+    for table in tables_within(document, (hit.chunk.start, hit.chunk.end)):
+        if not body(document, table):
+            continue
+        start = table.start
+        if table.caption:
+            above = document.text[max(0, start - 2 * len(table.caption) - 8) : start]
+            at = _last(above, table.caption)
+            start -= len(above) - at if at >= 0 else 0
+        yield start, table.end
+
+
+def _last(text: str, caption: str) -> int:
+    """Where the words of a caption begin that a text ends with, white space aside; else -1."""
+    words = caption.split()
+    at = text.rfind(words[0]) if words else -1
+    while at >= 0:
+        if text[at:].split() == words:
+            return at
+        at = text.rfind(words[0], 0, at)
+    return -1

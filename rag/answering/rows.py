@@ -1,0 +1,104 @@
+"""Rows of tables as statements: each for itself, whole, and with the names of its columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rag.answering.markup import unmarked
+from rag.types import Document, Span, Table
+
+BETWEEN = " · "
+_RULE = re.compile(r"[\s|:-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that says something: ``document.text[start:end]``, its cells flat and in order."""
+
+    start: int
+    end: int
+    cells: tuple[str, ...]
+    labels: tuple[str, ...]
+    caption: str
+
+    @property
+    def name(self) -> str:
+        """The first cell that is not empty: what the row is about."""
+        return next(filter(None, self.cells))
+
+    @property
+    def text(self) -> str:
+        """``"Code: CV-118 · Meaning: Rotor not recognised"``, as it reads without the table."""
+        return named_cells(self.cells, self.labels)
+
+
+def named_cells(cells: tuple[str, ...], labels: tuple[str, ...]) -> str:
+    """Cells with the labels of their columns, empty ones left out."""
+    padded = (*labels, *[""] * (len(cells) - len(labels)))
+    told = (
+        f"{label.rstrip(':')}: {cell}" if label else cell
+        for label, cell in zip(padded, cells, strict=False)
+        if cell
+    )
+    return BETWEEN.join(told)
+
+
+def rows_within(document: Document, span: Span) -> Iterator[Row]:
+    """The rows that a span of a document holds something of, each whole, beyond the span too.
+
+    Rows that only hold labels are none, and neither are those with a single cell of several: they
+    part a table, and say nothing.
+    """
+    for table in tables_within(document, span):
+        for start, end in body(document, table):
+            if start < span[1] and end > span[0]:
+                cells = _cells(document.text[start:end])
+                if max(len(cells), len(table.labels)) == 1 or sum(map(bool, cells)) > 1:
+                    yield Row(start, end, cells, table.labels, table.caption)
+
+
+def tables_within(document: Document, span: Span) -> list[Table]:
+    """The tables that a span of a document holds something of."""
+    return [table for table in document.tables if table.start < span[1] and table.end > span[0]]
+
+
+def body(document: Document, table: Table) -> list[Span]:
+    """Where the rows of a table stand below those that hold its labels."""
+    lines = list(_lines(document.text, table))
+    heads = 0
+    for start, end in lines:
+        if not _is_head(_cells(document.text[start:end]), table.labels):
+            break
+        heads += 1
+    return lines[heads:] if heads < len(lines) else lines
+
+
+def _lines(text: str, table: Table) -> Iterator[Span]:
+    start = table.start
+    while start < table.end:
+        stop = text.find("\n", start, table.end)
+        end = table.end if stop < 0 else stop
+        line = text[start:end]
+        if any(_cells(line)):
+            yield start + len(line) - len(line.lstrip(" ")), start + len(line.rstrip())
+        start = end + 1
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    """The cells of a row: parted by tabs, or as Markdown has them; none for a rule."""
+    if line.lstrip().startswith("|") and "\t" not in line:
+        inside = line.strip().strip("|").split("|")
+        return () if _RULE.fullmatch(line) else tuple(_flat(unmarked(cell)) for cell in inside)
+    return tuple(map(_flat, line.split("\t")))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _is_head(cells: tuple[str, ...], labels: tuple[str, ...]) -> bool:
+    """Whether a row only holds what the labels are made of."""
+    words = [set(label.split()) for label in labels]
+    return all(any(set(cell.split()) <= each for each in words) for cell in cells if cell)

@@ -1,0 +1,42 @@
+"""How much of a question a statement holds, each word weighed by how rare it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag.answering.sentences import Statement
+from rag.answering.vocabulary import Terms, Vocabulary
+
+CONTEXT_SHARE = 0.5
+"""What a word of the question counts that only stands over a statement, in a heading or name."""
+CHECKED = 0.3
+"""The least share of the question's weighted words that a checked statement holds itself."""
+
+
+class Support:
+    """Holds statements against the terms of one question.
+
+    ``texts`` are the terms of all statements at hand; they tell what is rare where no index does.
+    """
+
+    def __init__(self, wanted: Terms, words: Vocabulary, texts: Sequence[Terms]) -> None:
+        self._wanted = wanted
+        self._rarity = words.rarities(wanted, texts)
+        self._rare = words.rare(wanted, texts)
+        self._total = sum(self._rarity.values()) or 1.0
+
+    def share(self, held: Terms, above: Terms) -> float:
+        """The weighted share of the question that is held, or stands ``above``; 0 to 1."""
+        return self._share(held) + CONTEXT_SHARE * self._share(above - held)
+
+    def is_checked(self, held: Terms, above: Terms) -> bool:
+        """Whether the rare words of the question are there, and enough of all in the statement."""
+        return self._rare <= held | above and self._share(held) >= CHECKED
+
+    def _share(self, held: Terms) -> float:
+        return sum(self._rarity[term] for term in sorted(self._wanted & held)) / self._total
+
+
+def terms_of(statement: Statement, words: Vocabulary) -> Terms:
+    """What a statement speaks of, the title of a row's table included."""
+    return words.terms(f"{statement.text} {statement.caption}")

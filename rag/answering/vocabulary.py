@@ -1,0 +1,56 @@
+"""The words of an index as answers use them: how its analyzer cuts them, and how rare they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from math import log
+
+from rag.lexical import Analyzer, LexicalView, analyzer
+
+Terms = frozenset[str]
+
+RARE_SHARE = 0.02
+"""A term that no more of the passages hold is rare: what a question is about, not how it asks."""
+_ANALYZER = "english"
+
+
+class Vocabulary:
+    """Terms by the analyzer of an index, weighed by its passages.
+
+    Without an index (results of tools, texts of nobody's) it is English, and terms are as rare as
+    the texts at hand say.
+    """
+
+    def __init__(self, index: LexicalView | None = None, passages: int = 0) -> None:
+        self._index = index if passages else None
+        self._passages = passages
+        self._analyzer: Analyzer = index.analyzer if index else analyzer(_ANALYZER)
+
+    def terms(self, text: str) -> Terms:
+        """The terms of a text without function words, unless it has nothing else."""
+        return frozenset(self._analyzer.query_tokens(text))
+
+    def rarities(self, wanted: Terms, texts: Iterable[Terms]) -> Mapping[str, float]:
+        """log(1 + n / df) of each term: Spärck Jones' inverse document frequency.
+
+        ``df`` of n passages of the index, or of ``texts``, hold it; a term that none has counts as
+        if one had.
+        """
+        held, total = self._counts(wanted, texts)
+        return {term: log(1 + total / max(held.get(term, 0), 1)) for term in sorted(wanted)}
+
+    def rare(self, wanted: Terms, texts: Iterable[Terms]) -> Terms:
+        """Those of some terms that few passages hold; the rarest where none is rare."""
+        held, total = self._counts(wanted, texts)
+        counts = {term: held.get(term, 0) for term in wanted}
+        least = max(RARE_SHARE * total, min(counts.values(), default=0))
+        return frozenset(term for term, count in counts.items() if count <= least)
+
+    def _counts(self, wanted: Terms, texts: Iterable[Terms]) -> tuple[Mapping[str, int], int]:
+        if self._index is not None:
+            asked = dict.fromkeys(sorted(wanted), 1.0)
+            return self._index.frequencies(asked, fuzzy=False, prefix=False), self._passages
+        known = list(texts)
+        return Counter(chain.from_iterable(known)), len(known)

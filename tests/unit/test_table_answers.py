@@ -1,0 +1,162 @@
+"""Answers from tables: a row is whole, for itself, named by its columns, and cited as it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag import answering, providers
+from rag.answering.extractive import quotes
+from rag.answering.reading import PassageReader
+from rag.answering.vocabulary import Vocabulary
+from rag.lexical import LexicalIndex
+from rag.recipe import AnswerRecipe
+from rag.settings import Settings
+from rag.types import Chunk, Document, Heading, Hit, Page, Table
+from tests.answers import Scripted, trace
+
+MINILM = providers.embedder("minilm", Settings.from_env({}))
+TITLE = "7 Error codes"
+CAPTION = "Codes that the display shows"
+ROWS = [
+    "Code\tMeaning\tWhat to do",
+    "CV-115\tSpeed sensors disagree\tClean the window; call the service if it comes back",
+    "CV-118\tRotor not recognised\tSeat the rotor again; look for iron filings",
+    "CV-121\tLid open\tClose the lid",
+    "Service only",
+    "CV-900\t\tCall us",
+]
+TABLE = "\n".join(ROWS)
+PROSE = "The display shows a code when an error stops the rotor. Write down the code you see."
+TEXT = f"{TITLE}\n{PROSE}\n\n{CAPTION}\n{TABLE}\n\nThe rotor is cleaned weekly."
+START = TEXT.index(TABLE)
+MANUAL = Document(
+    id="m" * 64,
+    name="corvane-c16-manual.pdf",
+    source="",
+    media_type="application/pdf",
+    text=TEXT,
+    pages=(Page(1, 0, len(TEXT), "Corvane C16 manual"),),
+    headings=(Heading(0, 1, TITLE),),
+    tables=(Table(START, START + len(TABLE), ("Code", "Meaning", "What to do"), CAPTION),),
+)
+CV118 = "Code: CV-118 · Meaning: Rotor not recognised · What to do: " + ROWS[2].split("\t")[2]
+
+
+class Held:
+    """The manual, as the knowledge base reads it."""
+
+    def document(self, hit: Hit) -> Document | None:
+        return MANUAL if hit.chunk.document_id == MANUAL.id else None
+
+    outline = document
+
+
+def passage(start: int = 0, end: int = len(TEXT), rank: int = 1) -> Hit:
+    chunk = Chunk(rank, MANUAL.id, start, end, TEXT[start:end], rank, TITLE, 1)
+    return Hit(chunk, MANUAL.name, rank, 0.6, 0.6, {})
+
+
+def said(hit: Hit) -> list[str]:
+    return [each.text for each in PassageReader(Held()).statements(hit)]
+
+
+def test_rows_are_statements_and_headings_captions_and_labels_are_none() -> None:
+    first, second = PROSE.split(". ")
+    assert said(passage()) == [
+        f"{first}.",
+        second,
+        "Code: CV-115 · Meaning: Speed sensors disagree · What to do: "
+        "Clean the window; call the service if it comes back",
+        CV118,
+        "Code: CV-121 · Meaning: Lid open · What to do: Close the lid",
+        "Code: CV-900 · What to do: Call us",
+        "The rotor is cleaned weekly.",
+    ]
+
+
+def test_the_row_of_the_code_answers_and_is_cited_as_it_stands() -> None:
+    text, (citation,) = quotes("What does error CV-118 mean?", [passage()], MINILM, Held())
+    assert text.startswith(f"“{CV118}” [1]")
+    assert "CV-115" not in text
+    assert "CV-121" not in text
+    assert (citation.quote, citation.checked) == (ROWS[2], True)
+
+
+@pytest.mark.parametrize("inside", [5, 20, 40])
+def test_a_row_that_its_passage_cuts_is_whole_in_the_answer(inside: int) -> None:
+    row = TEXT.index(ROWS[2])
+    for hit in (passage(0, row + inside), passage(row + inside, len(TEXT))):
+        text, (citation,) = quotes("What does error CV-118 mean?", [hit], MINILM, Held())
+        assert text.startswith(f"“{CV118}” [1]")
+        chunk = citation.hit.chunk
+        assert citation.quote == ROWS[2]
+        assert ROWS[2] in chunk.text
+        assert chunk.text == TEXT[chunk.start : chunk.end]
+        assert chunk.key == hit.chunk.key
+
+
+def test_what_the_quote_does_not_hold_is_not_checked() -> None:
+    for question in ("What is the weather in Paris?", "What does error CV-777 mean?"):
+        _, citations = quotes(question, [passage()], MINILM, Held())
+        assert not any(citation.checked for citation in citations)
+
+
+def test_a_word_that_the_document_is_named_by_need_not_be_in_the_row() -> None:
+    _, (citation, *_) = quotes("CV-118 on the Corvane C16", [passage()], MINILM, Held())
+    assert citation.checked
+
+
+def test_rare_words_are_those_of_the_index() -> None:
+    texts = [(n, "the rotor turns") for n in range(200)]
+    index = LexicalIndex.empty("english").added([*texts, (200, "filings of iron")])
+    words = Vocabulary(index, 201)
+    asked = words.terms("iron at the rotor")
+    assert words.rare(asked, ()) == words.terms("iron")
+    rarity = words.rarities(asked, ())
+    assert rarity["iron"] > 5 * rarity["rotor"]
+    assert words.rare(words.terms("rotors turn"), ()) == words.terms("rotor turn")
+
+
+def test_a_prompt_names_the_columns_of_its_rows() -> None:
+    row = TEXT.index(ROWS[2])
+    found = trace([passage(row, row + len(ROWS[2]))], "What does CV-118 mean?")
+    chat = Scripted("The rotor was not recognised [1].")
+    answer = answering.answer(
+        found, AnswerRecipe(), embedder=MINILM, chat=chat, sources=Held()
+    ).answer
+    assert 'columns="Code · Meaning · What to do"' in chat.asked[0][1].content
+    assert 'columns="Code · Meaning · What to do"' in answer.prompt
+    (citation,) = answer.citations
+    assert (citation.quote, citation.checked) == (ROWS[2], True)
+
+
+CHINESE = "未使用的年假最多可以结转八天。结转的年假必须在六月三十日之前使用。加班费每月十五日支付。"
+RUSSIAN = (
+    "Неиспользованный отпуск можно перенести на следующий год, но не более восьми дней. "
+    "Расходы возмещаются в течение десяти дней. Чеки хранятся семь лет."
+)
+
+
+@pytest.mark.parametrize(
+    ("analyzer", "text", "question", "answer"),
+    [
+        ("multilingual", CHINESE, "年假可以结转几天？", "未使用的年假最多可以结转八天。"),
+        ("multilingual", CHINESE, "加班费什么时候支付？", "加班费每月十五日支付。"),
+        ("russian", RUSSIAN, "Сколько лет хранить чеки?", "Чеки хранятся семь лет."),
+        (
+            "russian",
+            RUSSIAN,
+            "Сколько дней отпуска можно переносить?",
+            "Неиспользованный отпуск можно перенести на следующий год, но не более восьми дней.",
+        ),
+    ],
+)
+def test_other_languages_are_quoted_by_their_own_words(
+    analyzer: str, text: str, question: str, answer: str
+) -> None:
+    index = LexicalIndex.empty(analyzer).added([(1, text)])
+    chunk = Chunk(1, "d", 0, len(text), text, 0)
+    hit = Hit(chunk, "d.txt", 1, 0.5, 0.5, {})
+    quick = providers.embedder("wordllama", Settings.from_env({}))
+    said, _ = quotes(question, [hit], quick, None, Vocabulary(index, 1))
+    assert said.startswith(f"“{answer}” [1]")
