@@ -133,6 +133,7 @@ from .types import Message as Message
 from .types import Question as Question
 from .types import Stage as Stage
 from .types import StageName as StageName
+from .types import Table as Table
 from .types import Trace as Trace
 from .workspace import SAMPLE as SAMPLE
 from .workspace import BaseInfo as BaseInfo

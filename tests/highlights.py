@@ -17,7 +17,7 @@ from rag import readers
 from rag.chunking import chunks
 from rag.readers import Mark
 from rag.readers.pdf.page_image import Box
-from rag.readers.pdf.reader import clean_page
+from rag.readers.pdf.text import clean_page
 from rag.recipe import IndexRecipe
 from rag.types import Document, Page
 from tests.tokenizers import WordPiece

@@ -18,7 +18,8 @@ from rag.readers.failures import explained
 from rag.readers.formats import SUPPORTED, Format, format_of
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
-from rag.readers.markdown import headings, looks_like_markdown
+from rag.readers.markdown import looks_like_markdown
+from rag.readers.markdown_tables import markdown_content
 from rag.readers.pdf.page_image import Mark, PageImage
 from rag.readers.sniff import DESCRIPTIONS, kind_of
 from rag.types import Document
@@ -81,7 +82,7 @@ def read_text(text: str, title: str) -> Document:
         raise _empty()
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     markdown = looks_like_markdown(clean)
-    content = Content(clean, headings=headings(clean) if markdown else ())
+    content = markdown_content(clean) if markdown else Content(clean)
     name = " ".join(normalise(title).split()) or "Pasted text"
     return _document(content, digest, name, "", "text/markdown" if markdown else "text/plain")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag.readers.characters import normalise
 from rag.readers.limits import Limits
+from rag.readers.tables import Grid, caption
 from rag.types import Heading, Page, Table
 
 
@@ -54,32 +55,43 @@ class Composer:
         self._length = 0
         self._pages: list[Page] = []
         self._page: int | None = None
+        self._head = ""
         self._headings: list[Heading] = []
+        self._tables: list[Table] = []
 
-    def page(self, number: int) -> None:
-        """What follows is on page ``number`` (from 1, increasing)."""
-        self._page = number
+    def page(self, number: int, head: str = "") -> None:
+        """What follows is on page ``number`` (from 1, increasing), which repeats ``head``."""
+        self._page, self._head = number, " ".join(normalise(head).split())
 
     def block(self, text: str, separator: str = "\n\n") -> int | None:
         """Appends a block; returns its offset, or None if nothing but whitespace was in it."""
         clean = normalise(text).strip()
         if not clean:
             return None
-        glue = separator if self._length else ""
-        start = self._length + len(glue)
-        self._parts += [glue, clean]
-        self._length = start + len(clean)
-        self._extend_page(start)
-        if len(self._parts) > _BATCH:  # millions of short strings take several times their text
-            self._done.append("".join(self._parts))
-            self._parts.clear()
-        return start
+        return self._append(clean, separator)
 
     def heading(self, level: int, title: str) -> None:
         """Appends a block that is a heading."""
         start = self.block(title)
         if start is not None:
             self._headings.append(Heading(start, level, " ".join(normalise(title).split())))
+
+    def table(self, grid: Grid, separator: str = "\n\n", title: str = "") -> None:
+        """Appends the rows of a table, under the lines above its header.
+
+        ``title`` is its caption where those lines are not; the caller has appended it.
+        """
+        for text in grid.above:
+            self.block(text, separator)
+            separator = "\n"
+        start = None
+        for row in grid.lines:
+            place = self._append(normalise(row), separator)
+            start = place if start is None else start
+            separator = "\n"
+        if start is not None and grid.columns > 1:
+            named = caption(grid.above) or title
+            self._tables.append(Table(start, self._length, grid.labels, named))
 
     def mark(self, start: int, level: int, title: str) -> None:
         """A heading over text that stands there already."""
@@ -91,11 +103,22 @@ class Composer:
         headings = tuple(sorted(self._headings, key=lambda heading: heading.start))
         filled = {key: value for key, value in known.items() if value}
         text = "".join(self._done + self._parts)
-        return Content(text, tuple(self._pages), headings, metadata=filled)
+        return Content(text, tuple(self._pages), headings, tuple(self._tables), filled)
+
+    def _append(self, clean: str, separator: str) -> int:
+        glue = separator if self._length else ""
+        start = self._length + len(glue)
+        self._parts += [glue, clean]
+        self._length = start + len(clean)
+        self._extend_page(start)
+        if len(self._parts) > _BATCH:  # millions of short strings take several times their text
+            self._done.append("".join(self._parts))
+            self._parts.clear()
+        return start
 
     def _extend_page(self, start: int) -> None:
         if self._page is None:
             return
         if self._pages and self._pages[-1].number == self._page:
             start = self._pages.pop().start
-        self._pages.append(Page(self._page, start, self._length))
+        self._pages.append(Page(self._page, start, self._length, self._head))

@@ -9,7 +9,8 @@ from rag.errors import UnreadableDocument
 from rag.readers.characters import decode, normalise
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
-from rag.readers.markdown import headings
+from rag.readers.markdown_tables import markdown_content
+from rag.readers.tables import grid
 
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
 _SILENT = {"script", "style", "noscript", "template", "head", "svg", "iframe", "object"}
@@ -21,6 +22,8 @@ _BLOCKS = {
 }
 # trafilatura falls back to bare words below a few hundred characters and loses the headings.
 _SHORT = 400
+_LEAST_COLUMNS = 2
+_LONGEST_CELL = 400
 
 
 def read_html(source: Source) -> Content:
@@ -45,8 +48,7 @@ def read_html(source: Source) -> Content:
     known = {"title": title, "date": _published(tree), "encoding": encoding}
     if len(text) < _SHORT:
         return _whole_body(tree, known)
-    metadata = {key: value for key, value in known.items() if value}
-    return Content(text, headings=headings(text), metadata=metadata)
+    return markdown_content(text, **known)
 
 
 def _published(tree: Any) -> str:
@@ -85,11 +87,13 @@ def _without_declaration(markup: str) -> str:
 def _whole_body(tree: Any, known: dict[str, str]) -> Content:
     composer = Composer()
     body = tree.find("body")
-    for level, text in _blocks(tree if body is None else body):
-        if level:
-            composer.heading(level, text)
+    for level, found in _blocks(tree if body is None else body):
+        if not isinstance(found, str):
+            composer.table(grid(found))
+        elif level:
+            composer.heading(level, found)
         else:
-            composer.block(text)
+            composer.block(found)
     content = composer.content(**known)
     if not content.text:
         raise _empty_page()
@@ -105,9 +109,12 @@ def _empty_page() -> UnreadableDocument:
     )
 
 
-def _blocks(root: Any) -> list[tuple[int, str]]:
-    """Visible text by block element, with the heading level (0 for none). Not recursive."""
-    found: list[tuple[int, str]] = []
+def _blocks(root: Any) -> list[tuple[int, str | list[list[str]]]]:
+    """Visible text by block element, with the heading level (0 for none), and rows of tables.
+
+    Not recursive.
+    """
+    found: list[tuple[int, str | list[list[str]]]] = []
     words: list[str] = []
 
     def flush(level: int = 0) -> None:
@@ -128,8 +135,26 @@ def _blocks(root: Any) -> list[tuple[int, str]]:
         stack.append((node, True))
         if tag in _BLOCKS:
             flush()
-        if tag and tag not in _SILENT:
+        rows = _rows(node) if tag == "table" else []
+        if rows:
+            found.append((0, rows))
+        elif tag and tag not in _SILENT:
             words.append(node.text or "")
             stack += [(child, False) for child in reversed(node)]
     flush()
     return found
+
+
+def _rows(table: Any) -> list[list[str]]:
+    """Rows of cells, the caption first; none for a table that only places things on the page."""
+    if any(other is not table for other in table.iter("table")):
+        return []
+    rows = [[_words(cell) for cell in row.iter("th", "td")] for row in table.iter("tr")]
+    longest = max((len(text) for row in rows for text in row), default=0)
+    if max(map(len, rows), default=0) < _LEAST_COLUMNS or longest > _LONGEST_CELL:
+        return []
+    return [[_words(title)] for title in table.iter("caption")] + rows
+
+
+def _words(element: Any) -> str:
+    return " ".join(" ".join(element.itertext()).replace("\u00ad", "").split())

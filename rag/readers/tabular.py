@@ -1,21 +1,19 @@
-"""CSV and TSV: a row is a line that names its columns."""
+"""CSV and TSV: the whole file is a table."""
 
 from __future__ import annotations
 
 import csv
-import itertools
 from collections.abc import Iterator
 
 from rag.readers.characters import lines_of
-from rag.readers.content import Content, Source
-from rag.readers.tables import lines
+from rag.readers.content import Composer, Content, Source
+from rag.readers.tables import grid
 from rag.readers.text import load
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 50
 _LONGEST_CELL = (1 << 31) - 1  # the most that fits everywhere
 _TICK_EVERY = 5000
-_BATCH = 10_000
 
 
 def read_csv(source: Source) -> Content:
@@ -49,12 +47,9 @@ def _parse(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _read(text: str, delimiter: str, encoding: str, source: Source) -> Content:
-    rows = _watched(_parse(text, delimiter), source)
-    found = lines(rows)
-    parts = list[str]()
-    while batch := "\n".join(itertools.islice(found, _BATCH)):
-        parts.append(batch)  # millions of short strings take several times their text
-    return Content("\n".join(parts), metadata={"encoding": encoding})
+    composer = Composer()
+    composer.table(grid(_watched(_parse(text, delimiter), source)))
+    return composer.content(encoding=encoding)
 
 
 def _watched(rows: Iterator[list[str]], source: Source) -> Iterator[list[str]]:

@@ -14,7 +14,7 @@ from rag.readers.characters import (
     normalised_parts,
 )
 from rag.readers.content import Content, Source
-from rag.readers.markdown import headings
+from rag.readers.markdown_tables import markdown_content
 
 
 def read_plain(source: Source) -> Content:
@@ -24,9 +24,9 @@ def read_plain(source: Source) -> Content:
 
 
 def read_markdown(source: Source) -> Content:
-    """The Markdown source as it is, with the places of its headings."""
+    """The Markdown source, with the places of its headings; tables are rows of cells."""
     text, encoding = load(source)
-    return Content(text, headings=headings(text), metadata={"encoding": encoding})
+    return markdown_content(text, encoding=encoding)
 
 
 def load(source: Source) -> tuple[str, str]:

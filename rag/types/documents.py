@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -43,6 +43,17 @@ class Table:
     end: int
     labels: tuple[str, ...] = ()
     caption: str = ""
+
+    def header_rows(self, rows: Sequence[str]) -> int:
+        """How many of the table's rows, from the first one on, only hold words of its labels."""
+        for count, row in enumerate(rows):
+            cells = row.split("\t")
+            pairs = zip(cells, self.labels, strict=False)
+            if len(cells) > len(self.labels) or not all(
+                not cell or f" {cell} " in f" {label} " for cell, label in pairs
+            ):
+                return count
+        return len(rows)
 
 
 @dataclass(frozen=True)

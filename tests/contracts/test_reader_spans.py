@@ -16,7 +16,7 @@ def test_every_reader_keeps_its_spans_sound(tmp_path: Path, extension: str) -> N
     assert_sound(document)
     for page in document.pages:
         text = document.text[page.start : page.end]
-        assert text == text.strip()
+        assert text == text.strip(" \n")  # a row may begin with an empty cell
         assert {document.page_at(page.start), document.page_at(page.end - 1)} == {page.number}
 
 

@@ -11,9 +11,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.source.table import cells, columns, marked_lines
+from pages.components.source.table import cells, marked_lines, names_of
 from pages.components.source.whole_text import MOST, pieces, window
-from rag import KnowledgeBase
+from rag import KnowledgeBase, Table
 from tests.handbook import RECIPE, marked, texts, visit
 from tests.sample_files import pdf
 from tests.workspaces import add, workspace_at
@@ -30,7 +30,7 @@ ZIRCON = "How is the zircon valve opened?"
 def workbook() -> bytes:
     book = openpyxl.Workbook()
     book.active.title = "Rooms"
-    for row in (["Room", "Seats"], ["Quern", 12], ["Hollin", 40]):
+    for row in (["Room", "Seats"], ["Quern", 12], *[[f"Hollin {n}", n] for n in range(60)]):
         book.active.append(row)
     rates = book.create_sheet("Rates")
     for row in (["City", "Euros"], ["Oslo", 170], ["Lisbon", 95]):
@@ -139,17 +139,16 @@ def test_a_workbook_shows_the_sheet_of_the_passage(base: KnowledgeBase) -> None:
     assert "Oslo" in list(table["City"])
     assert "Seats" not in table.columns
     app.get_by_key("table_or_text").set_value("Text").run()
-    assert "City: Lisbon; Euros: 95" in marked(app)
+    assert "Lisbon\t95" in marked(app)
 
 
-def test_rows_are_cut_where_a_known_name_begins() -> None:
-    names = columns(["Part: a; Note: x; y", "Part: b; Note: see: z", "Part: c"])
-    assert names == ["Part", "Note"]
-    assert cells("Part: b; Note: see: z; and; more", names) == {
-        "Part": "b",
-        "Note": "see: z; and; more",
-    }
-    assert cells("only words", names) == {"": "only words"}
+def test_columns_have_their_labels_or_their_numbers() -> None:
+    table = Table(0, 0, ("Part", "", "Part"))
+    lines = ["Part\t\tPart", "a\tx", "b\t\t3\t4"]
+    names = names_of(table, lines)
+    assert names == ["Part", "2", "3", "4"]
+    assert cells("b\t\t3\t4", names) == {"Part": "b", "2": "", "3": "3", "4": "4"}
+    assert table.header_rows(lines) == 1
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,10 @@ def put(folder: Path, data: bytes) -> Path:
 def test_main_text_keeps_headings_and_leaves_the_menu(tmp_path: Path) -> None:
     document = read(put(tmp_path, html(ARTICLE, "<title>My page</title>")), "x.html")
     assert document.text.startswith(f"# Top\n\n{PROSE.strip()}\n\n## Sub one\n\n{PROSE.strip()}")
-    assert "| Rome | 120 |" in document.text
+    assert document.text.endswith("\n\nCity\tLimit\nRome\t120")
+    (table,) = document.tables
+    assert document.text[table.start : table.end] == "City\tLimit\nRome\t120"
+    assert table.labels == ("City", "Limit")
     assert not any(word in document.text for word in ("About", "Imprint", "hidden"))
     assert document.heading_at(len(document.text) - 1) == "Top > Sub one"
     assert document.metadata["title"] == "My page"

@@ -24,7 +24,7 @@ def put(folder: Path, data: bytes) -> Path:
 def test_word_keeps_the_order_of_the_document(tmp_path: Path) -> None:
     document = read(put(tmp_path, word()), "x.docx")
     assert document.text == (
-        "Preface.\n\nTravel\n\nBook early.\n\nCity: Rome; Limit: 120\nCity: Oslo; Limit: 180\n\n"
+        "Preface.\n\nTravel\n\nBook early.\n\nCity\tLimit\nRome\t120\nOslo\t180\n\n"
         "By train\n\nSecond class."
     )
     assert document.heading_at(document.text.index("Oslo")) == "Travel"
@@ -68,10 +68,34 @@ def test_slides_are_pages(tmp_path: Path) -> None:
     spans = [(page.number, document.text[page.start : page.end]) for page in document.pages]
     assert spans == [
         (1, "Results\n\nSales grew\n\nNotes: mention Oslo"),
-        (2, "Numbers\n\nYear: 2024; Growth: 5%\nYear: 2025; Growth: 7%"),
+        (2, "Numbers\n\nYear\tGrowth\n2024\t5%\n2025\t7%"),
     ]
     assert [item.title for item in document.headings] == ["Results", "Numbers"]
     assert document.metadata["pages"] == "2"
+    assert [table.labels for table in document.tables] == [("Year", "Growth")]
+
+
+def test_word_tables_have_labels_over_spanned_columns_and_their_caption(tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_paragraph("Before.")
+    document.add_paragraph("Table 4: Limits of travel", style="Caption")
+    table = document.add_table(rows=3, cols=3)
+    rows = (("", "Limit", ""), ("City", "EUR", "USD"), ("Rome", "120", "131"))
+    for row, cells in enumerate(rows):
+        for column, text in enumerate(cells):
+            table.cell(row, column).text = text
+    table.cell(0, 1).merge(table.cell(0, 2))
+    document.add_paragraph("After.")
+    buffer = io.BytesIO()
+    document.save(buffer)
+    found = read(put(tmp_path, buffer.getvalue()), "x.docx")
+    (only,) = found.tables
+    assert found.text == (
+        "Before.\n\nTable 4: Limits of travel\n\tLimit\nCity\tEUR\tUSD\nRome\t120\t131\n\nAfter."
+    )
+    assert found.text[only.start : only.end].startswith("\tLimit\nCity")
+    assert only.labels == ("City", "Limit EUR", "Limit USD")
+    assert only.caption == "Table 4: Limits of travel"
 
 
 @pytest.mark.parametrize(

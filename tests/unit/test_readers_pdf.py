@@ -6,7 +6,8 @@ import pytest
 
 from rag.errors import UnreadableDocument
 from rag.readers import Limits, read
-from rag.readers.pdf.reader import clean_page, title_offset
+from rag.readers.pdf.reader import title_offset
+from rag.readers.pdf.text import clean_page
 from tests.sample_files import drawn_pdf, encrypted_pdf, pdf
 
 

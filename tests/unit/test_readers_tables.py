@@ -11,36 +11,64 @@ from hypothesis import strategies as st
 
 from rag.readers import read
 from rag.readers.office.sheets import cell_text
-from rag.readers.tables import is_header, lines
+from rag.readers.tables import grid, is_header
 from rag.readers.tabular import sniff_delimiter
+from rag.types import Table
 from tests.sample_files import workbook
 
 
 @pytest.mark.parametrize(
-    ("rows", "expected"),
+    ("rows", "above", "labels", "expected"),
     [
-        ([["Name", "Age"], ["Ada", "36"]], ["Name: Ada; Age: 36"]),
-        ([["Ada", "36"], ["Bob", "41"]], ["Ada; 36", "Bob; 41"]),
+        ([["Name", "Age"], ["Ada", "36"]], (), ("Name", "Age"), ["Name\tAge", "Ada\t36"]),
+        ([["Ada", "36"], ["Bob", "41"]], (), (), ["Ada\t36", "Bob\t41"]),
         (
             [["Report 2024", ""], ["", ""], ["Name", "Age"], ["Ada", ""]],
-            ["Report 2024", "Name: Ada"],
+            ("Report 2024",),
+            ("Name", "Age"),
+            ["Name\tAge", "Ada"],
         ),
-        ([["Name", "Age"], ["a\nb", "  3  4 "]], ["Name: a b; Age: 3 4"]),
-        ([["", "Age", "Sex"], ["Ada", "36", "f"]], ["Ada; Age: 36; Sex: f"]),
-        ([["Name", "Age"], ["Ada", "36", "extra"]], ["Name; Age", "Ada; 36; extra"]),
-        ([["one"], ["two"]], ["one", "two"]),
-        ([["Name", "Age"]], ["Name; Age"]),
-        ([["same", "same"], ["a", "b"]], ["same; same", "a; b"]),
-        ([], []),
+        (
+            [["Name", "Age"], ["a\nb", "  3 \t 4 "]],
+            (),
+            ("Name", "Age"),
+            ["Name\tAge", "a b\t3 4"],
+        ),
+        (
+            [["", "Age", "Sex"], ["Ada", "", "f"]],
+            (),
+            ("", "Age", "Sex"),
+            ["\tAge\tSex", "Ada\t\tf"],
+        ),
+        ([["one"], ["two"]], (), (), ["one", "two"]),
+        ([["Name", "Age"]], (), ("Name", "Age"), ["Name\tAge"]),
+        ([["same", "same"], ["a", "b"]], (), (), ["same\tsame", "a\tb"]),
+        (
+            [["Item", "2023", "2024"], ["Sales", "12", "14"]],
+            (),
+            ("Item", "2023", "2024"),
+            ["Item\t2023\t2024", "Sales\t12\t14"],
+        ),
+        ([["Ada", "1985"], ["Bob", "1990"]], (), (), ["Ada\t1985", "Bob\t1990"]),
+        (
+            [["Sales", "", ""], ["", "Asia", "", "Europe"], ["Item", "Q1", "Q2", "Q1"], ["Tea"]],
+            ("Sales",),
+            ("Item", "Asia Q1", "Asia Q2", "Europe Q1"),
+            ["\tAsia\t\tEurope", "Item\tQ1\tQ2\tQ1", "Tea"],
+        ),
+        ([], (), (), []),
     ],
 )
-def test_lines(rows: list[list[str]], expected: list[str]) -> None:
-    assert list(lines(rows)) == expected
+def test_rows_as_lines_and_labels(
+    rows: list[list[str]], above: tuple[str, ...], labels: tuple[str, ...], expected: list[str]
+) -> None:
+    found = grid(rows)
+    assert (found.above, found.labels, list(found.lines)) == (above, labels, expected)
 
 
 def test_a_row_wider_than_the_header_keeps_all_cells() -> None:
     rows = [["Name", "Age"], *[["Ada", "36"]] * 12, ["Bob", "41", "extra"]]
-    assert list(lines(rows))[-1] == "Name: Bob; Age: 41; extra"
+    assert list(grid(rows).lines)[-1] == "Bob\t41\textra"
 
 
 @pytest.mark.parametrize("cell", ["12", "-3.5", "1,200", "12%", "2024-01-31", "31.12.2024"])
@@ -67,14 +95,16 @@ def test_quoted_cells(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b'Name;Note\r\n"Smith; John";"said ""hi""\nand left"\r\n')
     document = read(path, "people.csv")
-    assert document.text == 'Name: Smith; John; Note: said "hi" and left'
+    assert document.text == 'Name\tNote\nSmith; John\tsaid "hi" and left'
     assert document.media_type == "text/csv"
 
 
 def test_tsv_keeps_commas(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("Name\tNote\nAda\ta, b\n")
-    assert read(path, "x.tsv").text == "Name: Ada; Note: a, b"
+    document = read(path, "x.tsv")
+    assert document.text == "Name\tNote\nAda\ta, b"
+    assert document.tables == (Table(0, 18, ("Name", "Note")),)
 
 
 WORD = st.text(st.characters(codec="utf-8", categories=["L"]), min_size=1, max_size=8)
@@ -86,7 +116,8 @@ def test_every_cell_of_written_csv_comes_back(rows: list[tuple[str, str]], delim
     csv.writer(buffer, delimiter=delimiter).writerows([("key", "value"), *rows])
     read_back = csv.reader(io.StringIO(buffer.getvalue()), delimiter=delimiter)
     assert sniff_delimiter(buffer.getvalue()) == delimiter
-    assert list(lines(read_back)) == [f"key: {key}; value: {value}" for key, value in rows]
+    found = grid(read_back)
+    assert list(found.lines) == ["key\tvalue", *(f"{key}\t{value}" for key, value in rows)]
 
 
 def test_workbook(tmp_path: Path) -> None:
@@ -95,12 +126,17 @@ def test_workbook(tmp_path: Path) -> None:
     path.write_bytes(workbook(People=people, Nothing=[], Prices=[["Item", "EUR"], ["Tea", 2.5]]))
     document = read(path, "x.xlsx")
     assert document.text == (
-        "People\n\nName: Ada; Born: 1815-12-10\nName: Bob; Born: 3\n\nPrices\n\nItem: Tea; EUR: 2.5"
+        "People\n\nName\tBorn\nAda\t1815-12-10\nBob\t3\n\nPrices\n\nItem\tEUR\nTea\t2.5"
     )
     spans = [(page.number, document.text[page.start : page.end]) for page in document.pages]
     assert spans == [
-        (1, "People\n\nName: Ada; Born: 1815-12-10\nName: Bob; Born: 3"),
-        (3, "Prices\n\nItem: Tea; EUR: 2.5"),
+        (1, "People\n\nName\tBorn\nAda\t1815-12-10\nBob\t3"),
+        (3, "Prices\n\nItem\tEUR\nTea\t2.5"),
+    ]
+    tables = [(document.text[t.start : t.end], t.labels) for t in document.tables]
+    assert tables == [
+        ("Name\tBorn\nAda\t1815-12-10\nBob\t3", ("Name", "Born")),
+        ("Item\tEUR\nTea\t2.5", ("Item", "EUR")),
     ]
     assert [(item.title, item.level) for item in document.headings] == [
         ("People", 1),

@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): a sheet is a page, a row is a line that names its columns."""
+"""Excel workbooks (.xlsx): a sheet is a page with a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
-from rag.readers.tables import lines
+from rag.readers.tables import grid
 
 _TICK_EVERY = 500
 
@@ -45,15 +45,12 @@ def _read_book(book: Any, source: Source) -> Content:
     composer, count = Composer(), len(book.worksheets)
     for number, sheet in enumerate(book.worksheets, start=1):
         source.tick(number - 1, count)
-        rows = lines(_rows(sheet, source, number - 1, count))
-        first = next(rows, None)
-        if first is None:
+        rows = grid(_rows(sheet, source, number - 1, count))
+        if not rows.columns:
             continue
         composer.page(number)
         composer.heading(1, sheet.title)
-        composer.block(first)
-        for line in rows:
-            composer.block(line, "\n")
+        composer.table(rows)
     source.tick(count, count)
     properties = book.properties
     return composer.content(

@@ -8,7 +8,7 @@ from typing import Any
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
-from rag.readers.tables import lines
+from rag.readers.tables import grid
 
 
 def read_pptx(source: Source) -> Content:
@@ -39,10 +39,19 @@ def _add_slide(composer: Composer, slide: Any) -> None:
     for shape in _flatten(slide.shapes):
         if title is not None and shape.shape_id == title.shape_id:
             continue
-        composer.block(_shape_text(shape))
+        if getattr(shape, "has_table", False):
+            rows = ([_cell_text(cell) for cell in row.cells] for row in shape.table.rows)
+            composer.table(grid(rows))
+        else:
+            composer.block(_shape_text(shape))
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         composer.block(f"Notes: {notes}" if notes else "")
+
+
+def _cell_text(cell: Any) -> str:
+    """What stands in a cell, nothing for one that another covers."""
+    return "" if cell.is_spanned else str(cell.text)
 
 
 def _flatten(shapes: Any) -> Iterator[Any]:
@@ -58,8 +67,6 @@ def _flatten(shapes: Any) -> Iterator[Any]:
 
 
 def _shape_text(shape: Any) -> str:
-    if getattr(shape, "has_table", False):
-        return "\n".join(lines([cell.text for cell in row.cells] for row in shape.table.rows))
     if not getattr(shape, "has_text_frame", False):
         return ""
     # PowerPoint stores a line break inside a paragraph as a vertical tab.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import office_day
 from rag.readers.office.archive import check_archive
-from rag.readers.tables import lines
+from rag.readers.tables import caption, grid
 
 if TYPE_CHECKING:
     from docx.document import Document as WordDocument
@@ -19,6 +19,8 @@ _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallba
 _HEADING = re.compile(r"heading (\d)$", re.IGNORECASE)
 _WRAPPERS = {f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}customXml", f"{_W}smartTag"}
 _TICK_EVERY = 100
+_NUMBERED = re.compile(r"(?:table|tab\.|tabelle)\s*\w{1,4}\b", re.IGNORECASE)
+_MOST_SPANNED = 64
 
 
 def read_docx(source: Source) -> Content:
@@ -32,13 +34,16 @@ def read_docx(source: Source) -> Content:
     document = docx.Document(str(source.path))
     composer, levels = Composer(), _levels(document)
     blocks = list(_blocks(document.element.body))
+    title = ""
     for done, block in enumerate(blocks):
         if done % _TICK_EVERY == 0:
             source.tick(done, len(blocks))
         if block.tag == f"{_W}tbl":
-            composer.block("\n".join(lines(_rows(block))))
+            composer.table(grid(_rows(block)), "\n" if title else "\n\n", title)
+            title = ""
         else:
             _add_paragraph(composer, block, levels)
+            title = _caption(block) or (title if not _text(block).strip() else "")
     source.tick(len(blocks), len(blocks))
     properties = document.core_properties
     return composer.content(
@@ -81,6 +86,14 @@ def _add_paragraph(composer: Composer, paragraph: Any, levels: dict[str, int]) -
         composer.block(text)
 
 
+def _caption(paragraph: Any) -> str:
+    """The words of a paragraph that is the caption of a table by its style or its beginning."""
+    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
+    words = caption([_text(paragraph)])
+    styled = style is not None and str(style.get(f"{_W}val")).casefold() == "caption"
+    return words if styled or _NUMBERED.match(words) else ""
+
+
 def _level(paragraph: Any, levels: dict[str, int]) -> int:
     style = paragraph.find(f"{_W}pPr/{_W}pStyle")
     outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
@@ -113,7 +126,14 @@ def _rows(table: Any) -> Iterator[list[str]]:
         # A table inside a cell is read as part of that cell.
         if next(row.iterancestors(f"{_W}tbl")) is table:
             cells = [cell for cell in row.iter(f"{_W}tc") if _row_of(cell) is row]
-            yield [_text(cell) for cell in cells]
+            yield [text for cell in cells for text in (_text(cell), *_covered(cell))]
+
+
+def _covered(cell: Any) -> list[str]:
+    """An empty cell for each further column that a cell spans."""
+    span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+    width = span.get(f"{_W}val", "1") if span is not None else "1"
+    return [""] * (min(int(width), _MOST_SPANNED) - 1 if width.isdigit() else 0)
 
 
 def _row_of(cell: Any) -> Any:

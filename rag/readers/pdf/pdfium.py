@@ -1,14 +1,17 @@
-"""pdfium's view of a PDF: the text that pypdf missed, and why there is none."""
+"""pdfium's view of a PDF: what stands on its pages, and why there is no text."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
+from rag.readers.pdf.drawn import Drawn, drawn_on
+from rag.readers.pdf.words import PageWords, Turn, has_gaps, page_words
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
@@ -16,6 +19,17 @@ if TYPE_CHECKING:
 _WRONG_PASSWORD, _UNKNOWN_SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY of fpdfview.h
 _TEXT_OBJECT = 1  # FPDF_PAGEOBJ_TEXT of fpdf_edit.h
 _PAGES_LOOKED_AT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PageInk:
+    """The words of a page and the lines drawn on it."""
+
+    words: PageWords
+    drawn: Drawn
+
+
+NO_INK = PageInk(PageWords([], Turn((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), 1.0, 1.0)), Drawn())
 
 
 class PdfiumPages:
@@ -42,17 +56,24 @@ class PdfiumPages:
         except PdfiumError as error:
             raise _explain(self._source, error.err_code) from error
 
-    def text(self, index: int) -> str:
-        """Text of one page, "" where there is none or the page does not load."""
+    def ink(self, index: int) -> PageInk:
+        """What stands on one page; nothing where it does not load."""
         from pypdfium2 import PdfiumError
 
         if self._broken:
-            return ""
+            return NO_INK
         try:
             page = self._open()[index]
-            return str(page.get_textpage().get_text_range())
         except (PdfiumError, IndexError, ctypes.ArgumentError):
-            return ""
+            return NO_INK
+        try:
+            words = page_words(page)
+            drawn = drawn_on(page, words.turn) if has_gaps(words.words) else Drawn()
+            return PageInk(words, drawn)
+        except PdfiumError:
+            return NO_INK
+        finally:
+            page.close()
 
     def why_silent(self, pages: int, *, broken: bool) -> UnreadableDocument:
         """The error for a file of which no page gave text; ``broken`` if pypdf gave it up."""

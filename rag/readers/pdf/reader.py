@@ -1,58 +1,70 @@
-"""PDF by pypdf, page by page; pdfium steps in where pypdf fails or finds no text."""
+"""PDF: text and tables by pdfium, outline and metadata by pypdf, which also stands in for it."""
 
 from __future__ import annotations
 
+import itertools
 import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
-from rag.readers.pdf.pdfium import PdfiumPages, unknown_encryption, wrong_password
+from rag.readers.pdf.layout import PageTable, page_blocks
+from rag.readers.pdf.pdfium import PageInk, PdfiumPages, unknown_encryption, wrong_password
+from rag.readers.pdf.plausible import plausibility, unmapped_share
+from rag.readers.pdf.running import running_lines
+from rag.readers.pdf.text import clean_page
+from rag.readers.tables import Grid, line
+from rag.types import Heading
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
     from pypdf.generic import Destination
 
 _MOST_HEADINGS = 5000
-# Ligatures and the positional forms of Hebrew and Arabic: shapes of letters, not letters.
-_SHAPES = re.compile("[\ufb00-\ufdff\ufe70-\ufefc]")
-_HYPHENATED = re.compile(r"([^\W\d_])[-\u2010\u00ad][ \t]*\r?\n([^\W\d_])")
-# What comes out of fonts that do not say which characters their glyphs stand for.
-_UNMAPPED = re.compile(r"(?:/[A-Za-z]{1,3}\d{1,4}){2,}|[\ue000-\uf8ff\ufffd\x00-\x08\x0e-\x1f]+")
+_AT_ONCE = 200  # pages whose words are held in memory, and compared for running heads
+_GOOD = 0.7  # plausibility below which the other library is asked, too
+_BETTER = 0.1  # by how much its text must be more plausible
+_READABLE = 0.5
+_MOST_UNMAPPED = 0.3
 
 
 def read_pdf(source: Source) -> Content:
-    """Text of all pages that have any, outline entries as headings, title, author and date.
+    """Text of all pages that have any, tables as rows, outline entries as headings, metadata.
+
+    What pages repeat at their top and bottom is their ``head`` and not in the text. Metadata names
+    pages without text, and those whose fonts do not say which characters they show.
 
     Raises UnreadableDocument: needs_password, encrypted, scanned, empty, damaged, too_large.
     """
     reader = open_reader(source)
-    with PdfiumPages(source) as other:
-        count = (len(reader.pages) if reader else 0) or other.count()
+    with PdfiumPages(source) as pages:
+        count = (len(reader.pages) if reader else 0) or pages.count()
         if count > source.limits.max_pages:
             raise UnreadableDocument(
                 f"The PDF has {count:,} pages; at most {source.limits.max_pages:,} are read.",
                 "Split the file into smaller ones.",
                 reason="too_large",
             )
-        composer, silent = Composer(), list[int]()
-        places: dict[int, tuple[int, str]] = {}
+        reading = _Reading(reader, pages)
         source.tick(0, count)
-        for index in range(count):
-            text = clean_page(_page_text(reader, other, index))
-            composer.page(index + 1)
-            start = composer.block(text)
-            if start is None:
-                silent.append(index + 1)
-            else:
-                places[index] = (start, text)
-            source.tick(index + 1, count)
-        if not places:
-            raise other.why_silent(count, broken=reader is None)
-    return _finish(composer, reader, places, silent, count)
+        parts = -(-count // _AT_ONCE)
+        edges = [round(count * part / parts) for part in range(parts + 1)]
+        for first, last in itertools.pairwise(edges):
+            reading.read(first, last, source, count)
+        content = reading.composer.content(
+            title=_information(reader, "/Title"),
+            author=_information(reader, "/Author"),
+            date=stated_day(_information(reader, "/CreationDate")),
+            pages=str(count),
+            pages_without_text=ranges(reading.silent),
+            unreadable_pages=ranges(reading.unreadable),
+        )
+        if not content.text:
+            raise pages.why_silent(count, broken=reader is None)
+    return replace(content, headings=tuple(_headings(reader, content)))
 
 
 def count_pages(source: Source) -> Content:
@@ -61,22 +73,72 @@ def count_pages(source: Source) -> Content:
         return Content(str(pages.count()))
 
 
-def clean_page(text: str) -> str:
-    """Joins words hyphenated at line ends, resolves ligatures, drops spaces at line ends.
+class _Reading:
+    """Adds pages to a document; ``silent`` and ``unreadable`` are numbers of pages."""
 
-    Words otherwise stay as they are on the page, so that passages can be found there again.
-    """
-    # pdfium marks a hyphen that it took for a soft one with U+FFFE.
-    letters = _SHAPES.sub(lambda shape: unicodedata.normalize("NFKC", shape.group()), text)
-    joined = re.sub("\ufffe\\s*", "", letters)
-    joined = _HYPHENATED.sub(_join_halves, joined).replace("\u00ad", "")
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+(?=\r?\n)", "", joined))
+    def __init__(self, reader: PdfReader | None, pages: PdfiumPages) -> None:
+        self._reader = reader
+        self._pages = pages
+        self.composer = Composer()
+        self.silent = list[int]()
+        self.unreadable = list[int]()
+        self._above: PageTable | None = None  # what the page before ends with
 
+    def read(self, first: int, last: int, source: Source, count: int) -> None:
+        """Pages ``first`` to ``last`` (exclusive, from 0) together."""
+        inks = list[PageInk]()
+        for index in range(first, last):
+            inks.append(self._pages.ink(index))
+            source.tick(index + 1, count)
+        running = running_lines([ink.words for ink in inks])
+        for index, (ink, lines) in enumerate(zip(inks, running, strict=True), first):
+            words = [word for word in ink.words.words if word.place not in lines.places]
+            text = " ".join(word.text for word in words)
+            other = self._better(text, index)
+            self.composer.page(index + 1, lines.text if other is None else "")
+            blocks = page_blocks(words, ink.drawn) if other is None else [other]
+            if not self._add(blocks):
+                self.silent.append(index + 1)
 
-def _join_halves(match: re.Match[str]) -> str:
-    before, after = match.groups()
-    # "Anglo-\nSaxon" and "GPT-\nNeo" keep their hyphen, "infor-\nmation" loses it.
-    return f"{before}{after}" if after.islower() else f"{before}-{after}"
+    def _better(self, text: str, index: int) -> str | None:
+        """What pypdf makes of a page where that is more plausible than the text of pdfium.
+
+        Notes pages that neither can read; "" where nothing of it is text.
+        """
+        mine = plausibility(text)
+        if mine >= _GOOD:
+            return None
+        other = _page_text(self._reader, index)
+        theirs = plausibility(other)
+        best, score = (other, theirs) if theirs > mine + _BETTER or not text else (text, mine)
+        if best.strip() and score < _READABLE:
+            self.unreadable.append(index + 1)
+        if unmapped_share(best) > _MOST_UNMAPPED:
+            return ""
+        return best if best is other else None
+
+    def _add(self, blocks: Sequence[str | PageTable]) -> bool:
+        """Whether any of the blocks of a page has a text."""
+        before, self._above = self._above, None
+        found = False
+        for number, block in enumerate(blocks):
+            if isinstance(block, str):
+                found = self.composer.block(clean_page(block)) is not None or found
+                continue
+            if number == 0 and before is not None and block.continues(before):
+                block = block.under(before)
+            self._add_table(block)
+            found = True
+            if number == len(blocks) - 1:
+                self._above = block
+        return found
+
+    def _add_table(self, table: PageTable) -> None:
+        rows = (clean_page(line(cells)) for cells in table.found.rows)
+        above = tuple(map(clean_page, table.caption))
+        labels = tuple(clean_page(label) for label in table.found.labels)
+        grid = Grid(above, labels, rows, len(table.found.rows[0]))
+        self.composer.table(grid, title=table.title)
 
 
 def open_reader(source: Source) -> PdfReader | None:
@@ -100,46 +162,28 @@ def open_reader(source: Source) -> PdfReader | None:
     return reader
 
 
-def _page_text(reader: PdfReader | None, other: PdfiumPages, index: int) -> str:
-    text = ""
-    if reader:
-        try:
-            text = reader.pages[index].extract_text()
-        except MemoryError:
-            raise
-        except Exception:  # as in open_reader: one bad page must not lose the others
-            text = ""
-    if text.strip() and not _is_garbled(text):
-        return text
-    second = other.text(index)
-    return "" if _is_garbled(second) else second
+def _page_text(reader: PdfReader | None, index: int) -> str:
+    if reader is None:
+        return ""
+    try:
+        return str(reader.pages[index].extract_text())
+    except MemoryError:
+        raise
+    except Exception:  # as in open_reader: one bad page must not lose the others
+        return ""
 
 
-def _is_garbled(text: str) -> bool:
-    unmapped = sum(len(match.group()) for match in _UNMAPPED.finditer(text))
-    return unmapped > 0.3 * len(text)
-
-
-def _finish(
-    composer: Composer,
-    reader: PdfReader | None,
-    places: dict[int, tuple[int, str]],
-    silent: list[int],
-    count: int,
-) -> Content:
+def _headings(reader: PdfReader | None, content: Content) -> Iterator[Heading]:
+    """Entries of the outline where their titles stand, in the order of the text."""
+    pages = {page.number: page for page in content.pages}
     searched: dict[int, int] = {}
+    found = list[Heading]()
     for level, title, index in _outline(reader):
-        if index in places:
-            start, text = places[index]
+        if page := pages.get(index + 1):
+            text = content.text[page.start : page.end]
             offset, searched[index] = title_offset(title, text, searched.get(index, 0))
-            composer.mark(start + offset, level, title)
-    return composer.content(
-        title=_information(reader, "/Title"),
-        author=_information(reader, "/Author"),
-        date=stated_day(_information(reader, "/CreationDate")),
-        pages=str(count),
-        pages_without_text=_ranges(silent),
-    )
+            found.append(Heading(page.start + offset, level, title))
+    yield from sorted(found, key=lambda heading: heading.start)
 
 
 def _outline(reader: PdfReader | None) -> Iterator[tuple[int, str, int]]:
@@ -189,7 +233,7 @@ def _information(reader: PdfReader | None, key: str) -> str | None:
         return None
 
 
-def _ranges(numbers: list[int]) -> str:
+def ranges(numbers: list[int]) -> str:
     """``[3, 7, 8, 9]`` as ``"3, 7-9"``."""
     runs: list[list[int]] = []
     for number in numbers:

@@ -1,0 +1,170 @@
+"""Columns of a table on a page, and which cell each word stands in."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rag.readers.pdf.drawn import Drawn
+from rag.readers.pdf.rows import EM, Row, Segment, text_of
+from rag.readers.pdf.words import Word
+from rag.types import Span
+
+_STEPS = 2  # to a point, in which the page's width is looked at
+_FREE = 0.06  # share of the rows that may cross the white between two columns
+_LEAST_WHITE = 0.35  # line heights that are white between two columns
+_TALL = 0.6  # share of a table's height from which on a line parts its columns
+_SPANNING_GAP = 0.6  # em between words at a boundary from which on they are of two cells
+
+
+@dataclass(slots=True)
+class GridRow:
+    """A row of a table: for each column its text and where that begins and ends across the page,
+    and (first, last) of cells that reach over several columns."""
+
+    cells: list[str]
+    places: list[tuple[float, float] | None]
+    spans: list[Span]
+    top: float
+    bottom: float
+    height: float
+    words: list[Word] = field(default_factory=list)
+
+    @property
+    def filled(self) -> list[int]:
+        """Columns that have a text."""
+        return [index for index, cell in enumerate(self.cells) if cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Boundaries between columns, from left to right; ``drawn`` are those that are lines."""
+
+    cuts: list[float]
+    drawn: list[float]
+
+    def at(self, place: float) -> int:
+        """The column that holds a place."""
+        return sum(cut <= place for cut in self.cuts)
+
+
+def columns_of(rows: Sequence[Row], drawn: Drawn) -> Columns:
+    """Where lines stand, and where hardly a row has ink over a width that no word gap has."""
+    left = min(row.left for row in rows)
+    right = max(row.right for row in rows)
+    height = statistics.median(row.height for row in rows)
+    lines = _lines(rows, drawn, left, right)
+    found = list[float]()
+    for cut in sorted([*_white(rows, left, right, height), *lines]):
+        near = found and cut - found[-1] <= 1.2 * height
+        if not near:
+            found.append(cut)
+        elif cut in lines:
+            if found[-1] in lines:
+                found.append(cut)
+            else:
+                found[-1] = cut
+    return Columns(found, lines)
+
+
+def _lines(rows: Sequence[Row], drawn: Drawn, left: float, right: float) -> list[float]:
+    """Where lines down, cell by cell or whole, part most of the rows."""
+    top, bottom = rows[0].top, rows[-1].bottom
+    parted: dict[int, float] = {}
+    for rule in drawn.down:
+        shared = min(rule.end, bottom) - max(rule.start, top)
+        if shared > 0 and left + 3 < rule.at < right - 3:
+            near = next(
+                (at for at in (round(rule.at) + d for d in (0, -1, 1)) if at in parted), None
+            )
+            place = round(rule.at) if near is None else near
+            parted[place] = parted.get(place, 0.0) + shared
+    return sorted(float(at) for at, long in parted.items() if long > _TALL * (bottom - top))
+
+
+def _white(rows: Sequence[Row], left: float, right: float, height: float) -> list[float]:
+    several = [row for row in rows if len(row.segments) >= 2]
+    most = max((len(row.segments) for row in several), default=2)
+    ink = np.zeros(int((right - left) * _STEPS) + 3)
+    for row in several:
+        weight = 1.0 if len(row.segments) >= max(2, most * 0.5) else 0.4
+        for segment in row.segments:
+            first, last = (int((x - left) * _STEPS) for x in (segment.left, segment.right))
+            ink[first : last + 1] += weight
+    free = np.concatenate([[False], ink <= _FREE * len(several), [False]])
+    edges = np.flatnonzero(free[1:] != free[:-1])
+    runs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    return [
+        left + (first + last) / 2 / _STEPS
+        for first, last in runs
+        if first > 0 and last < len(ink) and (last - first) / _STEPS >= _LEAST_WHITE * height
+    ]
+
+
+def grid_rows(rows: Sequence[Row], columns: Columns, drawn: Drawn) -> list[GridRow]:
+    """Each row with its words in their cells."""
+    return [_grid_row(row, columns, drawn) for row in rows]
+
+
+def _grid_row(row: Row, columns: Columns, drawn: Drawn) -> GridRow:
+    cells: list[list[Word]] = [[] for _ in range(len(columns.cuts) + 1)]
+    spans = list[Span]()
+    middle = (row.top + row.bottom) / 2
+    lines = [cut in columns.drawn and _is_line(cut, middle, drawn) for cut in columns.cuts]
+    for segment in row.segments:
+        first, last = columns.at(segment.left + 1), columns.at(segment.right - 1)
+        if last > first and not _is_parted(segment, row, first, columns.cuts[first:last], lines):
+            spans.append((first, last))
+            cells[first] += segment.words
+            continue
+        for word in segment.words:
+            place = columns.at((word.left + word.right) / 2)
+            cells[min(max(place, first), max(first, last))].append(word)
+    if any(lines):
+        spans += _unparted(cells, columns, lines)
+    texts = [text_of(words) for words in cells]
+    places = [_place(words) for words in cells]
+    return GridRow(texts, places, spans, row.top, row.bottom, row.height, row.words)
+
+
+def _is_line(cut: float, middle: float, drawn: Drawn) -> bool:
+    return any(abs(rule.at - cut) < 1.5 and rule.start <= middle <= rule.end for rule in drawn.down)
+
+
+def _unparted(
+    cells: Sequence[Sequence[Word]], columns: Columns, lines: Sequence[bool]
+) -> Iterator[Span]:
+    """Cells that no line parts from empty ones beside, where other columns are parted by lines."""
+
+    def is_open(cut: int) -> bool:
+        return columns.cuts[cut] in columns.drawn and not lines[cut]
+
+    for index, words in enumerate(cells):
+        first = last = index
+        while words and first > 0 and is_open(first - 1) and not cells[first - 1]:
+            first -= 1
+        while words and last < len(lines) and is_open(last) and not cells[last + 1]:
+            last += 1
+        if last > first:
+            yield first, last
+
+
+def _place(words: Sequence[Word]) -> tuple[float, float] | None:
+    return (min(w.left for w in words), max(w.right for w in words)) if words else None
+
+
+def _is_parted(
+    segment: Segment, row: Row, first: int, cuts: Sequence[float], lines: Sequence[bool]
+) -> bool:
+    """Whether the words of a segment over several columns are of a cell each."""
+    gaps = []
+    for index, cut in enumerate(cuts, first):
+        if lines[index]:
+            return True
+        before = [word.right for word in segment.words if (word.left + word.right) / 2 < cut]
+        after = [word.left for word in segment.words if (word.left + word.right) / 2 >= cut]
+        gaps.append(min(after) - max(before) if before and after else 0.0)
+    return min(gaps) >= _SPANNING_GAP * EM * row.height

@@ -1,0 +1,234 @@
+"""The rows of a table as they were meant: wrapped cells joined, headers told from data."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.readers.pdf.columns import Columns, GridRow, columns_of, grid_rows
+from rag.readers.pdf.drawn import Drawn
+from rag.readers.pdf.rows import Row, is_figure, is_year
+from rag.readers.pdf.text import joined_lines
+from rag.types import Span
+
+_CLOSE = 0.55  # line heights between lines of one cell where nothing rules rows off
+_SAME_CELL = 0.9  # the same where lines rule them off
+_RULED_SHARE = 0.3  # of the steps between rows that have a line, from which on lines are believed
+_ALL_RULED = 0.8  # of the rows that begin in the first column are ruled off: all of them are
+_MOST_HEADER_ROWS = 5
+_LONGEST_LABEL = 60
+_LONGEST_LEAD = 90  # characters of a row that may still be a part of the header
+_OFF_CENTRE = 0.25  # of the step between columns that a label stands off the middle
+_ALIKE = 12.0  # points that columns of one table may differ by from page to page
+_EDGE = 2.5  # points by which a line may run into the ink
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """Rows of cells, header rows first, and a label for each column, none without a header.
+
+    ``middles`` are those of the columns across the page, in points.
+    """
+
+    rows: list[list[str]]
+    labels: tuple[str, ...]
+    middles: tuple[float, ...]
+
+    def continues(self, before: FoundTable) -> bool:
+        """Whether it may be the rest, on the next page, of a table: its columns stand alike."""
+        alike = len(self.middles) == len(before.middles) and all(
+            abs(one - other) <= _ALIKE
+            for one, other in zip(self.middles, before.middles, strict=True)
+        )
+        return alike and bool(before.labels) and self.rows[0] != before.rows[0]
+
+
+def found_table(rows: Sequence[Row], drawn: Drawn) -> FoundTable | None:
+    """The table that rows of a page make, or None where they have no columns."""
+    columns = columns_of(rows, drawn)
+    if not columns.cuts:
+        return None
+    left, right = min(row.left for row in rows), max(row.right for row in rows)
+    grid = _without_empty_columns(_merged(grid_rows(rows, columns, drawn), drawn, left, right))
+    if len(grid) < 2 or len(grid[0].cells) < 2:
+        return None
+    count, labels = _header(grid, drawn)
+    return FoundTable(
+        [row.cells for row in grid], tuple(labels) if count else (), tuple(_middles(grid))
+    )
+
+
+def grown(rows: Sequence[Row], first: int, last: int, drawn: Drawn) -> Span:
+    """A region with lines of its header above, and of wrapped cells below."""
+    columns = columns_of(rows[first : last + 1], drawn)
+    if not columns.cuts:
+        return first, last
+    left = min(row.left for row in rows[first : last + 1])
+    right = max(row.right for row in rows[first : last + 1])
+    while last + 1 < len(rows):
+        row, before = rows[last + 1], rows[last]
+        near = row.top - before.bottom < _CLOSE * row.height
+        if not near or not _is_inside(row, columns, right):
+            break
+        if drawn.rules_off(before.bottom - _EDGE, row.top + _EDGE, left, right):
+            break
+        last += 1
+    for row in reversed(rows[max(first - 2, 0) : first]):
+        near = rows[first].top - row.bottom < row.height
+        if not near or len(row.text) >= _LONGEST_LEAD or not _is_inside(row, columns, right):
+            break
+        first -= 1
+    return first, last
+
+
+def _is_inside(row: Row, columns: Columns, right: float) -> bool:
+    """Whether a row stands under the columns behind the first, as only a part of a row does."""
+    return row.left >= columns.cuts[0] - 2 and row.right <= right + 4
+
+
+def _merged(grid: list[GridRow], drawn: Drawn, left: float, right: float) -> list[GridRow]:
+    """Lines of wrapped cells as one row. Drawn lines are believed, else an empty first column."""
+
+    def parted(one: GridRow, other: GridRow) -> bool:
+        return drawn.rules_off(one.bottom - _EDGE, other.top + _EDGE, left, right)
+
+    steps = list(itertools.pairwise(grid))
+    lines = sum(parted(*step) for step in steps)
+    whole = (
+        len(grid) > 2 and lines >= _ALL_RULED * (sum(bool(row.cells[0]) for row in grid) - 1) > 0
+    )
+    ruled = len(grid) > 3 and lines >= _RULED_SHARE * len(steps)
+    joins = _always if whole else _continues_ruled if ruled else _continues
+    merged = list[GridRow]()
+    for row in grid:
+        before = merged[-1] if merged else None
+        if before is not None and not parted(before, row) and joins(before, row):
+            before.cells = [
+                joined_lines(*pair) for pair in zip(before.cells, row.cells, strict=True)
+            ]
+            before.spans += row.spans
+            before.words += row.words
+            before.bottom = row.bottom
+        else:
+            merged.append(row)
+    return merged
+
+
+def _always(_before: GridRow, _row: GridRow) -> bool:
+    """Where a line parts any row from the next, what none parts is one."""
+    return True
+
+
+def _continues_ruled(before: GridRow, row: GridRow) -> bool:
+    rest = [cell for cell in row.cells[1:] if cell]
+    data = bool(row.cells[0]) and any(map(is_figure, rest)) and all(map(is_figure, rest))
+    return row.top - before.bottom < _SAME_CELL * row.height and not data
+
+
+def _continues(before: GridRow, row: GridRow) -> bool:
+    if row.top - before.bottom >= _CLOSE * row.height or not row.filled:
+        return False
+    figures = any(
+        is_figure(row.cells[index]) or is_figure(before.cells[index]) for index in row.filled
+    )
+    first, above = row.cells[0], before.cells[0]
+    if not first and above and not figures and set(row.filled) <= set(before.filled):
+        return True  # nothing begins in the first column
+    begins_small = first[:1].islower() and bool(above) and not above.endswith(":")
+    return begins_small and (before.filled == [0] or row.filled == [0])
+
+
+def _without_empty_columns(grid: list[GridRow]) -> list[GridRow]:
+    """Columns of nothing, or of currency signs only, go."""
+    if not grid:
+        return grid
+    kept = [
+        index
+        for index in range(len(grid[0].cells))
+        if any(row.cells[index].strip(" $€") for row in grid)
+    ]
+    place = {old: new for new, old in enumerate(kept)}
+    for row in grid:
+        row.cells = [row.cells[index] for index in kept]
+        row.places = [row.places[index] for index in kept]
+        row.spans = [
+            (min(inside), max(inside))
+            for first, last in row.spans
+            if (inside := [place[each] for each in range(first, last + 1) if each in place])
+        ]
+    return grid
+
+
+def _header(grid: Sequence[GridRow], drawn: Drawn) -> tuple[int, list[str]]:
+    """How many rows stand above the data, and their words, joined, for each column."""
+    count = _header_rows(grid)
+    middles = _middles(grid)
+    labels = [""] * len(grid[0].cells)
+    for number, row in enumerate(grid[:count]):
+        for index in row.filled:
+            over = number < count - 1
+            for column in _covered(row, index, middles, drawn if over else None):
+                labels[column] = f"{labels[column]} {row.cells[index]}".strip()
+    return count, labels
+
+
+def _covered(
+    row: GridRow, index: int, middles: Sequence[float], drawn: Drawn | None
+) -> Sequence[int]:
+    """The columns that a cell of the header names: those it reaches over, or (where there is
+    something drawn to ask) those over which a line below it runs, or it is centred."""
+    for first, last in row.spans:
+        if first <= index <= last:
+            return range(first, last + 1)
+    place = row.places[index]
+    if drawn is None or place is None:
+        return (index,)
+    x = (place[0] + place[1]) / 2
+    for rule in drawn.across:
+        below = row.bottom - _EDGE <= rule.at <= row.bottom + _CLOSE * row.height
+        if below and rule.start - 2 <= x <= rule.end + 2:
+            under = [n for n, middle in enumerate(middles) if rule.start < middle < rule.end]
+            if index in under and 1 < len(under) < len(middles):
+                return under
+    return _centred(row, index, x, middles)
+
+
+def _centred(row: GridRow, index: int, x: float, middles: Sequence[float]) -> Sequence[int]:
+    """The empty columns beside a cell that stands over the middle of them all, not of its own."""
+    pitch = min(b - a for a, b in itertools.pairwise(middles))
+    if abs(x - middles[index]) <= _OFF_CENTRE * pitch:
+        return (index,)
+    step = 1 if x > middles[index] else -1
+    group = [index]
+    while 0 < (beside := group[-1] + step) < len(middles) and not row.cells[beside]:
+        group.append(beside)
+        if abs((middles[index] + middles[beside]) / 2 - x) <= _OFF_CENTRE * pitch:
+            return sorted(group)
+    return (index,)
+
+
+def _middles(grid: Sequence[GridRow]) -> list[float]:
+    """The middle of each column across the page."""
+    middles = []
+    for column in range(len(grid[0].cells)):
+        places = [row.places[column] for row in grid]
+        known = [place for row, place in zip(grid, places, strict=True) if place and not row.spans]
+        known = known or [place for place in places if place]
+        middles.append((min(p[0] for p in known) + max(p[1] for p in known)) / 2)
+    return middles
+
+
+def _header_rows(grid: Sequence[GridRow]) -> int:
+    first = next((index for index, row in enumerate(grid) if _has_data(row)), None)
+    if first is None or first > _MOST_HEADER_ROWS:
+        labels = [cell for cell in grid[0].cells if cell]
+        short = all(len(label) <= _LONGEST_LABEL and not is_figure(label) for label in labels)
+        return int(len(labels) >= 2 and short)
+    while first and grid[first - 1].filled == [0] and not grid[first - 1].spans:
+        first -= 1  # the title of a group of rows
+    return first
+
+
+def _has_data(row: GridRow) -> bool:
+    return any(is_figure(cell) and not is_year(cell) for cell in row.cells[1:] if cell)

@@ -1,0 +1,180 @@
+"""A page as lines in the order of its content, its tables as rows of cells."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rag.readers.pdf.drawn import Drawn
+from rag.readers.pdf.grids import FoundTable, found_table, grown
+from rag.readers.pdf.regions import flows, regions
+from rag.readers.pdf.rows import rows_of, text_of
+from rag.readers.pdf.words import Word
+from rag.readers.tables import caption
+
+_LEAST_WORDS = 6  # of a flow that may hold a table
+_ON_LINE = 0.4  # of the lower one's height that two words of a line share
+_BACK = 2.0  # points that a word may begin before the one it follows
+_PARAGRAPH = 0.45  # line heights between two paragraphs
+_UP = 3.0  # line heights upwards to another column
+_OTHER_SIZE = 0.18  # by how much a heading's letters differ in height
+_MOST_CAPTION_LINES = 4
+_LONGEST_CAPTION_LINE = 100
+_NAMED = re.compile(r"(?:table|tab\.|tabelle|tableau|tabla)\s*[\dIVX]", re.IGNORECASE)
+_LONG_SENTENCE = 40
+_LONGEST_ANNOUNCEMENT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table with the lines above it that are its caption, or a ``title`` from elsewhere."""
+
+    caption: tuple[str, ...]
+    found: FoundTable
+    title: str = ""
+
+    def continues(self, before: PageTable) -> bool:
+        """Whether it goes on with the table at the end of the page before."""
+        return not self.caption and self.found.continues(before.found)
+
+    def under(self, before: PageTable) -> PageTable:
+        """The table under the labels and the title of the one that it goes on with."""
+        found = replace(self.found, labels=before.found.labels)
+        return replace(self, found=found, title=caption(before.caption) or before.title)
+
+
+@dataclass(slots=True)
+class _Line:
+    words: list[Word]
+    text: str
+
+    @property
+    def height(self) -> float:
+        return self.words[-1].height
+
+
+_Block = _Line | FoundTable
+
+
+def page_blocks(words: Sequence[Word], drawn: Drawn) -> list[str | PageTable]:
+    """Paragraphs (lines parted by single line ends) and tables, in the order of the content."""
+    blocks = list(_blocks(words, drawn))
+    usual = _usual_gap(blocks)
+    done: list[str | PageTable] = []
+    paragraph = list[str]()
+    before: _Block | None = None
+    for block in blocks:
+        if isinstance(block, FoundTable):
+            if paragraph:
+                done.append("\n".join(paragraph))
+            paragraph = []
+            done.append(PageTable(tuple(_taken_caption(done)), block))
+        else:
+            if paragraph and isinstance(before, _Line) and _is_new(before, block, usual):
+                done.append("\n".join(paragraph))
+                paragraph = []
+            paragraph.append(block.text)
+        before = block
+    if paragraph:
+        done.append("\n".join(paragraph))
+    return done
+
+
+def _blocks(words: Sequence[Word], drawn: Drawn) -> Iterator[_Block]:
+    tables, of_word = list[FoundTable](), dict[int, int]()
+    for flow in flows([word for word in words if not word.turned]):
+        if len(flow) < _LEAST_WORDS:
+            continue
+        rows = rows_of(flow)
+        done = -1
+        for first, last in regions(rows, drawn):
+            first, last = grown(rows, first, last, drawn)
+            first = max(first, done + 1)
+            table = found_table(rows[first : last + 1], drawn) if last > first else None
+            if table is not None:
+                of_word.update(
+                    (word.place, len(tables))
+                    for row in rows[first : last + 1]
+                    for word in row.words
+                )
+                tables.append(table)
+                done = last
+    line, told = list[Word](), set[int]()
+    for word in words:
+        index = of_word.get(word.place)
+        if line and (index is not None or not _goes_on(line, word)):
+            yield _Line(line, text_of(line))
+            line = []
+        if index is None:
+            line.append(word)
+        elif index not in told:
+            told.add(index)
+            yield tables[index]
+    if line:
+        yield _Line(line, text_of(line))
+
+
+def _goes_on(line: Sequence[Word], word: Word) -> bool:
+    """Whether a word stands on the line of those before it, and behind them."""
+    last = line[-1]
+    if word.turned != last.turned:
+        return False
+    if word.turned:
+        return True
+    shared = min(last.bottom, word.bottom) - max(last.top, word.top)
+    if shared <= _ON_LINE * min(last.height, word.height):
+        return False
+    return word.left >= last.left - _BACK or word.leftwards or last.leftwards
+
+
+def _usual_gap(blocks: Sequence[_Block]) -> float:
+    """Points between two lines of a paragraph, as most lines of the page are apart."""
+    gaps = [
+        gap
+        for one, other in itertools.pairwise(blocks)
+        if isinstance(one, _Line) and isinstance(other, _Line)
+        if 0 <= (gap := other.words[0].top - one.words[-1].bottom) < _UP * one.height
+    ]
+    return statistics.median(gaps) if len(gaps) >= 4 else 0.0
+
+
+def _is_new(before: _Line, line: _Line, usual: float) -> bool:
+    """Whether a line begins a paragraph: after white, higher up, or in another size."""
+    gap, height = line.words[0].top - before.words[-1].bottom, before.height
+    return (
+        gap > max(_PARAGRAPH * height, 1.5 * usual + 0.1 * height)
+        or gap < -_UP * height
+        or abs(line.words[0].height - height) > _OTHER_SIZE * height
+    )
+
+
+def _taken_caption(done: list[str | PageTable]) -> list[str]:
+    """Takes short paragraphs from the end of what is done that stand over a table: its title, or
+    what announces it. Running text stays."""
+    title = list[str]()
+    while done and isinstance(paragraph := done[-1], str):
+        lines = paragraph.split("\n")
+        if len(title) + len(lines) > _MOST_CAPTION_LINES or not _is_title(paragraph):
+            break
+        title = lines + title
+        done.pop()
+    if not title and done and isinstance(text := done[-1], str) and _announces(text):
+        title = text.split("\n")
+        done.pop()
+    return title
+
+
+def _is_title(paragraph: str) -> bool:
+    """Lines that are short and no sentence; one that names itself a table's may be longer."""
+    if _NAMED.match(paragraph):
+        return len(paragraph) <= _LONGEST_ANNOUNCEMENT
+    short = all(len(line) <= _LONGEST_CAPTION_LINE for line in paragraph.split("\n"))
+    sentence = paragraph.endswith((".", ",", ";")) and len(paragraph) > _LONG_SENTENCE
+    return short and not sentence and not paragraph[:1].islower()
+
+
+def _announces(paragraph: str) -> bool:
+    return len(paragraph) <= _LONGEST_ANNOUNCEMENT and paragraph.rstrip().endswith(":")

@@ -1,0 +1,92 @@
+"""Running heads and feet: lines that pages repeat at their top and bottom."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rag.readers.pdf.rows import Row, rows_of
+from rag.readers.pdf.words import PageWords
+
+_BAND = 0.13  # share of the page's height at its top and at its bottom
+_GRAIN = 5.0  # points within which lines of two pages are equally high
+_LEAST_PAGES = 3
+_LONGEST = 120  # characters that are compared
+_LEAST_COLUMNS = 3  # of a row that may be the header of a table that goes on over pages
+_CLOSE = 1.2  # line heights to the next row within a table
+
+_Key = tuple[str, int, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What of a page is a running head or foot: its words, by place, and their lines."""
+
+    places: frozenset[int]
+    text: str
+
+
+_NONE = Running(frozenset(), "")
+
+
+def running_lines(pages: Sequence[PageWords]) -> list[Running]:
+    """For each page the lines in the outer bands that come back, digits aside, at the same height
+    on more than half of the pages, or of those of odd or of even number, and on at least three.
+
+    A page of which nothing would be left keeps its lines.
+    """
+    if len(pages) < _LEAST_PAGES:
+        return [_NONE] * len(pages)
+    lines = [list(_edge_lines(page)) for page in pages]
+    seen: dict[_Key, set[int]] = defaultdict(set)
+    for number, page in enumerate(lines):
+        for key, _ in page:
+            seen[key].add(number)
+    runs = {key for key in seen if _runs(_near(key, seen), len(pages))}
+    return [
+        _running(page, [row for key, row in mine if key in runs])
+        for page, mine in zip(pages, lines, strict=True)
+    ]
+
+
+def _running(page: PageWords, rows: Sequence[Row]) -> Running:
+    places = frozenset(word.place for row in rows for word in row.words)
+    if not places or all(word.place in places for word in page.words):
+        return _NONE
+    return Running(places, "\n".join(row.text for row in rows))
+
+
+def _edge_lines(page: PageWords) -> Iterator[tuple[_Key, Row]]:
+    """Rows in the bands of a page, from the top, each with what makes it the same as others."""
+    high = page.turn.height
+    rows = rows_of(
+        word
+        for word in page.words
+        if not word.turned and (word.bottom < _BAND * high or word.top > (1 - _BAND) * high)
+    )
+    for index, row in enumerate(rows):
+        at_top = row.top < high / 2
+        below = rows[index + 1] if index + 1 < len(rows) else None
+        if at_top and below is not None and _is_header(row, below):
+            continue
+        folded = re.sub(r"\d+", "#", row.text).casefold()[:_LONGEST]
+        yield (folded, round((row.top if at_top else high - row.top) / _GRAIN), at_top), row
+
+
+def _is_header(row: Row, below: Row) -> bool:
+    """Whether a row of several cells stands right over another one: a table begins."""
+    several = len(row.segments) >= _LEAST_COLUMNS and len(below.segments) >= _LEAST_COLUMNS
+    return several and below.top - row.bottom < _CLOSE * row.height
+
+
+def _near(key: _Key, seen: dict[_Key, set[int]]) -> set[int]:
+    text, height, at_top = key
+    return set[int]().union(*(seen.get((text, height + step, at_top), ()) for step in (-1, 0, 1)))
+
+
+def _runs(numbers: set[int], count: int) -> bool:
+    odd = sum(number % 2 for number in numbers)
+    sides = ((len(numbers), count), (odd, count // 2), (len(numbers) - odd, (count + 1) // 2))
+    return any(found >= _LEAST_PAGES and found > each / 2 for found, each in sides)

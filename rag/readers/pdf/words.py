@@ -1,0 +1,292 @@
+"""The words of a PDF page with their places, from the characters that pdfium reports."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag.types import Floats, Integers, Mask
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
+
+_FINE = 1_000_000  # the size of the device that places are asked for: pdfium rounds to whole units
+_BLANKS = (0, 9, 10, 11, 12, 13, 32, 0xA0, 0x2028, 0x2029, 0x3000, *range(0x2000, 0x200C))
+_HYPHEN = 0xFFFE  # how pdfium marks a hyphen at the end of a line
+_MOST_CHARACTERS = 200_000  # of a page
+_WIDEST_GAP = 0.6  # line heights between two letters of one word
+_SAME_LINE = 0.6  # line heights between the middles of two letters of one word
+_SAME_PLACE = 0.25  # line heights between a letter and its shadow
+_WIDE_LETTER = 0.6  # width of a letter by its height, from which on letters may stand in a column
+_LEAST_GAPS = 2  # a page with fewer has no table
+_BOX_OF = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+
+
+@dataclass(slots=True)
+class Word:
+    """Letters without white space between them, as ``place`` in the order of the page's content.
+
+    Places are points from the page's top left, as it is turned for reading, downwards. ``turned``
+    words are not written like most of the page: they stand on end, or upside down.
+    """
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+    place: int
+    turned: bool = False
+
+    @property
+    def height(self) -> float:
+        """Of the font, not of the ink; letters of one font have the same."""
+        return self.bottom - self.top
+
+    @property
+    def middle(self) -> float:
+        """Half way down."""
+        return (self.top + self.bottom) / 2
+
+    @property
+    def leftwards(self) -> bool:
+        """Whether it is of a script that is written from right to left."""
+        return not self.text.isascii() and any(
+            unicodedata.bidirectional(letter) in ("R", "AL") for letter in self.text
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """From the page's own space to points from the top left of the page as it is read."""
+
+    across: tuple[float, float, float]
+    down: tuple[float, float, float]
+    width: float
+    height: float
+
+    def boxes(self, boxes: Floats) -> Floats:
+        """Left, top, right, bottom on the page as it is read, of left, top, right, bottom in its
+        own space; both of shape (n, 4)."""
+        corners = boxes.reshape(-1, 2, 2)
+        turned = corners @ np.array([self.across[:2], self.down[:2]]).T
+        turned += np.array([self.across[2], self.down[2]])
+        return np.hstack([turned.min(axis=1), turned.max(axis=1)])
+
+    def quarters(self, angle: float) -> int:
+        """How text at an angle in the page's own space lies on the page as it is shown."""
+        (a, b, _), (d, e, _) = self.across, self.down
+        x, y = math.cos(angle), math.sin(angle)
+        return round(math.atan2(d * x + e * y, a * x + b * y) / (math.pi / 2)) % 4
+
+    def by_quarters(self, quarters: int) -> Turn:
+        """The page turned further, clockwise."""
+        turn = self
+        for _ in range(quarters % 4):
+            a, b, c = turn.down
+            turned = (-a, -b, turn.height - c)
+            turn = Turn(turned, turn.across, turn.height, turn.width)
+        return turn
+
+
+@dataclass(frozen=True, slots=True)
+class PageWords:
+    """The words of a page in the order of its content, and how its places are reckoned."""
+
+    words: list[Word]
+    turn: Turn
+
+
+def page_words(page: PdfPage) -> PageWords:
+    """Reads the characters of a page once. Words that are drawn twice, for weight, count once."""
+    turn = _turn_of(page)
+    found = _found_words(page, turn)
+    words = [word for word, _ in found]
+    quarters = Counter[int]()
+    for word, quarter in found:
+        quarters[quarter] += len(word.text)
+    most = max(quarters, key=lambda each: (quarters[each], -each), default=0)
+    if most:
+        words, turn = _turned_words(words, turn, most), turn.by_quarters(most)
+    for word, (_, quarter) in zip(words, found, strict=True):
+        word.turned = quarter != most
+    return PageWords(_without_shadows(words), turn)
+
+
+def has_gaps(words: Sequence[Word]) -> bool:
+    """Whether words follow one another over wide gaps, or back to a former line, as in tables."""
+    gaps = 0
+    for one, other in itertools.pairwise(words):
+        level = abs(one.middle - other.middle) < one.height / 2
+        gaps += (level and other.left - one.right > one.height / 2) or other.bottom < one.top
+    return gaps >= _LEAST_GAPS
+
+
+def _turn_of(page: PdfPage) -> Turn:
+    """pdfium's own way from the page's space to what is drawn: turned and cropped alike."""
+    from pypdfium2 import raw
+
+    width, height = page.get_size()
+    x, y = ctypes.c_int(), ctypes.c_int()
+
+    def at(left: float, top: float) -> tuple[float, float]:
+        raw.FPDF_PageToDevice(page, 0, 0, _FINE, _FINE, 0, left, top, x, y)
+        return x.value / _FINE * width, y.value / _FINE * height
+
+    step = 100.0
+    (c, f), (ax, dx), (bx, ex) = at(0, 0), at(step, 0), at(0, step)
+    across = ((ax - c) / step, (bx - c) / step, c)
+    return Turn(across, ((dx - f) / step, (ex - f) / step, f), width, height)
+
+
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """The visible characters of a page: codes (n,), boxes (n, 4), indices in pdfium's order (n,),
+    and whether white space stands before each, (n,)."""
+
+    codes: Integers
+    boxes: Floats
+    places: Integers
+    apart: Mask
+
+    def only(self, kept: Mask) -> _Letters:
+        """Those letters; white space before one that goes stands before the next."""
+        spaces = np.cumsum(self.apart)[kept]
+        apart = np.diff(spaces, prepend=0) > 0
+        return _Letters(self.codes[kept], self.boxes[kept], self.places[kept], apart)
+
+
+def _found_words(page: PdfPage, turn: Turn) -> list[tuple[Word, int]]:
+    """Words, and how each lies on the page as it is shown, in quarters of a turn."""
+    from pypdfium2 import raw
+
+    textpage = page.get_textpage()
+    try:
+        letters = _without_doubles(_letters(textpage, turn))
+        if not len(letters.codes):
+            return []
+
+        def angle(index: int) -> float:
+            return float(raw.FPDFText_GetCharAngle(textpage.raw, int(letters.places[index])))
+
+        first = _word_starts(letters, angle)
+        boxes = np.hstack(
+            [
+                np.minimum.reduceat(letters.boxes[:, :2], first),
+                np.maximum.reduceat(letters.boxes[:, 2:], first),
+            ]
+        )
+        text = letters.codes.astype("<u4").tobytes().decode("utf-32-le", "replace")
+        spans = itertools.pairwise([*first.tolist(), len(text)])
+        found = list[tuple[Word, int]]()
+        for place, ((start, end), box) in enumerate(zip(spans, boxes.tolist(), strict=True)):
+            left, top, right, bottom = box
+            word = Word(text[start:end], left, top, right, bottom, place)
+            found.append((word, turn.quarters(angle(start))))
+        return found
+    finally:
+        textpage.close()
+
+
+def _letters(textpage: PdfTextPage, turn: Turn) -> _Letters:
+    from pypdfium2 import raw
+
+    count = min(textpage.count_chars(), _MOST_CHARACTERS)
+    handle = textpage.raw
+    codes = np.array([raw.FPDFText_GetUnicode(handle, index) for index in range(count)], np.int64)
+    boxes = np.zeros((count, 4), np.float32)
+    # one call a character: the addresses of the rows spare it an object each
+    box_of = _BOX_OF(ctypes.cast(raw.FPDFText_GetLooseCharBox, ctypes.c_void_p).value or 0)
+    address, step = boxes.ctypes.data, boxes.strides[0]
+    handle_address = ctypes.cast(handle, ctypes.c_void_p).value
+    for index in range(count):
+        box_of(handle_address, index, address + index * step)
+    codes, halves = _joined_halves(codes)
+    blank = np.isin(codes, _BLANKS) | ~boxes.any(axis=1)
+    codes[codes == _HYPHEN] = ord("-")
+    visible = ~blank & ~halves
+    before = np.cumsum(blank)[visible]
+    apart = np.diff(before, prepend=0) > 0
+    return _Letters(
+        codes[visible], turn.boxes(boxes[visible].astype(float)), np.flatnonzero(visible), apart
+    )
+
+
+def _joined_halves(codes: Integers) -> tuple[Integers, Mask]:
+    """Surrogate pairs, which some systems report, as one character; and which are second halves."""
+    high = (codes >= 0xD800) & (codes < 0xDC00)
+    low = (codes >= 0xDC00) & (codes < 0xE000)
+    second = low & np.concatenate([[False], high[:-1]])[: len(codes)]
+    first = np.flatnonzero(second) - 1
+    codes[first] = 0x10000 + ((codes[first] - 0xD800) << 10) + (codes[first + 1] - 0xDC00)
+    codes[(codes >= 0xD800) & (codes < 0xE000) & ~second | (codes >= 0x110000)] = 0xFFFD
+    return codes, second
+
+
+def _without_doubles(letters: _Letters) -> _Letters:
+    """Without letters that are drawn at once again, a little beside."""
+    boxes, codes = letters.boxes, letters.codes
+    if len(codes) < 2:
+        return letters
+    height = boxes[:-1, 3] - boxes[:-1, 1]
+    moved = np.abs(boxes[1:, :2] - boxes[:-1, :2]).sum(axis=1)
+    wide = boxes[1:, 2] - boxes[1:, 0] > _SAME_PLACE * height
+    double = (moved < _SAME_PLACE * height) & (codes[1:] == codes[:-1]) & wide
+    return letters.only(np.concatenate([[True], ~double]))
+
+
+def _word_starts(letters: _Letters, angle: Callable[[int], float]) -> Integers:
+    """Where a letter does not stand beside, or right below, the one before it; shape (words,)."""
+    last, box = letters.boxes[:-1], letters.boxes[1:]
+    height = np.maximum(last[:, 3] - last[:, 1], 4.0)
+    width = np.maximum(last[:, 2] - last[:, 0], 4.0)
+    across = np.maximum(box[:, 0] - last[:, 2], last[:, 0] - box[:, 2])
+    down = np.maximum(box[:, 1] - last[:, 3], last[:, 1] - box[:, 3])
+    level = np.abs(box[:, 1] + box[:, 3] - last[:, 1] - last[:, 3]) / 2 <= _SAME_LINE * height
+    beneath = np.abs(box[:, 0] + box[:, 2] - last[:, 0] - last[:, 2]) / 2 <= _SAME_LINE * width
+    stacked = ~level & beneath & (down <= _WIDEST_GAP * np.minimum(height, width))
+    wide = width >= _WIDE_LETTER * height  # as in a column of upright writing
+    for index in np.flatnonzero(stacked & ~wide).tolist():
+        stacked[index] = round(angle(index) / (math.pi / 2)) % 2 == 1
+    joined = (level & (across <= _WIDEST_GAP * height)) | stacked
+    starts = letters.apart.copy()
+    starts[1:] |= ~joined
+    starts[0] = True
+    return np.flatnonzero(starts)
+
+
+def _turned_words(words: list[Word], turn: Turn, quarters: int) -> list[Word]:
+    """The words as they stand once a page that is shown lying on its side is upright."""
+    width, height = turn.width, turn.height
+    for word in words:
+        box = word.left, word.top, word.right, word.bottom
+        wide, high = width, height
+        for _ in range(quarters % 4):
+            left, top, right, bottom = box
+            box = top, wide - right, bottom, wide - left
+            wide, high = high, wide
+        word.left, word.top, word.right, word.bottom = box
+    return words
+
+
+def _without_shadows(words: list[Word]) -> list[Word]:
+    kept, seen = list[Word](), dict[str, list[Word]]()
+    for word in words:
+        like = seen.setdefault(word.text, [])
+        near = _SAME_PLACE * word.height
+        if any(
+            abs(word.left - other.left) <= near and abs(word.top - other.top) <= near
+            for other in like
+        ):
+            continue
+        like.append(word)
+        kept.append(word)
+    return kept
