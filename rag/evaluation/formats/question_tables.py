@@ -18,6 +18,7 @@ FIELDS = (
 _ALSO = {"text": "question", "query": "question", "questions": "question", "_id": "id"}
 _SEPARATORS = ",;\t|"
 _SHOWN = 5
+_LONGEST_CELL = 1 << 17  # characters; a stray quotation mark swallows the rest of a file
 
 Row = tuple[int, list[str]]
 """The number of a line, and its cells."""
@@ -43,6 +44,8 @@ def csv_lines(content: str) -> list[Row]:
     read = 0
     try:
         for row in reader:
+            if max(map(len, row), default=0) > _LONGEST_CELL:
+                raise csv.Error(f"field larger than {_LONGEST_CELL:,} characters")
             read = reader.line_num
             if any(cell.strip() for cell in row) and not (told and reader.line_num == 1):
                 rows.append((reader.line_num, row))
