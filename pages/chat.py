@@ -20,7 +20,7 @@ from pages.components.chat.conversations import (
     remember,
     start_anew,
 )
-from pages.components.chat.streaming import unhurried
+from pages.components.chat.streaming import stop_polling, unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel
@@ -42,11 +42,14 @@ from rag import (
 )
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
     from streamlit.elements.lib.mutable_status_container import StatusContainer
 
 SUGGESTION = "chat_suggestion"
 _OFFER = "chat_offer"  # names the suggestions on show; each offer is taken once
 QUOTING = "extractive"  # the provider that needs no model
+_DRAWN = "chat_drawn"  # the turn that the run which answered it has drawn to its end
+_POLL = "chat_until_stored"  # the fragment that looks whether an answer was stored
 _BASE = "chat_base"  # the knowledge base that the page was last drawn for
 _PATIENCE = 3  # seconds without a word before the wait is counted
 
@@ -151,7 +154,10 @@ def _answer(
     recipe: Recipe,
     also: Sequence[FurtherBase],
 ) -> None:
-    """Stores the question, answers it, stores the answer as far as it came; draws it from there."""
+    """Stores the question, answers it, and stores the answer as far as it came.
+
+    What is complete is drawn to its end here; all else is drawn from what was stored.
+    """
     said = follow_up.history(base, conversation_id)
     conversation_id = base.conversations.open(conversation_id)
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
@@ -163,14 +169,20 @@ def _answer(
         turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             _until_stored(base, conversation_id, turn)
-            _generate(base, turn, question, recipe, also, said)
-    st.rerun()
+            above, text = st.empty(), st.empty()
+            _generate(base, turn, question, recipe, also, said, (above, text))
+            stored = base.conversations.turns(conversation_id)[-1]
+            drawn = stored.id == turn and turn_view.finished_turn(base, stored, above, text)
+    if not drawn:
+        st.rerun()
+    st.session_state[_DRAWN] = turn
+    stop_polling(_POLL)
 
 
-@st.fragment(run_every=POLL_SECONDS)
+@st.fragment(run_every=POLL_SECONDS, key=_POLL)
 def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int) -> None:
     """Draws the page again once an answer was stopped: the run that showed it draws no more."""
-    if any(
+    if st.session_state.get(_DRAWN) != turn and any(
         stored.id == turn and stored.status != "asked"
         for stored in base.conversations.turns(conversation_id)
     ):
@@ -184,10 +196,15 @@ def _generate(
     recipe: Recipe,
     also: Sequence[FurtherBase],
     said: Sequence[Message],
+    slots: tuple[DeltaGenerator, DeltaGenerator],
 ) -> None:
-    """Streams the answer; whatever ends it, what was said is stored."""
+    """Streams the answer into two slots, its progress and its text.
+
+    Whatever ends it, what was said is stored.
+    """
     trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)
-    status = st.status(":shimmer[Searching]", type="compact")
+    above, text = slots
+    status = above.status(":shimmer[Searching]", type="compact")
     try:
         trace = retrieval.search(base, question, recipe, also, said, anew=True)
         stream = base.answer(trace, recipe)
@@ -197,15 +214,23 @@ def _generate(
         base.conversations.conclude(turn, failed)
         return
     try:
-        _show(stream, status, len(trace.context), quoted=recipe.answer.provider == QUOTING)
+        quoted = recipe.answer.provider == QUOTING
+        _show(stream, status, text, len(trace.context), quoted=quoted)
     finally:
         stream.close()
         base.conversations.conclude(turn, stream.answer)
 
 
-def _show(stream: Iterator[str], status: StatusContainer, passages: int, *, quoted: bool) -> None:
+def _show(
+    stream: Iterator[str],
+    status: StatusContainer,
+    slot: DeltaGenerator,
+    passages: int,
+    *,
+    quoted: bool,
+) -> None:
     """Draws the text while it comes. A refusal is drawn from its retrieval instead."""
-    slot, text, began = st.empty(), "", time.monotonic()
+    text, began = "", time.monotonic()
     for piece in unhurried(stream):
         text += piece
         waited = time.monotonic() - began

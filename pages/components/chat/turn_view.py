@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -23,6 +24,9 @@ from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import is_here
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import Dropped, Hit, KnowledgeBase, Recipe, StoredCitation, Turn, counted
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 QUOTES = "quotes"
 TALK = "talk"  # the URL's parameter: the conversation
@@ -53,15 +57,37 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
             _source(base, turn, opened)
 
 
+def finished_turn(
+    base: KnowledgeBase, turn: Turn, above: DeltaGenerator, text: DeltaGenerator
+) -> bool:
+    """Draws an answer to its end where it was streamed, just as ``stored_turn`` draws it.
+
+    False, and nothing is drawn, where it is not complete or not what was streamed.
+    """
+    if turn.status != "complete" or turn.rewritten or not (turn.passages and turn.answer):
+        return False
+    above.caption(_looked_at(turn))
+    text.markdown(_text(base, turn))
+    _after_answer(base, turn)
+    return True
+
+
 def _answer(base: KnowledgeBase, turn: Turn) -> None:
     if turn.passages:
-        st.caption(
-            f":material/manage_search: looked at {counted(turn.passages, 'passage')}, "
-            f"{len(turn.citations)} used, {turn.seconds * 1000:.0f} ms"
-        )
+        st.caption(_looked_at(turn))
     if turn.answer and turn.status != "refused":
-        link = _address(base, turn)
-        st.markdown(answer_text(turn.answer, link, quoted=turn.mode == QUOTES))
+        st.markdown(_text(base, turn))
+
+
+def _looked_at(turn: Turn) -> str:
+    return (
+        f":material/manage_search: looked at {counted(turn.passages, 'passage')}, "
+        f"{len(turn.citations)} used, {turn.seconds * 1000:.0f} ms"
+    )
+
+
+def _text(base: KnowledgeBase, turn: Turn) -> str:
+    return answer_text(turn.answer, _address(base, turn), quoted=turn.mode == QUOTES)
 
 
 def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
