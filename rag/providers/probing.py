@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from rag.errors import InvalidRecipe
+from rag.providers import runtimes
 from rag.providers.clients import Clients
 from rag.providers.endpoint import Patience, resolve
 from rag.providers.making import chat_model, embedder, reranker
@@ -31,8 +32,9 @@ class ProviderStatus:
 
     ``missing`` names the variable (or package) that keeps it from being used, "" when none does.
     ``address`` is where it is reached, "" for those on this machine. Models are "" where it does
-    not offer that service. One that is ``for_trials`` is in no picker. Nothing was
-    called: see ``check``.
+    not offer that service. ``runtime`` is what runs its model on this machine, "" where the
+    model's own package does. One that is ``for_trials`` is in no picker. Nothing was called: see
+    ``check``.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ProviderStatus:
     note: str
     reranks: bool = False
     for_trials: bool = False
+    runtime: str = ""
 
     @property
     def ready(self) -> bool:
@@ -73,6 +76,7 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
         note=row.note,
         reranks=row.reranks,
         for_trials=row.wire == "hash",
+        runtime=runtimes.installed() if row.wire == "onnx" else "",
     )
 
 

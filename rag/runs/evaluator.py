@@ -37,7 +37,7 @@ from rag.storage.questions import QuestionSet
 from rag.types import Keys, Question, Scores, Tell, Vectors
 
 # Packages whose arithmetic decides the figures.
-_DECIDING = ("numpy", "faiss-cpu", "onnxruntime", "tokenizers", "PyStemmer")
+_DECIDING = ("numpy", "faiss-cpu", "openvino", "onnxruntime", "tokenizers", "PyStemmer")
 _AT_ONCE = 64  # questions
 _NONE: Mapping[str, Keys] = MappingProxyType({})
 IDENTICAL = "documents named like their question"

@@ -1,5 +1,7 @@
 """What every embedder promises, checked on each that runs on this machine."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,11 +9,18 @@ from hypothesis import strategies as st
 
 from rag import providers
 from rag.protocols import Embedder
+from rag.providers.minilm import MiniLM
+from rag.providers.runtimes.onnx import OnnxRuntime
+from rag.providers.runtimes.open_vino import OpenVino
 from rag.settings import Settings
 
 LOCAL = {
     name: providers.embedder(name, Settings.from_env({}))
     for name in ("minilm", "wordllama", "fake")
+}
+RUNTIMES: dict[str, Embedder] = {
+    "minilm, OpenVINO": MiniLM(OpenVino),
+    "minilm, onnxruntime": MiniLM(OnnxRuntime),
 }
 TEXTS = [
     "Up to eight days of unused leave may be carried over.",
@@ -23,9 +32,9 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(params=LOCAL)
+@pytest.fixture(params=[*RUNTIMES, "wordllama", "fake"])
 def model(request: pytest.FixtureRequest) -> Embedder:
-    return LOCAL[request.param]
+    return (LOCAL | RUNTIMES)[request.param]
 
 
 def test_rows_are_finite_unit_float32(model: Embedder) -> None:
@@ -46,6 +55,25 @@ def test_a_text_has_the_same_bits_in_any_company(model: Embedder) -> None:
     alone = np.concatenate([model.embed([text], "document") for text in TEXTS])
     np.testing.assert_array_equal(reversed_order, together)
     np.testing.assert_array_equal(alone, together)
+
+
+def test_the_runtimes_share_a_space() -> None:
+    ours, theirs = (model.embed(TEXTS, "document") for model in RUNTIMES.values())
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=2e-6)
+
+
+def test_the_number_of_processors_changes_no_bit() -> None:
+    one, three = (MiniLM(lambda n=n: OpenVino(n)) for n in (1, 3))
+    np.testing.assert_array_equal(one.embed(TEXTS, "document"), three.embed(TEXTS, "document"))
+
+
+def test_many_threads_share_one_model() -> None:
+    """Sessions of one server: each gets the bits that it would get alone."""
+    model = RUNTIMES["minilm, OpenVINO"]
+    alone = model.embed(TEXTS, "query")
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda text: model.embed([text], "query")[0], TEXTS * 4))
+    np.testing.assert_array_equal(np.array(found), np.tile(alone, (4, 1)))
 
 
 def test_empty_text_is_embedded_like_a_space(model: Embedder) -> None:

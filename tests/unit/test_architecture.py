@@ -55,6 +55,7 @@ CONFINED = {
     "openai": {"rag.providers"},
     "ollama": {"rag.providers"},
     "onnxruntime": {"rag.providers"},
+    "openvino": {"rag.providers"},
     "sqlalchemy": {"rag.storage"},
     "alembic": {"rag.storage"},
     "jmespath": {"rag.http_tools"},
@@ -67,7 +68,7 @@ CONFINED = {
     "pptx": {"rag.readers"},
 }
 MOUNTED = {"rag.cli", "rag.api"}  # by what starts the program
-ONE_FILE_EACH = {"faiss", "openai", "ollama", "pypdf"}
+ONE_FILE_EACH = {"faiss", "openai", "ollama", "openvino", "pypdf"}
 
 
 def import_breaches(module: str, source: str) -> list[str]:

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEAVY = [
     "faiss",
     "onnxruntime",
+    "openvino",
     "tokenizers",
     "openai",
     "ollama",

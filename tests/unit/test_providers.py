@@ -132,8 +132,8 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
         "s = Settings.from_env({});"
         "[providers.embedder(n, s) for n in ('minilm', 'wordllama', 'openai', 'ollama')];"
         "providers.statuses(s);"
-        "print([m for m in ('onnxruntime', 'tokenizers', 'openai', 'ollama', 'wordllama',"
-        " 'safetensors') if m in sys.modules])"
+        "print([m for m in ('onnxruntime', 'openvino', 'tokenizers', 'openai', 'ollama',"
+        " 'wordllama', 'safetensors') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

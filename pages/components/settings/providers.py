@@ -59,6 +59,8 @@ def _facts(status: ProviderStatus) -> str:
     parts = [f"`{status.name}`", ", ".join(plain(model) for model in models)]
     if status.key_variable:
         parts.append(f"key in {plain(status.key_variable)}")
+    if status.runtime:
+        parts.append(f"run by {plain(status.runtime)}")
     parts += [plain(status.address), plain(status.note)]
     return " · ".join(part for part in parts if part)
 

