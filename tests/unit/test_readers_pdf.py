@@ -65,6 +65,12 @@ def test_clean_page(raw: str, clean: str) -> None:
     assert clean_page(raw) == clean
 
 
+def test_a_word_hyphenated_at_the_end_of_a_line_is_whole(tmp_path: Path) -> None:
+    data = pdf("We show that this is a desir-\nable property of the mod-\nels, as GPT-\n3 has it.")
+    text = read(put(tmp_path, data), "halves.pdf").text
+    assert text == "We show that this is a desirable property of the models, as GPT-\n3 has it."
+
+
 def test_title_offset_prefers_lines_and_goes_on() -> None:
     page = "we bar all\n1 Bar\ntext\n2.1 Bar\n"
     first, after = title_offset("bar", page, 0)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FINE = 1_000_000  # the size of the device that places are asked for: pdfium rounds to whole units
 _BLANKS = (0, 9, 10, 11, 12, 13, 32, 0xA0, 0x2028, 0x2029, 0x3000, *range(0x2000, 0x200C))
-_HYPHEN = 0xFFFE  # how pdfium marks a hyphen at the end of a line
+_HYPHENS = (0x2, 0xFFFE)  # how pdfium marks a hyphen at the end of a line
 _MOST_CHARACTERS = 200_000  # of a page
 _WIDEST_GAP = 0.6  # line heights between two letters of one word
 _SAME_LINE = 0.6  # line heights between the middles of two letters of one word
@@ -211,7 +211,7 @@ def _letters(textpage: PdfTextPage, turn: Turn) -> _Letters:
         box_of(handle_address, index, address + index * step)
     codes, halves = _joined_halves(codes)
     blank = np.isin(codes, _BLANKS) | ~boxes.any(axis=1)
-    codes[codes == _HYPHEN] = ord("-")
+    codes[np.isin(codes, _HYPHENS)] = ord("-")
     visible = ~blank & ~halves
     before = np.cumsum(blank)[visible]
     apart = np.diff(before, prepend=0) > 0
