@@ -75,6 +75,7 @@ def _importing(verb: Verb) -> None:
         metavar="FILE",
         help="passwords to try on encrypted PDFs, one on each line (else asked for at a terminal)",
     )
+    verb(verbs.read_again, "kb")
     added = verb(verbs.import_beir, "kb", recipe=True)
     added.add_argument("folder", type=Path)
     added.add_argument("--split", default="test")

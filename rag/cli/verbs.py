@@ -58,6 +58,18 @@ def ingest(args: argparse.Namespace) -> Output:
         return printing.ingested(base, items)
 
 
+def read_again(args: argparse.Namespace) -> Output:
+    """Read documents again whose reader has become better."""
+    workspace = inputs.workspace(args)
+    base = workspace.base(args.kb)
+    if not base.documents.again.outdated():
+        data = {"knowledge_base": base.name, "documents": []}
+        return Output(data, "Every document was read by the present readers.")
+    job = base.documents.again.queue()
+    printing.follow(workspace.jobs, job)
+    return printing.ingested(base, workspace.jobs.items(job))
+
+
 def import_beir(args: argparse.Namespace) -> Output:
     """Import a BEIR folder as documents and a question set."""
     workspace = inputs.workspace(args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import textwrap
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,6 +36,7 @@ from rag.types import Document
 
 log = logging.getLogger(__name__)
 
+_LOST_SHOWN, _LONGEST_SHOWN = 5, 60
 _INDEXING = "indexing"  # what is done once, for all items together
 
 
@@ -127,7 +129,10 @@ class _ItemReader:
     def _store(self, item: JobItem) -> None:
         tell = self._teller(item)
         source = self._fetched(item, tell)
-        if self._kept(item, source):
+        if source.get("again") and self._ingestion.present(source["file"]) is None:
+            self._fail(item, "It was deleted meanwhile.", "Add it again.")
+            return
+        if not source.get("again") and self._kept(item, source):
             return
         try:
             document = self._read(source, tell)
@@ -138,11 +143,16 @@ class _ItemReader:
         self._forecast.read(item.position, len(document.text))
 
         def book(connection: Connection, stored: list[Stored]) -> None:
-            done, reason = stored[0], self._ingestion.behind()
+            done = stored[0]
+            reason = "; ".join(
+                filter(
+                    None, (_unreadable(document), self._ingestion.behind(), lost_labels(done.lost))
+                )
+            )
             rows.set_item(
                 connection, self._job.id, item.position, done.status, reason, chunks=done.chunks
             )
-            if done.before is not None:
+            if done.before not in (None, document.id):
                 rows.reopen(connection, self._job.id, done.before)
 
         self._ingestion.store([document], tell, book)
@@ -238,3 +248,18 @@ class _ItemReader:
     def _say(self, message: str) -> None:
         done, total, left = self._forecast.told()
         self._reporter.tell(done, total, message, left)
+
+
+def _unreadable(document: Document) -> str:
+    pages = document.metadata.get("unreadable_pages")
+    return f"unreadable fonts on pages {pages}" if pages else ""
+
+
+def lost_labels(quotes: Sequence[str]) -> str:
+    """Which labels have no words any more in a document that was read again, or replaced."""
+    shown = [" ".join(quote.split()) or "a whole document" for quote in quotes[:_LOST_SHOWN]]
+    told = ", ".join(
+        f"“{textwrap.shorten(each, _LONGEST_SHOWN, placeholder='…')}”" for each in shown
+    )
+    more = f" and {len(quotes) - len(shown):,} more" if len(quotes) > len(shown) else ""
+    return f"labels lost: {told}{more}" if quotes else ""

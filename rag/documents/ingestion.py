@@ -35,13 +35,15 @@ Tell = Callable[[str, int, int], None]
 class Stored:
     """What became of a document, and how many passages the saved recipe cuts it into.
 
-    ``before`` is the id of the version that it replaced, None where there was none.
+    ``before`` is the id of the version that it replaced, its own where it was read again, None
+    where there was none. ``lost`` are the quotes of labels whose words it does not have any more.
     """
 
     name: str
     status: Literal["added", "replaced", "unchanged"]
     chunks: int
     before: str | None = None
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -273,16 +275,21 @@ class Ingestion:
         recipes: Sequence[IndexRecipe],
         cuttings: _Cuttings,
     ) -> Stored:
-        if documents.exists(connection, self._base_id, document.id) is not None:
+        known = documents.reading(connection, self._base_id, document.id)
+        if known is not None and known.reader_version >= document.reader_version:
             return Stored(document.name, "unchanged", 0)  # another process was quicker
-        before = documents.named(connection, self._base_id, document.name)
+        before = document.id if known else documents.named(connection, self._base_id, document.name)
         length, texts, tags = 0, list[bytes](), tuple[str, ...]()
         if before is not None:
             length = documents.characters(connection, self._base_id, before)
             tags = documents.tags(connection, self._base_id, before)
             texts = documents.remove(connection, self._base_id, before)
+        lost = reanchor(connection, self._base_id, document, before, length) if known else ()
         documents.insert_document(connection, self._base_id, document, tags)
-        reanchor(connection, self._base_id, document, before, length)
+        if known is not None:
+            documents.set_added(connection, self._base_id, document.id, known.added)
+        else:
+            lost = reanchor(connection, self._base_id, document, before, length)
         numbers = []
         for recipe in recipes:
             cut_id = builds.ensure(connection, self._base_id, recipe)
@@ -292,7 +299,7 @@ class Ingestion:
             numbers.append(len(cutting))
         vectors.forget(connection, texts)
         status: Literal["added", "replaced"] = "added" if before is None else "replaced"
-        return Stored(document.name, status, numbers[0], before)
+        return Stored(document.name, status, numbers[0], before, lost)
 
     def _insert_cut(self, connection: Connection, cut_id: int, cutting: _Cutting) -> None:
         if not passages.are_cut(connection, self._base_id, cut_id, cutting.document.id):

@@ -14,6 +14,7 @@ from rag import readers
 from rag.chunking import chunks
 from rag.documents.file_names import named
 from rag.documents.page_images import page_image
+from rag.documents.reading_again import PASTED, ReadingAgain
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation.formats import beir
 from rag.jobs import Jobs
@@ -171,7 +172,7 @@ class Library:
             raise InvalidInput("A text needs a title and some words.", "Fill in both fields.")
         with self._services.files.arriving() as arrival:
             stored = arrival.put(io.BytesIO(storable(text).encode()))
-            payload = {"file": stored.sha256, "source": "pasted text", "pasted": True}
+            payload = {"file": stored.sha256, "source": PASTED, "pasted": True}
             return self._ingest([(storable(title.strip()), payload)], arrival=arrival)
 
     def add_urls(self, urls: Sequence[str]) -> int:
@@ -206,6 +207,11 @@ class Library:
         job = self._jobs.submit(self._base_id, "ingest", title, payload, items, book)
         self._services.files.discard()
         return job
+
+    @property
+    def again(self) -> ReadingAgain:
+        """Documents to be read again by newer readers."""
+        return ReadingAgain(self._services, self._jobs, self._base_id)
 
     def delete_documents(self, document_ids: Sequence[str]) -> None:
         """Deletes documents; from the next question on they do not answer."""

@@ -15,7 +15,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -39,7 +39,8 @@ _NO_CUT = 0  # no row has this number
 class Index:
     """A build at one moment: ``keys`` lists the passages of every document that it holds.
 
-    ``cut_id`` is 0 where no document was ever cut that way.
+    ``cut_id`` is 0 where no document was ever cut that way. ``readers`` has the version of the
+    reader of each document: read again, a document has other passages.
     """
 
     version: int
@@ -47,6 +48,7 @@ class Index:
     dense: VectorIndex
     lexical: Words
     keys: Mapping[str, Keys]
+    readers: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def bytes(self) -> int:
@@ -198,7 +200,8 @@ class Indexes:
         dense = self._servers.dense(place, recipe, embedder, str(folder / "dense"))
         lexical = self._servers.lexical(place, recipe, str(folder / "lexical"))
         # A snapshot has no version: documents are compared one by one on the first use.
-        return Index(-1, _NO_CUT, dense, lexical, keys)
+        readers = dict(zip(about["documents"], about.get("readers", []), strict=False))
+        return Index(-1, _NO_CUT, dense, lexical, keys, readers)
 
     def _refreshed(self, index: Index, base_id: int, recipe: IndexRecipe) -> Index:
         """The index brought to the present by what changed, without reading the rest again."""
@@ -206,10 +209,11 @@ class Indexes:
             version = bases.version(connection, base_id)
             present = builds.documents(connection, base_id, recipe.hash)
             cut_id = builds.cut_id(connection, base_id, recipe.cut) or _NO_CUT
-            gone = [name for name in index.keys if name not in present]
-            new = sorted(present.difference(index.keys))
+            kept = {name for name in index.keys if present.get(name) == index.readers.get(name, 0)}
+            gone = [name for name in index.keys if name not in kept]
+            new = sorted(set(present) - kept)
             dense, lexical = _without(index, gone)
-            keys = {name: held for name, held in index.keys.items() if name in present}
+            keys = {name: held for name, held in index.keys.items() if name in kept}
             embedder = self._embedder(recipe.embedder)
             found: dict[str, list[Keys]] = {}
             for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
@@ -218,7 +222,7 @@ class Indexes:
                 _note_keys(batch, found)
         keys.update({name: np.concatenate(parts) for name, parts in found.items()})
         keys.update({name: np.empty(0, np.int64) for name in new if name not in found})
-        return Index(version, cut_id, dense, lexical, keys)
+        return Index(version, cut_id, dense, lexical, keys, present)
 
     def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
         """Cached vectors of a batch, (n, dimension); any that are not there are computed again.
@@ -262,7 +266,13 @@ def _write(index: Index, folder: Path, embedder: str) -> None:
     sizes = [len(held) for held in index.keys.values()]
     flat = np.concatenate([*index.keys.values(), np.empty(0, np.int64)])
     np.save(folder / "keys.npy", flat)
-    about = {"embedder": embedder, "documents": list(index.keys), "sizes": sizes}
+    readers = [index.readers.get(name, 0) for name in index.keys]
+    about = {
+        "embedder": embedder,
+        "documents": list(index.keys),
+        "sizes": sizes,
+        "readers": readers,
+    }
     (folder / "index.json").write_text(json.dumps(about))
 
 

@@ -20,25 +20,33 @@ def reanchor(
     document: Document,
     replaced: str | None = None,
     length: int = 0,
-) -> None:
+) -> tuple[str, ...]:
     """Moves labels that lost their document into a new one of the same name.
 
     ``replaced`` is the id of the version that the document takes the place of, and ``length`` how
-    many characters it had. A label whose words are not found stays as it was: lost, until a
-    document has them.
+    many characters it had. A label whose words are not found is lost, until a document has them;
+    returned are the quotes of those that this change lost. A document that was read again has the
+    id of the version before: its labels are looked for before it is stored, and have none if lost.
     """
     adrift = labels.adrift(connection, base_id, spellings(document.name), replaced)
     if not adrift:
-        return
+        return ()
     text = Haystack(document.text)
     moved: set[int] = set()
+    lost = list[str]()
     for set_id, label in adrift:
         near = label.start / max(length or len(document.text), 1)
         span = _located(document, text, label, near)
         if span is not None:
             labels.move(connection, _placed(label, document.name, document.id, text, span))
             moved.add(set_id)
+        elif replaced is not None and label.document_id == replaced:
+            lost.append(label.quote)
+            if replaced == document.id:
+                labels.move(connection, replace(label, document_id=None))
+                moved.add(set_id)
     questions.count_versions(connection, moved)
+    return tuple(lost)
 
 
 def spellings(name: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from rag.errors import Cancelled, TouchstoneError, UnreadableDocument
 from rag.readers.characters import normalise
 from rag.readers.content import Content, Source
 from rag.readers.failures import explained
-from rag.readers.formats import SUPPORTED, Format, format_of
+from rag.readers.formats import SUPPORTED, Format, format_of, reader_version
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
 from rag.readers.markdown import looks_like_markdown
@@ -145,6 +145,7 @@ def _document(content: Content, digest: str, name: str, source: str, media_type:
         headings=content.headings,
         tables=content.tables,
         metadata=content.metadata,
+        reader_version=reader_version(media_type),
     )
 
 

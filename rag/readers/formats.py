@@ -16,7 +16,8 @@ class Format:
 
     ``kinds`` are the kinds of content (see sniff.py) that the reader can work with. ``isolated``
     formats are parsed in a process of their own, because their parsers can hang, crash or eat
-    all memory on hostile input.
+    all memory on hostile input. ``version`` grows whenever the reader makes another text of a file:
+    documents that were read before can then be read again.
     """
 
     extensions: tuple[str, ...]
@@ -24,6 +25,7 @@ class Format:
     reader: str
     kinds: tuple[str, ...]
     isolated: bool
+    version: int = 0
 
     def read(self, source: Source) -> Content:
         """Runs the reader here and now."""
@@ -39,18 +41,22 @@ def run(reader: str, source: Source) -> Content:
 _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
+_TABLES = 1  # the version that all readers of tables have had since they keep rows and labels
 
 FORMATS: tuple[Format, ...] = (
-    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True),
+    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _TABLES),
     Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
-    Format(("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False),
-    Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True),
+    Format(
+        ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TABLES
+    ),
+    Format(("html", "htm", "xhtml"), "text/html", f"{_HERE}.html:read_html", _TEXT, True, _TABLES),
     Format(
         ("docx",),
         f"{_OFFICE}.wordprocessingml.document",
         f"{_HERE}.office.word:read_docx",
         ("docx",),
         True,
+        _TABLES,
     ),
     Format(
         ("pptx",),
@@ -58,6 +64,7 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.slides:read_pptx",
         ("pptx",),
         True,
+        _TABLES,
     ),
     Format(
         ("xlsx", "xlsm"),
@@ -65,9 +72,17 @@ FORMATS: tuple[Format, ...] = (
         f"{_HERE}.office.sheets:read_xlsx",
         ("xlsx",),
         True,
+        _TABLES,
     ),
-    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False),
-    Format(("tsv", "tab"), "text/tab-separated-values", f"{_HERE}.tabular:read_tsv", _TEXT, False),
+    Format(("csv",), "text/csv", f"{_HERE}.tabular:read_csv", _TEXT, False, _TABLES),
+    Format(
+        ("tsv", "tab"),
+        "text/tab-separated-values",
+        f"{_HERE}.tabular:read_tsv",
+        _TEXT,
+        False,
+        _TABLES,
+    ),
     Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False),
     Format(("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", _TEXT, False),
 )
@@ -113,6 +128,12 @@ def format_for_media_type(media_type: str) -> Format | None:
     bare = media_type.partition(";")[0].strip().lower()
     bare = _ALIASES.get(bare, bare)
     return next((row for row in FORMATS if row.media_type == bare), None)
+
+
+def reader_version(media_type: str) -> int:
+    """The version of the reader of a type of document; 0 for types without one."""
+    row = format_for_media_type(media_type)
+    return row.version if row else 0
 
 
 _ALIASES = {

@@ -111,12 +111,17 @@ def remove(connection: Connection, base_id: int, build_hash: str) -> None:
     vectors.forget(connection, orphans)
 
 
-def documents(connection: Connection, base_id: int, build_hash: str) -> set[str]:
-    """Ids of the documents that a build holds, whole."""
-    statement = select(indexed.c.document_id).where(
-        indexed.c.base_id == base_id, indexed.c.build_hash == build_hash
+def documents(connection: Connection, base_id: int, build_hash: str) -> dict[str, int]:
+    """Ids of the documents that a build holds, whole, with the version of each one's reader."""
+    statement = (
+        select(indexed.c.document_id, document.c.reader_version)
+        .join(
+            document,
+            and_(document.c.base_id == base_id, document.c.id == indexed.c.document_id),
+        )
+        .where(indexed.c.base_id == base_id, indexed.c.build_hash == build_hash)
     )
-    return set(connection.execute(statement).scalars())
+    return {row.document_id: row.reader_version for row in connection.execute(statement)}
 
 
 def missing(connection: Connection, base_id: int, build_hash: str) -> list[str]:

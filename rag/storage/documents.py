@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -46,6 +46,18 @@ class DocumentTraits:
     media_type: str
     tags: tuple[str, ...]
     day: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document, when it came, and the version of the reader that made its text."""
+
+    id: str
+    name: str
+    source: str
+    media_type: str
+    reader_version: int
+    added: datetime
 
 
 def insert_document(
@@ -218,6 +230,20 @@ def names(connection: Connection, base_id: int, ids: Sequence[str]) -> dict[str,
         )
         by_id.update({row.id: row.name for row in connection.execute(statement)})
     return by_id
+
+
+def readings(connection: Connection, base_id: int) -> list[Reading]:
+    """How each document of a base was read, by name."""
+    statement = select(document).where(document.c.base_id == base_id).order_by(document.c.name)
+    columns = [document.c[each.name] for each in fields(Reading)]
+    return [read(Reading, row) for row in connection.execute(statement.with_only_columns(*columns))]
+
+
+def reading(connection: Connection, base_id: int, document_id: str) -> Reading | None:
+    """How a document was read; None where it is not here."""
+    columns = [document.c[each.name] for each in fields(Reading)]
+    row = connection.execute(select(*columns).where(_is(base_id, document_id))).first()
+    return read(Reading, row) if row else None
 
 
 def exists(connection: Connection, base_id: int, document_id: str) -> str | None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.documents.first_upload import decided
 from pages.components.documents.locked_files import locked_rows
+from pages.components.documents.reading_again import reading_again
 from pages.components.shell import base_picker, job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
@@ -124,7 +125,10 @@ def upload_status(base: KnowledgeBase) -> None:
         _running_upload(base, started if started in running else running[0])
     elif started is not None:
         _finished_upload(base, started)
-    locked_rows(base, partial(_followed().__setitem__, base.id))
+    follow = partial(_followed().__setitem__, base.id)
+    if not running:
+        reading_again(base, follow)
+    locked_rows(base, follow)
 
 
 @st.fragment(run_every=job_progress.POLL_SECONDS)
@@ -167,6 +171,9 @@ def _finished_upload(base: KnowledgeBase, job_id: int) -> None:
             if (item.job_id, item.position) in waiting:
                 continue  # has a row of its own below
             st.markdown(f"- {plain(item.name)}: {plain(item.reason)} :gray[{plain(item.hint)}]")
+        for item in items:
+            if item.reason and item.status in ("added", "replaced"):
+                st.markdown(f"- {plain(item.name)}: {plain(item.reason)}")
         with st.container(horizontal=True, vertical_alignment="center"):
             if job.status == "done" and len(failed) < len(items):
                 st.page_link("chat.py", label="Ask these documents", icon=":material/forum:")

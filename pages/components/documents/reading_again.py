@@ -1,0 +1,38 @@
+"""Documents that newer readers would read better, and the button that has them read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.components.shell.buttons import action_button
+from rag import KnowledgeBase, counted
+
+Follow = Callable[[int], None]
+"""Shows how far a job is."""
+
+
+def reading_again(base: KnowledgeBase, follow: Follow) -> None:
+    """Says which documents an earlier version has read, where there are any."""
+    found = base.documents.again.outdated()
+    kept = [each for each in found if each.kept]
+    if kept:
+        with st.container(border=True):
+            st.markdown(
+                f":orange[:material/update:] {counted(len(kept), 'document')} can be read better "
+                "now than when they were added, with their tables for example. Labels look for "
+                "their words in the new text; those that are lost are listed."
+            )
+            action_button(
+                "Read again", "documents_read_again", "refresh", lambda: _read(base, follow)
+            )
+    if len(found) > len(kept):
+        st.caption(
+            f"{counted(len(found) - len(kept), 'document')} of an earlier version came without "
+            "a file: add it again to have it read by the present readers."
+        )
+
+
+def _read(base: KnowledgeBase, follow: Follow) -> None:
+    follow(base.documents.again.queue())

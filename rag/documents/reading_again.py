@@ -1,0 +1,72 @@
+"""Documents that a newer reader would make another text of, and the job that reads them again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput
+from rag.jobs import Jobs
+from rag.readers.formats import reader_version
+from rag.services import Services
+from rag.storage import documents
+from rag.storage.documents import Reading
+
+PASTED = "pasted text"
+"""The source of a document that was typed in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outdated:
+    """A document that was read by an earlier version of its reader; ``kept`` if its file is."""
+
+    id: str
+    name: str
+    kept: bool
+
+
+class ReadingAgain:
+    """Of one knowledge base. Labels look for their words in the new text."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._base_id = base_id
+
+    def outdated(self) -> list[Outdated]:
+        """Documents whose reader has another version now, by name."""
+        return [
+            Outdated(row.id, row.name, self._services.files.path(row.id).exists())
+            for row in self._readings()
+        ]
+
+    def queue(self, document_ids: Sequence[str] | None = None) -> int:
+        """Queues the reading of documents, or of all that are outdated; returns the job.
+
+        Each keeps its id, tags and day. The job tells of every label that lost its words. Raises
+        InvalidInput where there is none to read again, or no file is kept of it.
+        """
+        wanted = None if document_ids is None else set(document_ids)
+        items = [
+            (row.name, {"file": row.id, "source": row.source, "again": True} | _pasted(row))
+            for row in self._readings()
+            if wanted is None or row.id in wanted
+            if self._services.files.path(row.id).exists()
+        ]
+        if not items:
+            raise InvalidInput(
+                "No document can be read again.",
+                "All were read by the present readers, or their files are not kept.",
+            )
+        many = "document" if len(items) == 1 else "documents"
+        title = f"Reading {len(items):,} {many} again"
+        return self._jobs.submit(self._base_id, "ingest", title, {}, items)
+
+    def _readings(self) -> list[Reading]:
+        with self._services.database.read() as connection:
+            rows = documents.readings(connection, self._base_id)
+        return [row for row in rows if row.reader_version < reader_version(row.media_type)]
+
+
+def _pasted(row: Reading) -> dict[str, object]:
+    return {"pasted": True} if row.source == PASTED else {}

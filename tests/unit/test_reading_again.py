@@ -1,0 +1,118 @@
+"""Documents of an earlier reader are read again under their id; labels follow their words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag import InvalidInput, KnowledgeBase, Workspace, readers
+from rag.documents import reading_again
+from rag.readers import text as text_reader
+from tests.workspaces import QUICK, add, workspace_at
+
+RULE = "Up to eight days of unused leave may be carried over."
+GONE = "The form is kept in the third drawer of the grey cabinet."
+OLD = f"General words on leave.\n\n{RULE}\n\n{GONE}\n"
+NEW = f"A head that was missing.\n\nGeneral words on leave.\n\n{RULE}\n"
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    return workspace_at(home)
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    made = workspace.create("handbook", QUICK)
+    add(workspace, made, {"leave.txt": OLD, "other.txt": "Nothing to see here."})
+    labels = [{"document": "leave.txt", "quote": quote, "grade": 2} for quote in (RULE, GONE)]
+    row = {"id": "q", "text": "How much leave may be carried over?", "evidence": labels}
+    made.exchange.import_file("checks", "checks.jsonl", json.dumps(row))
+    made.documents.tag("leave.txt", ["policy"])
+    return made
+
+
+@pytest.fixture
+def updated(base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of plain texts has another version, which reads one of the files better."""
+    load = text_reader.load
+
+    def better(source: readers.Source) -> tuple[str, str]:
+        words, encoding = load(source)
+        return (NEW if RULE in words else words), encoding
+
+    monkeypatch.setattr(text_reader, "load", better)
+    for module in (readers, reading_again):
+        monkeypatch.setattr(module, "reader_version", lambda _type: 7)
+
+
+def test_what_the_present_readers_read_is_not_read_again(base: KnowledgeBase) -> None:
+    assert base.documents.again.outdated() == []
+    with pytest.raises(InvalidInput, match="No document can be read again"):
+        base.documents.again.queue()
+
+
+@pytest.mark.usefixtures("updated")
+def test_a_document_is_read_again_under_its_id_with_its_tags_and_day(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    before = {each.name: each for each in base.documents.documents(QUICK.index)}
+    assert [each.name for each in base.documents.again.outdated()] == ["leave.txt", "other.txt"]
+    job = base.documents.again.queue()
+    assert workspace.jobs.run(job).status == "done"
+    after = {each.name: each for each in base.documents.documents(QUICK.index)}
+    leave = after["leave.txt"]
+    assert (leave.id, leave.added) == (before["leave.txt"].id, before["leave.txt"].added)
+    assert leave.tags == ("policy",)
+    assert base.documents.document(leave.id).text == NEW
+    assert base.documents.document(leave.id).reader_version == 7
+    assert base.documents.again.outdated() == []
+
+
+@pytest.mark.usefixtures("updated")
+def test_labels_follow_their_words_and_those_that_are_lost_are_listed(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    job = base.documents.again.queue([base.documents.again.outdated()[0].id])
+    workspace.jobs.run(job)
+    (item,) = workspace.jobs.items(job)
+    assert (item.status, item.reason) == ("replaced", f"labels lost: “{GONE}”")
+    found, lost = base.questions.usable("checks")[0].evidence
+    document = base.documents.document(found.document_id)
+    assert document.text[found.start : found.end] == RULE
+    assert lost.lost
+
+
+@pytest.mark.usefixtures("updated")
+def test_the_index_has_the_new_passages_and_no_old_ones(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    recipe = QUICK.with_fields({"search.mode": "lexical"})
+    assert "drawer" in base.search("grey cabinet drawer", recipe).hits[0].chunk.text
+    workspace.jobs.run(base.documents.again.queue())
+    assert base.search("grey cabinet drawer", recipe).hits == ()
+    assert "head" in base.search("a head that was missing", recipe).hits[0].chunk.text
+
+
+@pytest.mark.usefixtures("updated")
+def test_a_document_without_its_file_is_named_but_not_read(base: KnowledgeBase) -> None:
+    for info in base.documents.documents(QUICK.index):
+        path = base.documents.original(info.id)
+        assert path is not None
+        path.unlink()
+    assert [each.kept for each in base.documents.again.outdated()] == [False, False]
+    with pytest.raises(InvalidInput, match="can be read again"):
+        base.documents.again.queue()
+
+
+@pytest.mark.usefixtures("updated")
+def test_a_document_that_is_deleted_meanwhile_does_not_come_back(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    leave = base.documents.again.outdated()[0]
+    job = base.documents.again.queue([leave.id])
+    base.documents.delete_documents([leave.id])
+    workspace.jobs.run(job)
+    assert [each.name for each in base.documents.documents(QUICK.index)] == ["other.txt"]
