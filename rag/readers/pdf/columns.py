@@ -20,13 +20,17 @@ _TALL = 0.6  # share of a table's height from which on a line parts its columns
 _SPANNING_GAP = 0.6  # em between words at a boundary from which on they are of two cells
 
 
+Place = tuple[float, float]
+"""Where the words of a cell begin and end across the page, in points."""
+
+
 @dataclass(slots=True)
 class GridRow:
     """A row of a table: for each column its text and where that begins and ends across the page,
     and (first, last) of cells that reach over several columns."""
 
     cells: list[str]
-    places: list[tuple[float, float] | None]
+    places: list[Place | None]
     spans: list[Span]
     top: float
     bottom: float
@@ -152,7 +156,7 @@ def _unparted(
             yield first, last
 
 
-def _place(words: Sequence[Word]) -> tuple[float, float] | None:
+def _place(words: Sequence[Word]) -> Place | None:
     return (min(w.left for w in words), max(w.right for w in words)) if words else None
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.readers.pdf.columns import Columns, GridRow, columns_of, grid_rows
+from rag.readers.pdf.columns import Columns, GridRow, Place, columns_of, grid_rows
 from rag.readers.pdf.drawn import Drawn
 from rag.readers.pdf.rows import Row, is_figure, is_year
 from rag.readers.pdf.text import joined_lines
@@ -107,12 +107,19 @@ def _merged(grid: list[GridRow], drawn: Drawn, left: float, right: float) -> lis
             before.cells = [
                 joined_lines(*pair) for pair in zip(before.cells, row.cells, strict=True)
             ]
+            before.places = [_around(*pair) for pair in zip(before.places, row.places, strict=True)]
             before.spans += row.spans
             before.words += row.words
             before.bottom = row.bottom
         else:
             merged.append(row)
     return merged
+
+
+def _around(one: Place | None, other: Place | None) -> Place | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _always(_before: GridRow, _row: GridRow) -> bool:
