@@ -87,8 +87,9 @@ def chunks(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> Ite
     """The passages of ``document`` in order, by the chunker, size, overlap and unit of ``recipe``.
 
     Passages are trimmed of white space, never empty, and hold every visible character. Starts and
-    ends strictly increase; neighbours share at most the overlap, and nothing across pages or
-    sections. A document without pages (or headings) is cut like ``recursive``.
+    ends strictly increase; no row of a table that is within the limit is split; neighbours share
+    at most the overlap, and nothing across pages or sections. A document without pages (or
+    headings) is cut like ``recursive``.
     """
     cutting = CHUNKERS[recipe.chunker]
     for order, (start, end) in enumerate(_spans(document, recipe, tokenizer)):
@@ -112,7 +113,7 @@ def _spans(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> Ite
         if cutting.policy is None:
             yield from _trimmed(document.text, start, end)
         else:
-            atoms = read_atoms(document.text, start, end, scale)
+            atoms = read_atoms(document.text, start, end, scale, document.tables)
             yield from cut(atoms, recipe.chunk_size, recipe.chunk_overlap, cutting.policy)
 
 

@@ -6,8 +6,9 @@ where a word ends. Every block is tokenised once; sizes of passages are differen
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from rag.chunking.characters import (
     word_starts,
 )
 from rag.protocols import Tokenizer
+from rag.types import Table
 
 Atoms = npt.NDArray[np.int64]
 """Shape (5, atoms). Rows: start and end offset in the document (trimmed of white space), size of
@@ -36,6 +38,7 @@ CHARACTERS_PER_TOKEN = 32
 and call a megabyte of base64 one unknown token."""
 
 _VISIBLE = re.compile(r"\S")
+_LINE = re.compile(r"[^\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +76,31 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A stretch of text that ends where a word ends (``whole``), or inside an endless word."""
+    """A stretch of text that ends where a word ends (``whole``), or inside an endless word.
+
+    ``rows`` are start and end of each row of a table in it.
+    """
 
     text: str
     kinds: Kinds
     words: Positions
     bits: Positions
+    rows: Positions
     whole: bool
     next_bits: int
 
 
-def read_atoms(text: str, start: int, end: int, scale: Scale) -> Iterator[Atoms]:
-    """The atoms of ``text[start:end]`` in order, block by block; every block has at least one."""
+def read_atoms(
+    text: str, start: int, end: int, scale: Scale, tables: Sequence[Table] = ()
+) -> Iterator[Atoms]:
+    """The atoms of ``text[start:end]`` in order, block by block; every block has at least one.
+
+    A row of a table is an atom where it is within the limit.
+    """
     last_end, measured, bits = start, 0, 0
     while found := _VISIBLE.search(text, start, end):
         start = found.start()
-        block = _read_block(text, start, end, bits)
+        block = _read_block(text, start, end, bits, tables)
         rows = _measure(block, scale)
         rows[:2] += start
         atoms = _summed(rows, last_end, measured, scale)
@@ -97,20 +109,39 @@ def read_atoms(text: str, start: int, end: int, scale: Scale) -> Iterator[Atoms]
         start, bits = start + len(block.text), block.next_bits
 
 
-def _read_block(text: str, start: int, end: int, first_bits: int) -> _Block:
+def _read_block(
+    text: str, start: int, end: int, first_bits: int, tables: Sequence[Table]
+) -> _Block:
     piece = text[start : min(start + BLOCK, end)]
     kinds = kinds_of(piece)
     words = word_starts(kinds)
     bits = boundary_bits(piece, kinds, words)
     bits[0] = first_bits
+    rows = _table_rows(piece, start, tables)
     if start + len(piece) == end:
-        return _Block(piece, kinds, words, bits, True, 0)
+        return _Block(piece, kinds, words, bits, rows, True, 0)
     if len(words) > 1:  # the last word may go on behind the block: it is read again
-        stop = int(words[-1])
-        return _Block(piece[:stop], kinds[:stop], words[:-1], bits[:-1], True, int(bits[-1]))
+        last = len(words) - 1
+        if len(rows) and rows[-1, 0] <= words[last] < rows[-1, 1]:  # nor may its row be cut
+            last = int(np.searchsorted(words, rows[-1, 0])) or last
+        stop, after = int(words[last]), int(bits[last])
+        return _Block(piece[:stop], kinds[:stop], words[:last], bits[:last], rows, True, after)
     stop = int(grapheme_starts(kinds)[-1])
     stop = stop if stop > len(piece) // 2 else len(piece)
-    return _Block(piece[:stop], kinds[:stop], words, bits, False, 0)
+    return _Block(piece[:stop], kinds[:stop], words, bits, rows, False, 0)
+
+
+def _table_rows(piece: str, start: int, tables: Sequence[Table]) -> Positions:
+    """Start and end of each row of a table within a piece of the text, shape (rows, 2)."""
+    found = list[tuple[int, int]]()
+    first = bisect.bisect_right(tables, start, key=lambda table: table.end)
+    for table in tables[first:]:
+        if table.start >= start + len(piece):
+            break
+        low, high = max(table.start - start, 0), min(table.end - start, len(piece))
+        for row in _LINE.finditer(piece, low, high):
+            found.append(row.span())
+    return np.array(found, np.int64).reshape(-1, 2)
 
 
 def _measure(block: _Block, scale: Scale) -> Atoms:
@@ -127,10 +158,28 @@ def _measure(block: _Block, scale: Scale) -> Atoms:
     kept = after > first
     starts, ends = visible[first[kept]], visible[after[kept] - 1] + 1
     rows = np.stack([starts, ends, scale.weights(starts, ends, tokens), bits[kept]])
+    rows = _rows_whole(rows, block, tokens, scale)
     rows = _split_long(block.text, rows, graphemes, scale)
     if not block.whole and scale.tokenizer:
         rows[2, -1] = max(rows[2, -1], scale.size)
     return rows
+
+
+def _rows_whole(atoms: Atoms, block: _Block, tokens: Positions, scale: Scale) -> Atoms:
+    """The atoms with those of a table's row joined to one, where the row is within the limit."""
+    if not len(block.rows):
+        return atoms
+    row = np.searchsorted(block.rows[:, 0], atoms[0], side="right") - 1
+    inside = (row >= 0) & (atoms[0] < block.rows[row, 1])
+    joined = np.concatenate([[False], inside[1:] & inside[:-1] & (row[1:] == row[:-1])])
+    firsts = np.flatnonzero(~joined)
+    lasts = np.append(firsts[1:], len(joined)) - 1
+    weights = scale.weights(atoms[0, firsts], atoms[1, lasts], tokens)
+    small = weights <= scale.size
+    merged = atoms.copy()
+    merged[1, firsts[small]], merged[2, firsts[small]] = atoms[1, lasts[small]], weights[small]
+    whole: Atoms = merged[:, ~joined | np.repeat(~small, lasts - firsts + 1)]
+    return whole
 
 
 def _token_starts(tokens: Positions, graphemes: Positions) -> Positions:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rag.chunking import CHUNKERS, chunks
 from rag.protocols import Tokenizer
 from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Heading, Page, chunk_key
+from rag.types import Chunk, Document, Heading, Page, Table, chunk_key
 from tests.tokenizers import WordPiece, Words
 
 WORDS, WORDPIECE = Words(), WordPiece()
@@ -39,7 +39,11 @@ def documents(draw: st.DrawFn) -> Document:
         for number, (start, end) in enumerate(itertools.pairwise([*starts, len(text)]), 1)
     ]
     headings = [Heading(start, draw(st.integers(1, 3)), f"h{start}") for start in draw(offsets)]
-    return Document("d", "d.txt", "d.txt", "text/plain", text, tuple(pages), tuple(headings))
+    edges = draw(offsets)
+    tables = [Table(*pair) for pair in zip(edges[::2], edges[1::2], strict=False)]
+    return Document(
+        "d", "d.txt", "d.txt", "text/plain", text, tuple(pages), tuple(headings), tuple(tables)
+    )
 
 
 @st.composite

@@ -9,7 +9,7 @@ import pytest
 from rag.chunking import chunks
 from rag.chunking.atoms import BLOCK
 from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Heading, Page
+from rag.types import Chunk, Document, Heading, Page, Table
 from tests.tokenizers import WordPiece, Words
 
 
@@ -182,3 +182,30 @@ def test_a_long_text_is_read_block_by_block_as_far_as_asked_for(chunker: str) ->
     list(stream)
     assert max(tokenizer.read) <= BLOCK
     assert len(document.text) - BLOCK < sum(tokenizer.read) <= len(document.text)
+
+
+@pytest.mark.parametrize("chunker", ["fixed", "recursive", "sentence", "markdown", "page"])
+@pytest.mark.parametrize(("unit", "size", "overlap"), [("tokens", 24, 8), ("characters", 80, 30)])
+def test_no_row_of_a_table_is_split(chunker: str, unit: str, size: int, overlap: int) -> None:
+    rows = [f"CV-{n}\tRotor number {n} not seen. Or worn\tRemove it; call us" for n in range(900)]
+    before, table = "Some words stand above it. " * 9 + "\n\nFault codes\n", "\n".join(rows)
+    text = f"{before}{table}\n\nAnd words below. It ends."
+    place = Table(len(before), len(before) + len(table), ("Code", "Meaning", "What to do"))
+    recipe = IndexRecipe.model_validate(
+        {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap, "chunk_unit": unit}
+    )
+    document = Document("d", "", "", "", text, tables=(place,))
+    cut = list(chunks(document, recipe, WordPiece()))
+    edges = {offset for chunk in cut for offset in (chunk.start, chunk.end)}
+    inside = {offset for offset in edges if place.start < offset < place.end}
+    assert inside
+    assert {text[offset - 1 : offset + 1].count("\n") for offset in inside} == {1}
+    assert len(text) > BLOCK
+
+
+def test_a_row_beyond_the_limit_is_cut_between_its_words() -> None:
+    text = "a\tb\n" + "\t".join(f"cell number {n}" for n in range(40)) + "\nc\td"
+    document = Document("d", "", "", "", text, tables=(Table(0, len(text)),))
+    cut = [c.text for c in chunks(document, IndexRecipe(chunk_size=20), WordPiece())]
+    assert " ".join(" ".join(cut).split()) == " ".join(text.split())
+    assert all(WordPiece().count(each) <= 20 for each in cut)
