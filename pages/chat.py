@@ -164,11 +164,12 @@ def _answer(
     turn_view.open_source("")  # it belongs to an earlier question
     turn = base.conversations.ask(conversation_id, question, recipe, list(map(str, also)))
     st.session_state.pop(follow_up.RETRY, None)
-    column, _beside = st.columns([3, 2], gap="medium")
+    column, beside = st.columns([3, 2], gap="medium")
+    with beside:
+        _until_stored(base, conversation_id, turn)
     with column:
         turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
-            _until_stored(base, conversation_id, turn)
             above, text = st.empty(), st.empty()
             _generate(base, turn, question, recipe, also, said, (above, text))
             stored = base.conversations.turns(conversation_id)[-1]

@@ -12,6 +12,7 @@ from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.once import one_reading
 from pages.components.shell.session import base, look_up, start_work
+from pages.components.shell.turns import DRAWING
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -103,7 +104,7 @@ current = st.navigation(
         "Settings": [SETTINGS],
     }
 )
-with one_reading():
+with DRAWING.one(), one_reading():
     if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
         working_recipe.enter(current.url_path)
         sidebar(current.url_path)

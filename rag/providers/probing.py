@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Literal
 
@@ -82,7 +83,13 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
 
 def _missing_package(row: ProviderRow) -> str:
     package = _PACKAGES.get(row.wire, "")
-    return package if package and find_spec(package) is None else ""
+    return package if package and not _is_installed(package) else ""
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    """Looked for once: it takes a walk through folders, and every page of the chat asks."""
+    return find_spec(package) is not None
 
 
 def check(

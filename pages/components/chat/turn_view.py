@@ -47,8 +47,7 @@ def stored_turn(base: KnowledgeBase, turn: Turn) -> None:
     with left:
         question(turn.question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
-            with st.container():
-                follow_up.understood(turn)
+            follow_up.understood(turn)
             _answer(base, turn)
             _after_answer(base, turn)
     opened = _opened(turn)

@@ -9,6 +9,7 @@ from datetime import datetime
 import streamlit as st
 
 from pages.components.shell.guard import guard, show_error
+from pages.components.shell.once import once
 from pages.components.shell.session import base, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import duration
@@ -17,6 +18,7 @@ from rag import JobItem, JobRow, counted
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 15.0  # that the worker of a server that was just started may take
 _UNATTENDED = "jobs_unattended"
+_ACTIVE = "active jobs"
 _OUTCOMES = {"added": "done", "replaced": "replaced the earlier version", "unchanged": "unchanged"}
 
 
@@ -27,7 +29,7 @@ def active(base_id: int | None = None) -> list[JobRow]:
 
 def running_jobs() -> None:
     """The jobs of all knowledge bases; asks for their progress only while there are any."""
-    if active():
+    if once(_ACTIVE, active):
         _running_jobs(base().id)
 
 
@@ -178,7 +180,11 @@ _ITEM_WORDS = {
 
 def reading(base_id: int) -> list[JobRow]:
     """The jobs that bring documents into a knowledge base."""
-    return [job for job in active(base_id) if job.kind in ("ingest", "import-beir")]
+    return [
+        job
+        for job in once(_ACTIVE, active)
+        if job.base_id == base_id and job.kind in ("ingest", "import-beir")
+    ]
 
 
 def loading_note(base_id: int, *, empty: bool = False) -> None:
