@@ -61,17 +61,12 @@ def columns_of(rows: Sequence[Row], drawn: Drawn) -> Columns:
     right = max(row.right for row in rows)
     height = statistics.median(row.height for row in rows)
     lines = _lines(rows, drawn, left, right)
-    found = list[float]()
-    for cut in sorted([*_white(rows, left, right, height), *lines]):
-        near = found and cut - found[-1] <= 1.2 * height
-        if not near:
-            found.append(cut)
-        elif cut in lines:
-            if found[-1] in lines:
-                found.append(cut)
-            else:
-                found[-1] = cut
-    return Columns(found, lines)
+    white = [
+        (first + last) / 2
+        for first, last in _white(rows, left, right, height)
+        if not any(first - height / 2 <= line <= last + height / 2 for line in lines)
+    ]
+    return Columns(sorted(white + lines), lines)
 
 
 def _lines(rows: Sequence[Row], drawn: Drawn, left: float, right: float) -> list[float]:
@@ -89,7 +84,10 @@ def _lines(rows: Sequence[Row], drawn: Drawn, left: float, right: float) -> list
     return sorted(float(at) for at, long in parted.items() if long > _TALL * (bottom - top))
 
 
-def _white(rows: Sequence[Row], left: float, right: float, height: float) -> list[float]:
+def _white(
+    rows: Sequence[Row], left: float, right: float, height: float
+) -> list[tuple[float, float]]:
+    """From where to where hardly a row has ink."""
     several = [row for row in rows if len(row.segments) >= 2]
     most = max((len(row.segments) for row in several), default=2)
     ink = np.zeros(int((right - left) * _STEPS) + 3)
@@ -102,7 +100,7 @@ def _white(rows: Sequence[Row], left: float, right: float, height: float) -> lis
     edges = np.flatnonzero(free[1:] != free[:-1])
     runs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
     return [
-        left + (first + last) / 2 / _STEPS
+        (left + first / _STEPS, left + last / _STEPS)
         for first, last in runs
         if first > 0 and last < len(ink) and (last - first) / _STEPS >= _LEAST_WHITE * height
     ]

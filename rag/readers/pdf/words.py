@@ -84,7 +84,7 @@ class Turn:
     def quarters(self, angle: float) -> int:
         """How text at an angle in the page's own space lies on the page as it is shown."""
         (a, b, _), (d, e, _) = self.across, self.down
-        x, y = math.cos(angle), math.sin(angle)
+        x, y = math.cos(angle), -math.sin(angle)  # pdfium counts clockwise
         return round(math.atan2(d * x + e * y, a * x + b * y) / (math.pi / 2)) % 4
 
     def by_quarters(self, quarters: int) -> Turn:

@@ -1,0 +1,18 @@
+"""Tables of drawn PDFs keep their rows and labels; pages keep their words in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag.readers import read
+from tests.drawn_tables import DrawnPdf, drawn_pdfs, kept
+
+
+@pytest.mark.parametrize("drawn", drawn_pdfs(range(2)), ids=lambda drawn: drawn.kind)
+def test_every_row_and_label_of_a_drawn_table_is_known(tmp_path: Path, drawn: DrawnPdf) -> None:
+    path = tmp_path / "content"
+    path.write_bytes(drawn.data)
+    rows, whole, labelled = kept(read(path, "drawn.pdf"), drawn)
+    assert (whole, labelled) == (rows, rows)
