@@ -43,7 +43,12 @@ _FIGURE = re.compile(
     re.IGNORECASE,
 )
 
-
+_DIGITS = {
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
+    "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+}
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d[\d.,]*")
 _CODE = re.compile(r"\b[A-Z]+[-./]?\d[\w./-]*\w|\b[A-Z]+\d\b")
 _ENDS = re.compile(r"[.!?:;…。！？)\]\"'”’»]$")
 _LOWER = re.compile(r"[a-zß-ÿα-ωа-џ]|[)\]},;:.!?%]")
@@ -99,7 +104,7 @@ def quotes(
 def _candidates(
     question: str, hits: Sequence[Hit], reader: PassageReader, words: Vocabulary
 ) -> list[_Candidate]:
-    wanted = words.terms(_HOW.sub(" ", question))
+    wanted = words.terms(_with_digits(_HOW.sub(" ", question)))
     found = [
         (n, hit, statement, terms_of(statement, words))
         for n, hit in enumerate(hits, start=1)
@@ -116,6 +121,12 @@ def _candidates(
         )
         for n, hit, statement, held in found
     ]
+
+
+def _with_digits(question: str) -> str:
+    """A question with the figures that it spells out as digits too, as tables write them."""
+    spelt = (_DIGITS.get(word, "") for word in _WORD.findall(question.casefold()))
+    return f"{question} {' '.join(filter(None, spelt))}"
 
 
 def _named(wanted: Terms, name: Terms) -> float:
@@ -211,7 +222,12 @@ def _distinct(ranked: Iterator[tuple[float, _Candidate]]) -> list[_Candidate]:
 
 
 def _same(one: _Candidate, other: _Candidate) -> bool:
+    """Whether two say the same; rows with other figures, as of another year, do not."""
     inside = one.statement.quote in other.statement.quote
+    if not inside and "row" in (one.statement.kind, other.statement.kind):
+        figures = (set(_NUMBER.findall(each.statement.text)) for each in (one, other))
+        if next(figures) != next(figures):
+            return False
     either = len(one.words | other.words)
     return inside or (either > 0 and len(one.words & other.words) / either >= SAME)
 

@@ -160,3 +160,45 @@ def test_other_languages_are_quoted_by_their_own_words(
     quick = providers.embedder("wordllama", Settings.from_env({}))
     said, _ = quotes(question, [hit], quick, None, Vocabulary(index, 1))
     assert said.startswith(f"“{answer}” [1]")
+
+
+PRICES = "part\tprice\nKM-7120-02\t%s"
+
+
+def test_rows_with_other_figures_do_not_say_the_same() -> None:
+    class Lists:
+        def document(self, found: Hit) -> Document | None:
+            text = PRICES % found.document
+            table = Table(0, len(text), ("part", "price"))
+            return Document(found.document, found.document, "", "text/csv", text, tables=(table,))
+
+        outline = document
+
+    def listed(price: str, rank: int) -> Hit:
+        text = PRICES % price
+        return Hit(Chunk(rank, price, 0, len(text), text, 0), price, rank, 0.6, 0.6, {})
+
+    found = [listed("212.00", 1), listed("221.00", 2), listed("221.00", 3)]
+    text, _ = quotes("Price of KM-7120-02", found, MINILM, Lists())
+    assert text.split("\n\n") == [
+        "“part: KM-7120-02 · price: 212.00” [1]",
+        "“part: KM-7120-02 · price: 221.00” [2]",
+    ]
+
+
+def test_a_figure_that_is_spelt_out_names_its_row() -> None:
+    rows = ["Flask\tSpeed", "500 ml\t280 rpm", "2 l\t220 rpm", "5 l\t160 rpm"]
+    text = "\n".join(rows)
+    flasks = Document(
+        "f", "s250.pdf", "", "", text, tables=(Table(0, len(text), ("Flask", "Speed")),)
+    )
+
+    class Flasks:
+        def document(self, found: Hit) -> Document | None:
+            return flasks
+
+        outline = document
+
+    found = Hit(Chunk(1, "f", 0, len(text), text, 0), "s250.pdf", 1, 0.6, 0.6, {})
+    said, _ = quotes("Highest shaking speed for a two litre flask", [found], MINILM, Flasks())
+    assert said.startswith("“Flask: 2 l · Speed: 220 rpm” [1]")
