@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pages.components.shell.text import lines, marked, plain, tinted
 from pages.components.shell.wording import duration, kind
+from pages.components.source.snippets import snippet
 from rag import counted
 
 JOINER = "\u2060"
@@ -76,3 +77,12 @@ def test_figures_in_words() -> None:
     assert [duration(s) for s in (0.2, 40, 125, 4800)] == ["1 s", "40 s", "2 min", "1 h 20 min"]
     assert kind("application/pdf") == "PDF"
     assert kind("application/vnd.openxmlformats-officedocument.wordprocessingml.document") == "Word"
+
+
+def test_cells_and_rows_of_tables_stay_apart() -> None:
+    assert lines("Code\t\tMeaning\nCV-1\tx") == (
+        "Code\u2002\u2502\u2002\u2002\u2502\u2002Meaning  \nCV\\-1\u2002\u2502\u2002x"
+    )
+    shown = snippet("said:\nCode\tMeaning\nCV\tx\nend", [(6, 10)])
+    cell = "\u2002\u2502\u2002"
+    assert shown == (f"said\\: :orange-background[Code]{cell}Meaning\u2016CV{cell}x\u2016end")

@@ -14,6 +14,8 @@ _REWRITTEN = re.compile(
 )
 _JOINER = "\u2060"  # invisible, without width, and keeps the neighbours on one line
 
+_CELL = "\u2002\u2502\u2002"  # shown between two cells of a table's row, which a tab parts
+
 Span = tuple[int, int]
 
 
@@ -65,4 +67,4 @@ def _styled(line: str, directive: str) -> str:
 
 def _escape(text: str) -> str:
     kept = _REWRITTEN.sub(lambda found: found.group() + _JOINER, text)
-    return _PUNCTUATION.sub(r"\\\1", kept)
+    return _PUNCTUATION.sub(r"\\\1", kept).replace("\t", _CELL)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pages.components.shell.text import Span, marked
 
 LENGTH = 260
+_ROW_END = "\u2016"
 
 
 def snippet(text: str, spans: Sequence[Span], length: int = LENGTH) -> str:
@@ -18,9 +19,17 @@ def snippet(text: str, spans: Sequence[Span], length: int = LENGTH) -> str:
         if low < end and high > start
     ]
     before, after = "… " if start else "", " …" if end < len(text) else ""
-    # One line: newlines and tabs keep their place, so the spans still fit.
-    flat = "".join(" " if sign.isspace() else sign for sign in text[start:end])
-    return before + marked(flat, inside) + after
+    return before + marked(_flat(text[start:end]), inside) + after
+
+
+def _flat(text: str) -> str:
+    """One line, each sign in its place; cells of a table stay apart, and its rows too."""
+    rows = ("\t" in line for line in text.split("\n"))
+    ends = (_ROW_END if row else " " for row in rows)
+    return "".join(
+        next(ends) if sign == "\n" else sign if sign == "\t" or not sign.isspace() else " "
+        for sign in text
+    )
 
 
 def window(text: str, spans: Sequence[Span], length: int) -> Span:

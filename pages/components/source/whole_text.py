@@ -37,7 +37,8 @@ export default function ({ parentElement, data }) {
 _STYLE = """
 .text {
   position: relative; overflow-y: auto; box-sizing: border-box; padding: 0.8rem 1rem;
-  white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.6; font-family: var(--st-font);
+  white-space: pre-wrap; tab-size: 6; overflow-wrap: anywhere; line-height: 1.6;
+  font-family: var(--st-font);
   color: var(--st-text-color); border: 1px solid var(--st-border-color);
   border-radius: var(--st-base-radius);
 }

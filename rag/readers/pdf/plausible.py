@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 _SAMPLE = 6000  # characters
+_LEAST_DIFFERENT, _NEARLY_ALL = 8, 0.9
 _LEAST_LETTERS = 80  # below which the look of words says nothing
 # Names of glyphs, private and unknown characters, controls.
 _UNMAPPED = re.compile(
@@ -14,8 +15,8 @@ _UNMAPPED = re.compile(
 # UTF-8 that was read as one byte a character: "Ã¤", "â€™", "Ð¿".
 _MISREAD = re.compile(r"[ÂÃÄÅÐÑÎÏ][\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â[€‚„†][\x80-\xbf™œ“”¦˜]?")
 _WORD = re.compile(r"[A-Za-z]{3,}")
-_VOWEL = re.compile(r"[aeiouyAEIOUY]")
-_CAMEL = re.compile(r"[a-z][A-Z]")
+_VOWELS = frozenset("aeiouyAEIOUY")
+_VOWEL_SHARE = 0.28  # of the letters of words; languages in Latin letters have .33 to .5
 
 
 def unmapped_share(text: str) -> float:
@@ -27,7 +28,7 @@ def plausibility(text: str) -> float:
     """From 0 to 1: the share of the text that may be words of some language.
 
     Counted against it are characters that stand for nothing, UTF-8 read as single bytes, UTF-16
-    with its bytes swapped, and words of Latin letters without vowels or with capitals inside, as
+    with its bytes swapped, ASCII read as UTF-16, and words of Latin letters with hardly a vowel, as
     come from fonts whose letters are shifted.
     """
     sample = text[:_SAMPLE]
@@ -40,21 +41,25 @@ def plausibility(text: str) -> float:
 
 
 def _swapped(text: str) -> int:
-    """Characters above ASCII that are ASCII with their two bytes swapped, where they are many."""
-    swapped = [
-        letter
-        for letter in text
-        if ord(letter) > 0xFF and not ord(letter) & 0xFF and chr(ord(letter) >> 8).isalnum()
-    ]
-    different = len(set(swapped))
-    return len(swapped) if different >= 8 and len(swapped) > 0.3 * len(text) else 0
+    """Characters that are bytes of ASCII in the wrong places, where nearly all are."""
+    high = [ord(letter) for letter in text if ord(letter) > 0xFF]
+    moved = [code for code in high if not code & 0xFF and chr(code >> 8).isalnum()]
+    pairs = [code for code in high if _is_ascii(code >> 8) and _is_ascii(code & 0xFF)]
+    for wrong in (moved, pairs):
+        if len(set(wrong)) >= _LEAST_DIFFERENT and len(wrong) > _NEARLY_ALL * len(high):
+            return len(wrong)
+    return 0
+
+
+def _is_ascii(code: int) -> bool:
+    return 0x20 <= code < 0x7F
 
 
 def _wordlike(text: str) -> float:
-    words = _WORD.findall(text)
-    letters = sum(map(len, words))
+    plain = unicodedata.normalize("NFKD", text)
+    words = "".join(_WORD.findall("".join(c for c in plain if not unicodedata.combining(c))))
     others = sum(unicodedata.category(letter) == "Lo" for letter in text)
-    if letters < _LEAST_LETTERS or others > letters:
+    if len(words) < _LEAST_LETTERS or others > len(words):
         return 1.0
-    good = sum(len(word) for word in words if _VOWEL.search(word) and not _CAMEL.search(word))
-    return min(1.0, good / letters / 0.75)
+    share = sum(letter in _VOWELS for letter in words) / len(words)
+    return min(1.0, (share / _VOWEL_SHARE) ** 2)

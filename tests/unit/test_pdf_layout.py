@@ -1,0 +1,167 @@
+"""PDF pages as they were meant: heads, tables, captions, fonts that say nothing."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from rag.readers import read
+from rag.readers.pdf.plausible import plausibility
+from rag.types import Document
+
+PROSE = (
+    "The instrument is set up on a firm bench away from heat and draught, and is left to settle "
+    "before the first run of the day."
+)
+
+
+def document(tmp_path: Path, data: bytes) -> Document:
+    path = tmp_path / "content"
+    path.write_bytes(data)
+    return read(path, "x.pdf")
+
+
+def drawn(*pages: list[tuple[float, float, str]]) -> bytes:
+    """A page per list of (left, up, words)."""
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, pagesize=(600, 800))
+    for page in pages:
+        for left, up, words in page:
+            canvas.drawString(left, up, words)
+        canvas.showPage()
+    canvas.save()
+    return buffer.getvalue()
+
+
+def test_what_pages_repeat_is_their_head_and_not_in_the_text(tmp_path: Path) -> None:
+    pages = [
+        [(60, 770, "Corvane manual"), (60, 600, f"Chapter words {n}."), (500, 20, f"Page {n}")]
+        for n in (1, 2, 3, 4)
+    ]
+    found = document(tmp_path, drawn(*pages))
+    assert found.text == "\n\n".join(f"Chapter words {n}." for n in (1, 2, 3, 4))
+    assert [page.head for page in found.pages] == [f"Corvane manual Page {n}" for n in (1, 2, 3, 4)]
+
+
+def test_left_and_right_pages_have_heads_of_their_own(tmp_path: Path) -> None:
+    pages = [
+        [(60, 770, "The book" if n % 2 else "The chapter"), (60, 500 + n, f"Words of {n} here.")]
+        for n in range(1, 9)
+    ]
+    found = document(tmp_path, drawn(*pages))
+    assert {page.head for page in found.pages} == {"The book", "The chapter"}
+    assert "The" not in found.text
+
+
+def test_pages_that_hold_nothing_but_a_repeated_line_keep_it(tmp_path: Path) -> None:
+    found = document(tmp_path, drawn(*[[(60, 770, f"Slide {n}")] for n in (1, 2, 3, 4)]))
+    assert found.text == "Slide 1\n\nSlide 2\n\nSlide 3\n\nSlide 4"
+
+
+def test_two_pages_repeat_nothing(tmp_path: Path) -> None:
+    pages = [[(60, 770, "Same head"), (60, 600, f"Words {n}.")] for n in (1, 2)]
+    assert document(tmp_path, drawn(*pages)).text.count("Same head") == 2
+
+
+ROWS = [
+    ("Item", "2022", "2023"),
+    ("Pump", "12", "14"),
+    ("Valve", "1,200", "(3)"),
+    ("Lid", "7", "-"),
+]
+
+
+def placed(rows: list[tuple[str, ...]], top: float) -> list[tuple[float, float, str]]:
+    return [
+        (60 + 120 * column, top - 14 * row, cell)
+        for row, cells in enumerate(rows)
+        for column, cell in enumerate(cells)
+    ]
+
+
+def test_a_title_is_glued_to_its_table_and_prose_is_not(tmp_path: Path) -> None:
+    lines = [(60.0, 700.0, PROSE[:90]), (60.0, 686.0, PROSE[91:]), (60.0, 650.0, "Table 3: Stock")]
+    found = document(tmp_path, drawn([*lines, *placed(ROWS, 630)]))
+    (table,) = found.tables
+    assert found.text == (
+        f"{PROSE[:90]}\n{PROSE[91:]}\n\nTable 3: Stock\n"
+        "Item\t2022\t2023\nPump\t12\t14\nValve\t1,200\t(3)\nLid\t7\t-"
+    )
+    assert (table.labels, table.caption) == (("Item", "2022", "2023"), "Table 3: Stock")
+
+
+def test_the_last_lines_of_running_text_are_no_caption(tmp_path: Path) -> None:
+    found = document(tmp_path, drawn([(60, 660, f"{PROSE[:80]}."), *placed(ROWS, 640)]))
+    (table,) = found.tables
+    assert table.caption == ""
+    assert f"{PROSE[:80]}.\n\nItem" in found.text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("1 Start", "3"), ("2 Safety", "4"), ("3 Setting up", "9"), ("4 Work", "12")],
+        [("•", "Check the lid"), ("•", "Dry the bowl"), ("•", "Call us"), ("•", "Wait")],
+        [(PROSE[:30], PROSE[30:60]), (PROSE[60:90], PROSE[:28]), (PROSE[20:50], PROSE[50:80])],
+    ],
+    ids=["contents", "list", "prose in two columns"],
+)
+def test_what_is_no_table_is_none(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
+    lines = [
+        (60 + (200 if len(left) > 1 else 20) * column, 600 - 14 * row, cell)
+        for row, (left, right) in enumerate(rows)
+        for column, cell in enumerate((left, right))
+    ]
+    assert document(tmp_path, drawn(lines)).tables == ()
+
+
+def test_words_drawn_twice_are_read_once(tmp_path: Path) -> None:
+    twice = [(60 + shift, 600.0, "Important heading") for shift in (0.0, 0.3)]
+    assert document(tmp_path, drawn(twice)).text == "Important heading"
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        (PROSE, True),
+        ("CV-101 7 AB-22 KM-2200-50 3.5 kg 12,000", True),
+        ("Die Gerätefläche muß trocken sein. " * 3, True),
+        ("Прибор стоит на ровном столе и остывает перед первым запуском.", True),
+        ("設置は水平な台の上で行い、運転の前に一時間待ちます。", True),
+        (PROSE.encode().decode("utf-16-be", "replace"), False),
+        ("".join(chr(ord(c) << 8) if c.isalpha() else c for c in PROSE), False),
+        ("".join(chr(ord(c) - 29) if c.isalpha() else c for c in PROSE * 2), False),
+        ("/G12/G13/G22 " * 20, False),
+        ("\ue012\ue013\ue0ff " * 20, False),
+        ("Ã¤Ã¶Ã¼ÃŸ fÃ¼r Ã¼ber GerÃ¤t â€™ â€œ " * 4, False),
+        ("", False),
+    ],
+)
+def test_text_is_told_from_what_fonts_without_characters_give(text: str, good: bool) -> None:
+    assert (plausibility(text) >= 0.7) == good
+
+
+def test_pages_whose_fonts_say_nothing_are_named(tmp_path: Path) -> None:
+    shifted = "".join(chr(ord(c) - 29) if c.isalpha() else c for c in PROSE * 3)
+    lines = [(60.0, 700.0 - 14 * n, shifted[50 * n : 50 * n + 50]) for n in range(7)]
+    found = document(tmp_path, drawn([(60, 700, "A page that can be read.")], lines))
+    assert found.metadata["unreadable_pages"] == "2"
+
+
+def test_the_more_plausible_of_two_readings_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shifted = "".join(chr(ord(c) - 29) if c.isalpha() else c for c in PROSE * 3)
+    lines = [(60.0, 700.0 - 14 * n, shifted[50 * n : 50 * n + 50]) for n in range(7)]
+    from rag.readers.content import Source
+    from rag.readers.pdf import reader
+
+    monkeypatch.setattr(reader, "_page_text", lambda _reader, _index: PROSE)
+    path = tmp_path / "content"
+    path.write_bytes(drawn(lines))
+    content = reader.read_pdf(Source(path))
+    assert content.text == PROSE
+    assert "unreadable_pages" not in content.metadata
