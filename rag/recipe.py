@@ -29,6 +29,7 @@ from rag.errors import InvalidRecipe, validation_words
 Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page"]
 Mode = Literal["dense", "lexical", "hybrid"]
 Relevance = Literal["cosine", "probability"]
+Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
 Names = tuple[Annotated[str, Field(min_length=1)], ...]
 
 _DATE = r"^(\d{4}-\d\d-\d\d)?$"
@@ -97,6 +98,12 @@ class Retrievers(_RecipePart):
         False,
         description="a passage with a rare code of the question (a word with digits that at most "
         "1 % of the passages have) passes every threshold; absent is off, a new recipe has it on",
+    )
+    refuse: Refuse = Field(
+        "off",
+        description="least probability that the documents speak of the question at all; below it "
+        "nothing comes back. auto is the limit of the embedder or of a fit on labels; absent is "
+        "off, a new recipe has auto",
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
     fusion: Literal["weighted", "rrf"] = Field(
@@ -186,9 +193,10 @@ class SearchRecipe(Retrievers):
     @property
     def left_out(self) -> set[str]:
         """The fields that a hash does not cover, as they are off."""
+        fields = type(self).model_fields
         return {
             *(_STEPS - self.steps.keys()),
-            *(name for name in _LATER if not getattr(self, name)),
+            *(name for name in _LATER if getattr(self, name) == fields[name].default),
         }
 
     @field_validator("pages")
@@ -224,7 +232,7 @@ class Recipe(_RecipePart):
     """One way to answer, whole."""
 
     index: IndexRecipe = IndexRecipe()
-    search: SearchRecipe = SearchRecipe(exact_codes=True)
+    search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto")
     answer: AnswerRecipe = AnswerRecipe()
 
     def with_fields(self, changes: Mapping[str, Any]) -> Recipe:
@@ -269,7 +277,9 @@ def _hash(part: _RecipePart) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
-_LATER = frozenset({"exact_codes"})  # of the retrievers: recipes stored before do without it
+_LATER = frozenset(
+    {"exact_codes", "refuse"}
+)  # of the retrievers: recipes stored before do without it
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 

@@ -25,7 +25,15 @@ TIERS: tuple[tuple[str, ...], ...] = (
     ("rag.results",),
     # adapters, each of one technique or one part of the world outside
     ("rag.network", "rag.lexical"),
-    ("rag.chunking", "rag.readers", "rag.providers", "rag.stores", "rag.storage", "rag.http_tools"),
+    (
+        "rag.chunking",
+        "rag.readers",
+        "rag.providers",
+        "rag.stores",
+        "rag.storage",
+        "rag.http_tools",
+        "rag.topic",
+    ),
     # logic, which is handed its adapters
     ("rag.settings", "rag.retrieval", "rag.answering"),
     ("rag.evaluation",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag.types import Dropped, Trace
+from rag.types import Dropped, Stage, Trace
 
 NEAREST = 3
 
@@ -11,6 +11,9 @@ def refusal(trace: Trace) -> tuple[str, str]:
     """(text, note) for a trace without passages to answer from. No model is asked."""
     if trace.passages == 0:
         return "There is nothing to search yet: no document has been indexed.", "no passages"
+    told = trace.stage("refuse")
+    if told is not None and told.dropped:
+        return _of_another_topic(told)
     stage = trace.stage("threshold")
     misses = sorted(
         stage.dropped if stage else (), key=lambda drop: (-drop.hit.relevance, drop.hit.chunk.key)
@@ -25,8 +28,21 @@ def refusal(trace: Trace) -> tuple[str, str]:
     return text, f"no passage reaches the threshold of {trace.threshold:.2f}"
 
 
-def _miss(drop: Dropped, threshold: float) -> str:
+def _of_another_topic(stage: Stage) -> tuple[str, str]:
+    """For a question that the documents do not speak of at all."""
+    nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
+    lines = "\n".join(f"- {_where(drop)}" for drop in nearest)
+    return (
+        f"The documents do not speak of this. What comes nearest is in:\n\n{lines}",
+        f"the documents do not speak of this: {stage.note.partition(': ')[2]}",
+    )
+
+
+def _where(drop: Dropped) -> str:
     hit = drop.hit
-    where = hit.document if hit.chunk.page is None else f"{hit.document}, page {hit.chunk.page}"
-    short = threshold - hit.relevance
-    return f"- {where}: relevance {hit.relevance:.3f}, {short:.3f} below"
+    return hit.document if hit.chunk.page is None else f"{hit.document}, page {hit.chunk.page}"
+
+
+def _miss(drop: Dropped, threshold: float) -> str:
+    short = threshold - drop.hit.relevance
+    return f"- {_where(drop)}: relevance {drop.hit.relevance:.3f}, {short:.3f} below"

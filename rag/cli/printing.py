@@ -120,6 +120,7 @@ def trace(found: Trace) -> Output:
                 "seconds": stage.seconds,
                 "note": stage.note,
                 "failed": stage.failed,
+                "figures": dict(stage.figures),
                 "dropped": [
                     {"chunk_id": drop.hit.chunk.id, "reason": drop.reason} for drop in stage.dropped
                 ],
@@ -132,7 +133,10 @@ def trace(found: Trace) -> Output:
         "seconds": found.seconds,
         "recipe": found.recipe,
     }
+    refused = found.stage("refuse")
     lines = [_hit_line(hit) for hit in found.hits] or ["Nothing relevant was found."]
+    if refused is not None and refused.dropped:
+        lines += [refused.note]
     if merge := found.stage("merge"):
         asked = found.stage("tool")
         lines += ["", *([f"tools: {asked.note}"] if asked else []), f"merged {merge.note}"]

@@ -19,12 +19,13 @@ from rag.retrieval.candidates import Calibrated, Candidates, compared
 from rag.retrieval.fusion import fused_scores, min_max, reciprocal
 from rag.types import Mask, Scores
 
-Field = Literal["dense_weight", "threshold", "top_k", "candidates"]
+Field = Literal["dense_weight", "refuse", "threshold", "top_k", "candidates"]
 LEAST_THRESHOLD, MOST_THRESHOLD = -1.0, 1.0
 MOST_TOP_K = 1000
 MOST_CANDIDATES = 2000
 ENDS: Mapping[Field, tuple[float, float]] = {
     "dense_weight": (0.0, 1.0),
+    "refuse": (0.0, 1.0),
     "threshold": (LEAST_THRESHOLD, MOST_THRESHOLD),
     "top_k": (1, MOST_TOP_K),
     "candidates": (1, MOST_CANDIDATES),
@@ -75,8 +76,19 @@ class Case:
         return np.asarray(self.relevance(found) >= self.threshold)
 
     @property
+    def refused(self) -> bool:
+        """Whether the documents do not speak of the question: then nothing comes back."""
+        topic = self.candidates.topic
+        return topic is not None and topic.refused(self.search.refuse)
+
+    @property
     def is_in(self) -> bool:
         """Whether the passage is among the results as things are."""
+        return not self.refused and self.would_be_in
+
+    @property
+    def would_be_in(self) -> bool:
+        """Whether it is among them where the question is not refused."""
         own = position(self.candidates, self.key)
         scores = fused_scores(self.candidates, self.search)
         return own is not None and _is_in(
@@ -113,6 +125,16 @@ def by_top_k(case: Case) -> Breakpoint | None:
     if case.search.top_k >= rank:
         return Breakpoint(rank - 1, 1) if rank > 1 else None
     return Breakpoint(rank, MOST_TOP_K) if rank <= MOST_TOP_K else None
+
+
+def by_refuse(case: Case) -> Breakpoint | None:
+    """Moves the limit of ``refuse``: all passages go, or come, where it passes the probability."""
+    topic = case.candidates.topic
+    if topic is None or not case.would_be_in:
+        return None
+    if case.refused:
+        return Breakpoint(topic.probability, 0.0)
+    return Breakpoint(topic.probability, 1.0) if topic.probability < 1 else None
 
 
 def by_threshold(case: Case) -> Breakpoint | None:

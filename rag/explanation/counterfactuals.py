@@ -10,12 +10,14 @@ from rag.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field
 from rag.explanation.phrases import shorter, stated
 from rag.recipe import SearchRecipe
 from rag.retrieval.stages import measured_by_pipeline
+from rag.topic import Topic
 
 Run = Callable[[Field, float], bool]
 """Searches with one field changed; whether the passage is then among the results."""
 
 _EXACT: Mapping[Field, Callable[[Case], Breakpoint | None]] = {
     "dense_weight": breakpoints.by_weight,
+    "refuse": breakpoints.by_refuse,
     "threshold": breakpoints.by_threshold,
     "top_k": breakpoints.by_top_k,
     "candidates": breakpoints.by_candidates,
@@ -50,7 +52,13 @@ class Counterfactual:
 
 def counterfactuals(case: Case, is_in: bool, run: Run) -> tuple[Counterfactual, ...]:
     """One for each field, alone. ``is_in``: whether the passage is among the results now."""
-    return tuple(_changed(field, case, is_in, run) for field in phrases.NAMES)
+    fields = _fields(case.search.refuse != "off" and case.candidates.topic is not None)
+    return tuple(_changed(field, case, is_in, run) for field in fields)
+
+
+def _fields(refuses: bool) -> list[Field]:
+    """What may be moved. A recipe that never refuses is not asked what would make it refuse."""
+    return [field for field in phrases.NAMES if field != "refuse" or refuses]
 
 
 def asks_a_model(search: SearchRecipe) -> bool:
@@ -72,12 +80,12 @@ def unavailable(
     )
     return tuple(
         Counterfactual(field, not is_in, _now(field, search, threshold), words)
-        for field in phrases.NAMES
+        for field in _fields(search.refuse != "off")
     )
 
 
 def _changed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
-    now = _now(field, case.search, case.threshold)
+    now = _now(field, case.search, case.threshold, case.candidates.topic)
     if field == "dense_weight" and case.search.mode != "hybrid":
         words = f"The weight plays no part: the mode is {case.search.mode}."
         return Counterfactual(field, not is_in, now, words)
@@ -86,13 +94,18 @@ def _changed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     return _computed(field, case, is_in, run)
 
 
-def _now(field: Field, search: SearchRecipe, threshold: float | None) -> float | None:
+def _now(
+    field: Field, search: SearchRecipe, threshold: float | None, topic: Topic | None = None
+) -> float | None:
+    if field == "refuse":
+        return None if topic is None else topic.limit(search.refuse)
     return threshold if field == "threshold" else float(getattr(search, field))
 
 
 def _computed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
-    now = _now(field, case.search, case.threshold)
-    crossing = _EXACT[field](case) if case.is_in == is_in else None
+    now = _now(field, case.search, case.threshold, case.candidates.topic)
+    can_turn = case.is_in == is_in and (field == "refuse" or not case.refused)
+    crossing = _EXACT[field](case) if can_turn else None
     if crossing is None:
         return Counterfactual(field, not is_in, now, phrases.none(field, case, is_in))
     start = breakpoints.LEAST_THRESHOLD if now is None else now
@@ -125,7 +138,7 @@ def _shorter(field: Field, now: float, value: float, crossing: Breakpoint) -> fl
 
 
 def _tried(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
-    now = _now(field, case.search, case.threshold)
+    now = _now(field, case.search, case.threshold, case.candidates.topic)
     start = breakpoints.LEAST_THRESHOLD if now is None else now
     trials = Trials(lambda value: run(field, value), is_in)
     turned = by_trial(field, start, trials)

@@ -10,6 +10,7 @@ from rag.recipe import SearchRecipe
 
 NAMES: Mapping[Field, str] = {
     "dense_weight": "the weight on dense",
+    "refuse": "the limit of refusal",
     "threshold": "the threshold",
     "top_k": "top-k",
     "candidates": "candidates",
@@ -53,11 +54,13 @@ def none(field: Field, case: Case, is_in: bool) -> str:
     """Why no value of a field turns the passage's fate."""
     words = f"No value of {NAMES[field]} alone brings it {'out' if is_in else 'in'}"
     own = position(case.candidates, case.key)
+    if case.refused and field != "refuse":
+        return f"{words}: the documents do not speak of the question."
     if is_in or field == "candidates":
         return f"{words}."
     if own is None:
         return f"{words}: it is not among the candidates."
-    if field != "threshold" and not case.relevant(case.candidates)[own]:
+    if field not in ("refuse", "threshold") and not case.relevant(case.candidates)[own]:
         return f"{words}: the threshold drops it."
     return f"{words}."
 

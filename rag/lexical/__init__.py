@@ -1,6 +1,7 @@
 """Search by words: BM25 with parameters at search time, explanations and cheap updates."""
 
 from rag.lexical.analyzers import Analyzer, analyzer, analyzer_names
+from rag.lexical.clauses import inverse_document_frequency
 from rag.lexical.explain import Explanation, TermMatch
 from rag.lexical.index import LexicalIndex
 from rag.lexical.postings import Postings
@@ -22,4 +23,5 @@ __all__ = [
     "Variants",
     "analyzer",
     "analyzer_names",
+    "inverse_document_frequency",
 ]

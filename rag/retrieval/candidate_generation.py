@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rag.protocols import Embedder
 from rag.recipe import SearchRecipe
@@ -12,6 +13,7 @@ from rag.retrieval.filters import described
 from rag.retrieval.query_transforms import transformed
 from rag.retrieval.stages import stage_rows
 from rag.retrieval.timeline import Timeline
+from rag.topic import Topic, topic_evidence
 from rag.types import Message, Vectors
 
 
@@ -35,7 +37,22 @@ def gather(
     for row in stage_rows():
         if row.run is not None and row.is_on(recipe):
             asked, candidates = row.run(asked, candidates, recipe, corpus, timeline)
-    return asked, candidates
+    return asked, replace(candidates, topic=topic_of(asked, corpus))
+
+
+def topic_of(asked: Asked, corpus: Corpus) -> Topic | None:
+    """Whether the documents speak of a question: of itself, whatever steps added to it."""
+    if corpus.topic is None:
+        return None
+    found = topic_evidence(
+        asked.words,
+        asked.vector,
+        corpus.dense,
+        corpus.lexical,
+        corpus.passages,
+        corpus.allowed,
+    )
+    return None if found is None else corpus.topic.judged(found)
 
 
 def embed_question(question: str, embedder: Embedder) -> Vectors:

@@ -11,6 +11,7 @@ import numpy as np
 from rag.lexical import Bm25Options, LexicalView, Query
 from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
+from rag.topic import Topic
 from rag.types import Keys, Mask, Ranks, Scores, Vectors
 
 NOT_FOUND = np.iinfo(np.int32).max
@@ -34,7 +35,8 @@ class Candidates:
     ``near`` and ``words`` are what the retrievers ranked by where they were asked for something
     else than the question alone: an enriched one, or several wordings. None where that is
     ``cosine``, or ``bm25``. ``rerank`` has the scores of a reranker, NaN for what it has not read.
-    ``exact`` says which hold a rare code of the question, None where it has none.
+    ``exact`` says which hold a rare code of the question, None where it has none. ``topic`` says
+    whether the documents speak of the question, None where nobody was asked.
     """
 
     keys: Keys
@@ -46,6 +48,7 @@ class Candidates:
     words: Scores | None = None
     rerank: Scores | None = None
     exact: Mask | None = None
+    topic: Topic | None = None
 
     @property
     def dense_scores(self) -> Scores:

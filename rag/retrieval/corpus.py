@@ -9,6 +9,7 @@ from typing import Protocol
 from rag.lexical import LexicalView
 from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
+from rag.topic import TopicModel
 from rag.types import Chunk, Keys, Vectors
 
 Lookup = Callable[[Sequence[int]], Mapping[int, tuple[Chunk, str]]]
@@ -29,7 +30,8 @@ class Corpus:
     ``keys`` are those of all its passages, in order. ``calibration`` is there where the recipe's
     threshold is a probability, ``chat`` and ``reranker`` where the recipe has steps that need them.
     ``allowed`` restricts every search to these passages. ``queries`` knows the vectors of texts
-    that were asked before.
+    that were asked before. ``topic`` tells whether the documents speak of a question; None where a
+    recipe does not ask, or nothing was taught for the embedder.
     """
 
     embedder: Embedder
@@ -42,6 +44,7 @@ class Corpus:
     reranker: Reranker | None = None
     allowed: Keys | None = None
     queries: QueryVectors | None = None
+    topic: TopicModel | None = None
 
     @property
     def passages(self) -> int:

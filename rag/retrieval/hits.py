@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from rag.retrieval.corpus import Lookup
 from rag.retrieval.fusion import fused_scores, ranking
 from rag.retrieval.selection import Selection
 from rag.retrieval.timeline import Timeline
+from rag.topic import Topic
 from rag.types import Dropped, Hit, Keys, Order
 
 HitAt = Callable[[int], Hit | None]
@@ -83,12 +85,16 @@ def pass_cuts(
     recipe: SearchRecipe,
     threshold: float | None,
     timeline: Timeline,
+    topic: Topic | None = None,
 ) -> tuple[Hit, ...]:
-    """Notes threshold, doubles, diversity and top-k; returns the hits that came through.
+    """Notes refusal, threshold, doubles, diversity and top-k; returns the hits that came through.
 
     ``keys`` are those of the candidates.
     """
     left = len(selection.order)
+    if recipe.refuse != "off":
+        _note_refusal(selection, at, recipe, timeline, topic)
+        left -= len(selection.refused)
     name = "relevance" if recipe.relevance == "cosine" else "probability"
     below = [
         Dropped(hit, f"{name} {hit.relevance:.3f} is below {threshold:.3f}")
@@ -115,6 +121,33 @@ def pass_cuts(
     kept = len(selection.kept)
     timeline.passed("top_k", kept + len(beyond), kept, f"top-k {recipe.top_k}", beyond)
     return hits_at(at, selection.kept)
+
+
+def _note_refusal(
+    selection: Selection, at: HitAt, recipe: SearchRecipe, timeline: Timeline, topic: Topic | None
+) -> None:
+    """Notes whether the documents speak of the question."""
+    left, limit = len(selection.order), topic and topic.limit(recipe.refuse)
+    if topic is None or limit is None:
+        note = "nothing to search" if not left else "off: nothing was taught for this embedder"
+        timeline.passed("refuse", left, left, note)
+        return
+    sign = "<" if topic.refused(recipe.refuse) else "≥"
+    says = "do not speak" if topic.refused(recipe.refuse) else "speak"
+    note = f"the documents {says} of this: probability {topic.probability:.3f} {sign} {limit:.3g}"
+    refused = [
+        Dropped(hit, f"the documents do not speak of this: {topic.probability:.3f} < {limit:.3g}")
+        for hit in hits_at(at, selection.refused)
+    ]
+    figures = {"probability": topic.probability, "limit": limit, **asdict(topic.evidence)}
+    timeline.passed(
+        "refuse",
+        left,
+        left - len(refused),
+        f"{note}; {topic.evidence.words}",
+        refused,
+        figures=figures,
+    )
 
 
 def _doubles(selection: Selection, at: HitAt) -> Iterator[Dropped]:

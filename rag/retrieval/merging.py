@@ -151,6 +151,7 @@ def _summed(
         sum(stage.seconds for stage in stages),
         _notes(told),
         any(stage.failed for stage in stages),
+        told[0][1].figures if told[0][0] is parts[0] else {},
     )
 
 

@@ -31,7 +31,7 @@ def retrieve(
     nearness = Nearness(candidates.keys, corpus.dense.vectors)
     selection = select(candidates, search, threshold, corpus.calibration, nearness)
     at = Hits(candidates, selection, search, corpus.lookup).at
-    hits = pass_cuts(candidates.keys, selection, at, search, threshold, timeline)
+    hits = pass_cuts(candidates.keys, selection, at, search, threshold, timeline, candidates.topic)
     return Trace(
         question=asked.question,
         recipe=recipe.hash,

@@ -13,6 +13,8 @@ from rag.retrieval.diversity import Double, Nearness, diversified, doubles
 from rag.retrieval.fusion import fused_scores, ranking, reread
 from rag.types import Keys, Mask, Order, Scores
 
+_NOTHING: Order = np.empty(0, np.intp)
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -21,7 +23,8 @@ class Selection:
     ``order`` ranks all; ``below`` fell under the threshold, ``doubles`` say what a better one
     says, ``beyond`` came after top-k, ``kept`` are the results. ``scores`` and ``relevance``, shape
     (n,), are aligned with the candidates, not with ``order``. ``mmr`` has the values by which
-    diversity chose, by position.
+    diversity chose, by position. ``refused`` are all, where the documents do not speak of the
+    question: then the other lists are empty.
     """
 
     order: Order
@@ -32,6 +35,7 @@ class Selection:
     kept: Order
     doubles: tuple[Double, ...] = ()
     mmr: Mapping[int, float] = field(default_factory=dict)
+    refused: Order = field(default_factory=lambda: _NOTHING)
 
 
 def select(
@@ -41,8 +45,8 @@ def select(
     calibration: Calibrated | None = None,
     nearness: Nearness | None = None,
 ) -> Selection:
-    """Ranks, drops what is less relevant than ``threshold``, then what is said twice; then
-    diversity reorders, and top-k cuts.
+    """Ranks; drops all where the documents do not speak of the question; drops what is less
+    relevant than ``threshold``, then what is said twice; then diversity reorders, and top-k cuts.
 
     ``threshold`` is the resolved value: the recipe's ``auto`` has become a number or None.
     Relevance is the cosine, or what ``calibration`` makes of the candidates; with ``exact_codes``
@@ -51,6 +55,9 @@ def select(
     """
     scores = reread(fused_scores(candidates, recipe), candidates.rerank)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
+    if candidates.topic is not None and candidates.topic.refused(recipe.refuse):
+        order = ranking(candidates.keys, scores)
+        return Selection(order, scores, relevance, _NOTHING, _NOTHING, _NOTHING, refused=order)
     return cut(candidates.keys, scores, relevance, recipe, threshold, nearness, candidates.exact)
 
 

@@ -55,7 +55,7 @@ class StageRow:
     passes: Literal["question", "joins", "passages"] = "passages"
     swept: Literal["arithmetic", "candidates", "pipeline"] = "pipeline"
     asks_model: bool = False
-    tried: tuple[str, ...] = ("dense_weight", "threshold", "top_k", "candidates")
+    tried: tuple[str, ...] = ("dense_weight", "refuse", "threshold", "top_k", "candidates")
     run: CandidateStage | None = None
 
     def is_on(self, search: SearchRecipe) -> bool:
@@ -131,6 +131,14 @@ STAGES: tuple[StageRow, ...] = (
         help="Results of HTTP tools. Choose to see only these.",
         failed="An HTTP tool gave nothing",
         retriever="tool",
+    ),
+    StageRow(
+        "refuse",
+        ("refuse",),
+        label="of a known topic",
+        help="Whether the documents speak of the question at all: of all passages, or of none.",
+        dropped="Refused",
+        swept="arithmetic",
     ),
     StageRow(
         "threshold",

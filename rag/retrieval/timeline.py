@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rag.types import Dropped, Stage, StageName
 
@@ -24,11 +24,17 @@ class Timeline:
         dropped: Sequence[Dropped] = (),
         *,
         failed: bool = False,
+        figures: Mapping[str, float] | None = None,
     ) -> None:
-        """Notes a stage that has just ended; ``failed`` where it passed on what it was given."""
+        """Notes a stage that has just ended; ``failed`` where it passed on what it was given.
+
+        ``figures`` are those that it decided by.
+        """
         now = time.perf_counter()
         seconds = now - self._last
-        self.stages.append(Stage(name, taken, given, tuple(dropped), seconds, note, failed))
+        self.stages.append(
+            Stage(name, taken, given, tuple(dropped), seconds, note, failed, figures or {})
+        )
         self._last = now
 
     @property

@@ -14,6 +14,7 @@ from rag.indexing.indexes import Index, lookup
 from rag.protocols import ChatModel, Reranker
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Listwise, filters
+from rag.search.refusal import topic_model
 from rag.services import Services
 from rag.storage import Connection, Database, bases, documents, passages
 from rag.types import TOOL, Chunk, Document, Hit, Keys
@@ -42,6 +43,7 @@ def corpus(
         reranker=_reranker(services, recipe.search, chat),
         allowed=allowed(services, base_id, recipe.search, index),
         queries=services.queries,
+        topic=topic_model(services, base_id, recipe.index, recipe.search),
     )
 
 

@@ -16,6 +16,7 @@ from rag.indexing.indexes import Index
 from rag.lexical import LexicalIndex, Postings
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
+from rag.retrieval.candidate_generation import topic_of
 from rag.retrieval.candidates import blocks, cosines, holds_code, nearest, rare_codes
 from rag.retrieval.query_transforms import transformed
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
@@ -23,6 +24,7 @@ from rag.search.corpus import corpus
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import passages
+from rag.topic import Topic
 from rag.types import Keys, Mask, Question, Scores, Tell, Vectors
 
 Options = tuple[object, ...]
@@ -135,12 +137,13 @@ class CandidateSource:
         searched, lexical = self._searched(search), self.index.lexical
         if not isinstance(lexical, LexicalIndex):
             return None  # a server lays no postings out
-        asked, near = list[str](), list[Keys]()
+        asked, near, topics = list[str](), list[Keys](), list[Topic | None]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
             each = transformed(question.text, search, searched, Timeline(), query)
             asked.append(each.words)
             near.append(nearest(each, self._dense, search, searched.allowed).keys)
+            topics.append(topic_of(each, searched))
         fuzzy, prefix = search.fuzzy, search.prefix
         known = (lexical.frequencies(each, fuzzy=fuzzy, prefix=prefix).values() for each in asked)
         if sum(map(sum, known)) > MOST_POSTINGS:
@@ -156,6 +159,7 @@ class CandidateSource:
             self._cosines,
             self.calibration,
             self._exact(asked, postings, lexical),
+            topics,
         )
 
     def _exact(
@@ -177,7 +181,8 @@ class CandidateSource:
         return np.concatenate([np.empty(0), *found])
 
     def _searched(self, search: SearchRecipe) -> Corpus:
-        recipe = Recipe(index=self._recipe, search=search)
+        # Recipes with every limit follow from these candidates: they know the topic in any case.
+        recipe = Recipe(index=self._recipe, search=search.model_copy(update={"refuse": "auto"}))
         found = corpus(self._services, self._base_id, recipe, self.index)
         return replace(found, dense=self._dense)
 
@@ -210,7 +215,7 @@ def _before_cuts(search: SearchRecipe) -> SearchRecipe:
     """The recipe with defaults for what its candidates do not depend on."""
     rows = stage_rows()
     looks_at_ranks = any(row.run is not None and row.is_on(search) for row in rows)
-    unused = list(rows[rows.index(stage_row("threshold")) :])
+    unused = list(rows[rows.index(stage_row("refuse")) :])
     unused += [] if looks_at_ranks else [stage_row("fusion")]
     names = {name for row in unused for name in row.fields}
     defaults = {name: SearchRecipe.model_fields[name].default for name in names}

@@ -85,6 +85,7 @@ def _chosen(
     candidates: Candidates,
     nearness: Nearness,
 ) -> Selection:
+    search = search.model_copy(update={"refuse": cut.refuse})
     calibration = source.calibration if search.relevance == "probability" else None
     return select(candidates, search, cut.threshold, calibration, nearness)
 

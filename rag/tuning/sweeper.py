@@ -250,7 +250,7 @@ class _Cuts:
     ) -> None:
         self._services, self._base_id, self._index = services, base_id, recipe.index
         changed = (recipe.search.model_copy(update=_plain(changes)) for changes in selections)
-        self._selected = [(each.threshold, each.top_k) for each in changed]
+        self._selected = [(each.threshold, each.top_k, each.refuse) for each in changed]
         self._known: dict[tuple[str, str], list[Cut]] = {}
 
     def __call__(self, search: SearchRecipe) -> Sequence[Cut]:
@@ -259,8 +259,8 @@ class _Cuts:
             usual = search.model_copy(update={"threshold": "auto"})
             auto = threshold_rule(self._services, self._base_id, self._index, usual).threshold
             self._known[kind] = [
-                Cut(auto if threshold == "auto" else threshold, top_k)
-                for threshold, top_k in self._selected
+                Cut(auto if threshold == "auto" else threshold, top_k, refuse)
+                for threshold, top_k, refuse in self._selected
             ]
         return self._known[kind]
 

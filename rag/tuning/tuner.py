@@ -234,7 +234,7 @@ class Tuner:
             if kind not in known:
                 asked = threshold_rule(self._services, self._base_id, recipe.index, search)
                 known[kind] = asked.threshold
-            found.append(Cut(known[kind], search.top_k))
+            found.append(Cut(known[kind], search.top_k, search.refuse))
         return found
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rag.types.documents import Chunk
 
 StageName = (
     Literal["rewrite", "spelling", "expansions", "hyde", "question", "filter", "dense", "lexical"]
-    | Literal["fusion", "feedback", "rerank", "tool", "threshold", "duplicates", "mmr", "top_k"]
-    | Literal["merge", "context"]
+    | Literal["fusion", "feedback", "rerank", "tool", "refuse", "threshold", "duplicates", "mmr"]
+    | Literal["top_k", "merge", "context"]
 )
 """What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""
 
@@ -59,6 +59,7 @@ class Stage:
     """One step of a retrieval: passages in, passages out, what it dropped, seconds it took.
 
     ``failed`` says that it could not do its work and passed on what it was given; ``note`` why.
+    ``figures`` are those that it decided by, by name.
     """
 
     name: StageName
@@ -68,6 +69,7 @@ class Stage:
     seconds: float = 0.0
     note: str = ""
     failed: bool = False
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
 from rag.runs.evaluator import deepened
+from rag.topic import Topic, TopicEvidence
 from rag.types import Evidence, Question
 
 Spans = dict[str, list[tuple[int, int, int]]]
@@ -62,12 +63,14 @@ def _candidates(draw: st.DrawFn, passages: int) -> Candidates:
     found = np.flatnonzero((dense < DEEP) | (words < DEEP))
     cut = [np.where(ranks < DEEP, ranks, NOT_FOUND)[found] for ranks in (dense, words)]
     exact = draw(st.none() | st.lists(st.booleans(), min_size=len(found), max_size=len(found)))
+    probability = draw(st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0]))
     return Candidates(
         found.astype(np.int64),
         cosine[found],
         bm25[found],
         *cut,
         exact=None if exact is None else np.array(exact, np.bool_),
+        topic=None if probability is None else Topic(NO_EVIDENCE, probability, usual=0.3),
     )
 
 
@@ -78,6 +81,7 @@ def _ranks(scores: np.ndarray, found: np.ndarray) -> np.ndarray:
     return ranks
 
 
+NO_EVIDENCE = TopicEvidence(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 SEARCHES = st.builds(
     SearchRecipe,
     mode=st.sampled_from(["dense", "lexical", "hybrid", "hybrid"]),
@@ -104,7 +108,8 @@ REACHED = (
     .tolist()
 )
 LIMITS = st.one_of(st.none(), COSINES, st.sampled_from(REACHED))
-CUTS = st.lists(st.builds(Cut, LIMITS, st.integers(1, 9)), min_size=1, max_size=4)
+REFUSALS = st.sampled_from(["off", "off", "auto", 0.0, 0.25, 1.0])
+CUTS = st.lists(st.builds(Cut, LIMITS, st.integers(1, 9), REFUSALS), min_size=1, max_size=4)
 
 
 def _pipeline(
@@ -118,7 +123,9 @@ def _pipeline(
     calibration: Calibration,
 ) -> tuple[dict[str, float], float]:
     """The figures of one recipe by ordinary retrieval, question by question, and its tokens."""
-    recipe = deepened(search, max(cutoffs)).model_copy(update={"top_k": cut.top_k})
+    recipe = deepened(search, max(cutoffs)).model_copy(
+        update={"top_k": cut.top_k, "refuse": cut.refuse}
+    )
     ranked, tokens = [], 0
     for question, deep in zip(questions, candidates, strict=True):
         found = _first(deep, recipe)
@@ -142,7 +149,13 @@ def _first(deep: Candidates, recipe: SearchRecipe) -> Candidates:
     at = np.flatnonzero(inside != NOT_FOUND)
     exact = None if deep.exact is None else deep.exact[at]
     return Candidates(
-        deep.keys[at], deep.cosine[at], deep.bm25[at], dense[at], words[at], exact=exact
+        deep.keys[at],
+        deep.cosine[at],
+        deep.bm25[at],
+        dense[at],
+        words[at],
+        exact=exact,
+        topic=deep.topic,
     )
 
 

@@ -11,7 +11,7 @@ from rag import InvalidRecipe, Recipe
 BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
 
 
-OLD = Recipe().with_fields({"search.exact_codes": False})
+OLD = Recipe().with_fields({"search.exact_codes": False, "search.refuse": "off"})
 
 
 def test_a_step_that_is_off_leaves_the_hash_as_it_was() -> None:
@@ -26,7 +26,7 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     assert Recipe.parse({}).search.exact_codes
     assert Recipe().hash != BEFORE_STEPS
     stored = Recipe().model_dump(mode="json")
-    del stored["search"]["exact_codes"]
+    del stored["search"]["exact_codes"], stored["search"]["refuse"]
     assert not Recipe.parse(stored).search.exact_codes
     assert Recipe.parse(stored).hash == BEFORE_STEPS
 

@@ -111,7 +111,7 @@ def test_a_new_stage_is_in_the_trace_and_in_the_json_of_a_search(
 ) -> None:
     trace = base.search(QUESTION, QUICK)
     names = [stage.name for stage in trace.stages]
-    assert names[names.index("fusion") :][:3] == ["fusion", "too_short", "threshold"]
+    assert names[names.index("fusion") :][:3] == ["fusion", "too_short", "refuse"]
     assert [hit.document for hit in trace.hits] == ["a.md", "c.md"]
     assert main(["search", "notes", QUESTION, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

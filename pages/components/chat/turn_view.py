@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -23,7 +23,7 @@ from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import is_here
 from pages.components.source.view import SourceSpan, forget_walk, source_view
-from rag import Dropped, Hit, KnowledgeBase, Recipe, StoredCitation, Turn, counted
+from rag import Dropped, Hit, KnowledgeBase, Recipe, Stage, StoredCitation, Turn, counted
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -136,6 +136,9 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
     with guard():
         also = federation.known(turn.also)
         trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)
+        if (told := trace.stage("refuse")) is not None and told.dropped and not trace.hits:
+            _of_another_topic(base, turn, told)
+            return
         stage = trace.stage("threshold")
         misses = sorted(stage.dropped if stage else (), key=lambda drop: -drop.hit.relevance)
         if trace.hits or not misses:
@@ -150,18 +153,34 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
         least = misses[:NEAREST][-1].hit.relevance
         enough = max(int(least * 100) / 100, 0.0)
         label, key = f"Ask again with threshold {enough:.2f}", f"chat_lower_{turn.id}"
-        action_button(label, key, "vertical_align_bottom", _ask_with, base, turn.complete, enough)
+        changes = {"search.threshold": enough}
+        action_button(label, key, "vertical_align_bottom", _ask_with, base, turn.complete, changes)
+
+
+def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
+    """Says that the documents do not speak of the question, why, and lets the reader insist."""
+    st.markdown("**The documents do not speak of this.** Nearest:")
+    nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
+    st.markdown("\n".join(_place(drop) for drop in nearest))
+    st.caption(plain(stage.note.partition(": ")[2]))
+    key = f"chat_insist_{turn.id}"
+    changes = {"search.refuse": "off"}
+    action_button("Search all the same", key, "search", _ask_with, base, turn.complete, changes)
+
+
+def _place(drop: Dropped) -> str:
+    hit = drop.hit
+    page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
+    return f"- {plain(shortened(hit.document, 60))}{page}"
 
 
 def _miss(drop: Dropped, name: str) -> str:
-    hit = drop.hit
-    page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
-    shown = math.floor(hit.relevance * 1000) / 1000  # never up to the threshold
-    return f"- {plain(shortened(hit.document, 60))}{page} :gray[· {name} {shown:.3f}]"
+    shown = math.floor(drop.hit.relevance * 1000) / 1000  # never up to the threshold
+    return f"{_place(drop)} :gray[· {name} {shown:.3f}]"
 
 
-def _ask_with(base: KnowledgeBase, text: str, threshold: float) -> None:
-    working_recipe.change(base, {"search.threshold": threshold})
+def _ask_with(base: KnowledgeBase, text: str, changes: Mapping[str, Any]) -> None:
+    working_recipe.change(base, changes)
     st.session_state[follow_up.RETRY] = text
 
 

@@ -24,6 +24,7 @@ from pages.components.recipe.working_recipe import (
     THRESHOLD,
     drawn,
     needed,
+    read_value,
     saved,
     working,
 )
@@ -110,11 +111,23 @@ class _Panel(Widgets):
                 step=0.05,
                 help="Share of the meaning (vectors) in the ranking; the rest is words.",
             )
+        self._refuse()
         self._threshold()
         slot = st.empty()
         most = MOST_SHOWN if max(search.top_k, self.saved.search.top_k) <= MOST_SHOWN else 1000
         self.slider("k", "Top-k", max_value=most, help="Most passages to return.")
         return slot
+
+    def _refuse(self) -> None:
+        self.pick(
+            "refuse",
+            "Other topics",
+            ["auto", "off"],
+            read=read_value,
+            help="Auto refuses a question that the documents do not speak of at all: below a "
+            "limit on the probability that they do. A number is a limit of its own; off searches "
+            "all the same.",
+        )
 
     def _threshold(self) -> None:
         how = _how(self.recipe)

@@ -28,6 +28,7 @@ PARAMETERS: Mapping[str, str] = {
     "k": "search.top_k",
     "by": "search.relevance",
     "codes": "search.exact_codes",
+    "refuse": "search.refuse",
     "w": "search.dense_weight",
     "candidates": "search.candidates",
     "fusion": "search.fusion",

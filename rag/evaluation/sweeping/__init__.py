@@ -6,7 +6,7 @@ from rag.evaluation.sweeping.by_question import Change, Closeup, Material, Quest
 from rag.evaluation.sweeping.deep import Deep, flattened
 from rag.evaluation.sweeping.grid import Grid
 from rag.evaluation.sweeping.layout import By
-from rag.evaluation.sweeping.pool import Cut
+from rag.evaluation.sweeping.pool import Cut, Limit
 from rag.evaluation.sweeping.pruning import Prepared
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Deep",
     "Field",
     "Grid",
+    "Limit",
     "Material",
     "Pair",
     "Prepared",

@@ -16,6 +16,7 @@ from rag.evaluation.sweeping.layout import By, Layout
 from rag.evaluation.sweeping.pruning import Prepared
 from rag.lexical import Postings
 from rag.retrieval.candidates import NOT_FOUND
+from rag.topic import Topic
 from rag.types import Integers, Keys, Mask, Question, Ranks, Scores
 
 Pair = tuple[float, float]
@@ -36,15 +37,18 @@ class Bm25Grid:
         cosines: Cosines,
         calibration: Calibration | None = None,
         exact: Mask | None = None,
+        topics: Sequence[Topic | None] = (),
     ) -> None:
         """``postings`` has the passages that are ``near`` (best first, by question) as well.
 
-        ``exact`` says which of them hold a rare code of their question, None where none has any.
+        ``exact`` says which of them hold a rare code of their question, None where none has any;
+        ``topics`` whether the documents speak of each question.
         """
         self._postings = postings
         self._cosines = cosines
         self._calibration = calibration
         self._exact = exact
+        self._topics = tuple(topics)
         self._starts = np.searchsorted(postings.rows, np.arange(len(questions) + 1))
         parts = [
             postings.keys[begin:end]
@@ -82,6 +86,7 @@ class Bm25Grid:
             unit=self._unit[kept],
             grade=self._grade[kept],
             exact=None if self._exact is None else self._exact[kept],
+            topics=self._topics,
         )
         return Field(deep, postings, depth, self._calibration)
 

@@ -180,13 +180,13 @@ class Closeup:
                     laid_out, weight, cuts, metrics, as_shown
                 ).items():
                     tables[name][numbers] = values
-                above[numbers] = laid_out.above([cut.threshold for cut in cuts])
+                above[numbers] = laid_out.above([cut.limit for cut in cuts])
         visible, counted = above.copy(), [self._values(total) for total in totals]
         for family, by_weight in by_family(shown or [one for one, _ in recipes]).items():
             laid_out = self._pool(family)
             for weight, numbers in by_weight.items():
                 cuts = [recipes[number][1] for number in numbers]
-                visible[numbers] = laid_out.above([cut.threshold for cut in cuts])
+                visible[numbers] = laid_out.above([cut.limit for cut in cuts])
                 in_view = Shown(laid_out, cuts).sums(weight, counted) if totals else ()
                 for total, counts in zip(totals, in_view, strict=True):
                     sums[total][numbers] = counts

@@ -59,20 +59,20 @@ class Counter:
         self._pool = pool
         self._depth = depth
         limits = [cut.top_k if as_shown else None for cut in cuts]
-        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
+        distinct = list(dict.fromkeys(cut.limit for cut in cuts))
         self._shown = list(dict.fromkeys(limits))
         self.rows = [
-            self._shown.index(limit) * len(thresholds) + thresholds.index(cut.threshold)
+            self._shown.index(limit) * len(distinct) + distinct.index(cut.limit)
             for limit, cut in zip(limits, cuts, strict=True)
         ]
-        self.above = pool.above(thresholds)
+        self.above = pool.above(distinct)
         above = self.above[:, targets.rows]
         self._hidden = targets.columns >= above
         self._masks = _prefixes(pool.first.shape[1])[:, above]
         self._scores = _Scores(pool)
 
     def ranks(self, weight: float) -> Ranks:
-        """Ranks from 0, shape (shown * thresholds, units)."""
+        """Ranks from 0, shape (shown * limits, units)."""
         targets = self._pool.targets
         if not len(targets.starts):
             return np.empty((len(self._shown) * len(self.above), 0), np.int32)
@@ -94,7 +94,7 @@ class Counter:
         return np.minimum(best, self._depth)
 
     def _counts(self, before: Mask) -> Ranks:
-        """How many of ``before`` every threshold lets in, shape (thresholds, targets)."""
+        """How many of ``before`` every threshold lets in, shape (limits, targets)."""
         packed = _packed(before)
         counts = np.zeros(self._hidden.shape, np.int32)
         for word, mask in zip(packed.T, self._masks, strict=True):
@@ -110,8 +110,8 @@ class Shown:
         self._cuts = cuts
         self._by_key = np.argsort(pool.keys, axis=1)
         self._inside = np.arange(pool.keys.shape[1]) < pool.sizes[:, None]
-        thresholds = list(dict.fromkeys(cut.threshold for cut in cuts))
-        self._above = dict(zip(thresholds, pool.above(thresholds), strict=True))
+        limits = list(dict.fromkeys(cut.limit for cut in cuts))
+        self._above = dict(zip(limits, pool.above(limits), strict=True))
 
     def sums(self, weight: float, values: Sequence[Floats | Integers | Mask]) -> list[Floats]:
         """Sums of each of ``values`` (candidates,) over what is shown, shape (cuts, questions)."""
@@ -124,11 +124,10 @@ class Shown:
             tables[-1][self._inside] = each[self._pool.places]
         deepest = max(cut.top_k for cut in self._cuts)
         running = {
-            threshold: _running(columns, above, tables, deepest)
-            for threshold, above in self._above.items()
+            limit: _running(columns, above, tables, deepest) for limit, above in self._above.items()
         }
         return [
-            np.stack([running[cut.threshold][number][:, cut.top_k] for cut in self._cuts])
+            np.stack([running[cut.limit][number][:, cut.top_k] for cut in self._cuts])
             for number in range(len(tables))
         ]
 

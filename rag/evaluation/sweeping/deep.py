@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rag.evaluation.judging import Judge
-from rag.recipe import Mode
+from rag.recipe import Mode, Refuse
 from rag.retrieval.candidates import Calibrated, Candidates
+from rag.topic import Topic
 from rag.types import Integers, Keys, Mask, Question, Ranks, Scores
 
 
@@ -22,7 +24,8 @@ class Deep:
     ``row`` is the place of the question. ``unit`` names what is judged: the passage itself, or its
     document for questions that are judged by document; ``grade`` is that unit's. ``probability`` is
     there where a calibration was given, ``exact`` where a question has a rare code. The other
-    columns are those of ``Candidates``.
+    columns are those of ``Candidates``. ``topics`` has, by question, whether the documents speak
+    of it; it is empty where nobody was asked.
     """
 
     questions: int
@@ -36,6 +39,13 @@ class Deep:
     grade: Integers
     probability: Scores | None = None
     exact: Mask | None = None
+    topics: tuple[Topic | None, ...] = ()
+
+    def refused(self, refuse: Refuse) -> Mask:
+        """Which questions a recipe refuses, shape (questions,)."""
+        if not self.topics:
+            return np.zeros(self.questions, np.bool_)
+        return np.array([topic is not None and topic.refused(refuse) for topic in self.topics])
 
     def within(self, mode: Mode, candidates: int) -> npt.NDArray[np.bool_]:
         """Which of them a recipe of that mode finds when it asks for so many."""
@@ -45,13 +55,14 @@ class Deep:
     def only(self, chosen: npt.NDArray[np.bool_]) -> Deep:
         """The candidates of some questions; ``chosen`` has shape (questions,)."""
         rows = (np.cumsum(chosen) - 1)[self.row]
-        kept = replace(self, questions=int(np.count_nonzero(chosen)), row=rows)
+        topics = tuple(compress(self.topics, chosen))
+        kept = replace(self, questions=int(np.count_nonzero(chosen)), row=rows, topics=topics)
         return kept.at(np.flatnonzero(chosen[self.row]))
 
     def at(self, inside: Integers) -> Deep:
         """Some of the candidates, by rising place."""
         held: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        del held["questions"]
+        del held["questions"], held["topics"]
         arrays = {name: each[inside] for name, each in held.items() if each is not None}
         return replace(self, **arrays)
 
@@ -82,6 +93,7 @@ def flattened(
         if calibration is None
         else np.concatenate([calibration.probabilities(found) for found in candidates]),
         exact=_exact(candidates),
+        topics=tuple(found.topic for found in candidates),
     )
 
 

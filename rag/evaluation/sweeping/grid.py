@@ -13,7 +13,7 @@ from rag.recipe import Recipe
 
 MOST_RECIPES = 1_000_000
 _LONGEST = 8192  # a chunk_size that every overlap fits
-_SELECTING = ("search.threshold", "search.top_k")
+_SELECTING = ("search.threshold", "search.top_k", "search.refuse")
 _EXAMPLE = 'Write it like {"search.dense_weight": [0.4, 0.6], "search.threshold": [null, 0.2]}.'
 
 Changes = Mapping[str, Any]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rag.evaluation.sweeping.deep import Deep
 from rag.evaluation.sweeping.layout import By, Layout
 from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading
-from rag.recipe import SearchRecipe
+from rag.recipe import Refuse, SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND
 from rag.retrieval.fusion import reciprocal
 from rag.types import Floats, Integers, Mask
@@ -30,6 +30,19 @@ class Cut(NamedTuple):
 
     threshold: float | None
     top_k: int
+    refuse: Refuse = "off"
+
+    @property
+    def limit(self) -> Limit:
+        """What decides how much there is to take from."""
+        return Limit(self.threshold, self.refuse)
+
+
+class Limit(NamedTuple):
+    """A threshold, and when a question is refused altogether."""
+
+    threshold: float | None
+    refuse: Refuse = "off"
 
 
 class Family(NamedTuple):
@@ -116,13 +129,20 @@ class Pool:
             return self.first
         return weight * self.first + (1.0 - weight) * self.second
 
-    def above(self, thresholds: Sequence[float | None]) -> Integers:
-        """How many candidates are relevant enough, shape (thresholds, questions)."""
-        counts = [
-            self.sizes if limit is None else np.count_nonzero(self.relevance >= limit, axis=1)
-            for limit in thresholds
-        ]
-        return np.stack(counts)
+    def above(self, limits: Sequence[Limit]) -> Integers:
+        """How many candidates are relevant enough, shape (limits, questions); 0 where refused."""
+        counts = {
+            limit: self.sizes
+            if limit is None
+            else np.count_nonzero(self.relevance >= limit, axis=1)
+            for limit in dict.fromkeys(limit.threshold for limit in limits)
+        }
+        return np.stack(
+            [
+                np.where(self.layout.deep.refused(limit.refuse), 0, counts[limit.threshold])
+                for limit in limits
+            ]
+        )
 
 
 def pool(layout: Layout, family: Family, kept: Mask | None = None) -> Pool:

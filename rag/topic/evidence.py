@@ -1,0 +1,82 @@
+"""What tells whether documents speak of a question, looked up in both of their indexes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.lexical import Bm25Options, LexicalView, inverse_document_frequency
+from rag.protocols import VectorView
+from rag.types import Keys, Vectors
+
+PROBED = 10
+"""Passages that are looked at: the nearest, and those that hold most of the question's words."""
+DENSE_SHARE = 0.6
+"""Of the figure that makes a passage the best in both; the rest is the share of the words."""
+_IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}
+"""With k1 = 0 a BM25 score is the sum of the idf of the words that a passage holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEvidence:
+    """What tells whether the documents speak of a question.
+
+    ``cosine`` is that of the nearest passage, ``lead`` how far that is ahead of the tenth. Shares
+    are of the question's words, weighed by idf, in [0, 1]: ``share`` is the greatest that a passage
+    holds, ``unknown`` what no passage holds. ``joint_cosine`` and ``joint_share`` are those of the
+    passage that is best in both together.
+    """
+
+    cosine: float
+    lead: float
+    share: float
+    unknown: float
+    joint_cosine: float
+    joint_share: float
+
+    @property
+    def words(self) -> str:
+        """The evidence in one clause."""
+        return (
+            f"nearest cosine {self.cosine:.2f}, {self.lead:.2f} ahead of the tenth; the passage "
+            f"that fits best has cosine {self.joint_cosine:.2f} and {self.joint_share:.0%} of the "
+            "weight of the question's words"
+        )
+
+
+def topic_evidence(
+    words: str,
+    vector: Vectors,
+    dense: VectorView,
+    lexical: LexicalView,
+    passages: int,
+    allowed: Keys | None = None,
+) -> TopicEvidence | None:
+    """Looks a question up in both indexes; None where there is nothing to be found.
+
+    ``words`` is its text as BM25 reads it, ``vector`` (dimension,) its unit vector; ``passages``
+    is the number of those that words are counted in, ``allowed`` restricts what is looked at.
+    """
+    near, _ = dense.search(vector, PROBED, allowed)
+    if not len(near):
+        return None
+    terms = dict.fromkeys(lexical.terms(words), 1.0)
+    known = lexical.frequencies(terms, fuzzy=False, prefix=False)
+    idf = {term: inverse_document_frequency(known.get(term, 0), passages) for term in terms}
+    mass = sum(idf.values()) or 1.0
+    holders, _ = lexical.search(terms, PROBED, allowed=allowed, **_IDF_MASS)
+    keys = np.union1d(near, holders)
+    shares = lexical.scores(terms, keys, **_IDF_MASS) / mass
+    # Row by row in double precision: the same passage has the same figure in every company.
+    close = (dense.vectors(keys).astype(np.float64) * vector.astype(np.float64)).sum(axis=1)
+    best = int(np.argmax(DENSE_SHARE * close + (1 - DENSE_SHARE) * shares))
+    nearest = np.sort(close)[::-1][: len(near)]
+    return TopicEvidence(
+        cosine=float(nearest[0]),
+        lead=float(nearest[0] - nearest[-1]),
+        share=float(shares.max()),
+        unknown=sum(idf[term] for term in terms if term not in known) / mass,
+        joint_cosine=float(close[best]),
+        joint_share=float(shares[best]),
+    )

@@ -1,0 +1,209 @@
+"""Whether the documents speak of a question: how well that is told for documents never seen.
+
+``python -m rag bench --only refusal`` prints, for five collections, the share of foreign questions
+(those of the other collections) and of answerable ones that ``search.refuse=auto`` refuses, by a
+model that was taught without the collection and without its questions. ``python -m
+tests.bench.refusal FOLDER`` teaches the shipped models on all of them.
+
+A model is taught with what the collections have, and with harder questions made of it: where the
+relevant passages are left out the documents still speak of the topic, and a question of which most
+words are hidden from the word index is a paraphrase without a word in common. Without these it
+would go by the words that questions of test collections share with their passages.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from rag import SAMPLE, KnowledgeBase, Recipe, Settings, Workspace
+from rag.indexing.indexes import Index
+from rag.services import Services
+from rag.topic import FEATURES, TopicEvidence, TopicModel, taught, topic_evidence
+from rag.topic.model import write_shipped
+from rag.types import Keys, Question, Vectors
+
+COLLECTIONS = ("scifact", "cranfield", "xquad_en", "anthropic_docs", SAMPLE)
+EMBEDDERS = ("minilm",)
+LIMITS: Mapping[str, float] = {"minilm": 0.15}
+"""What ``auto`` means. One figure for all collections, the sample's paraphrases included."""
+QUESTIONS = 300
+"""Of a collection, at most."""
+HIDDEN = 0.6
+"""Share of the words of a made paraphrase that no passage has."""
+WEIGHT = 200.0
+"""Of the questions of each side of a collection together, however many there are."""
+ELSEWHERE = ("Who won the 2022 world cup?", "What is the weather in Paris tomorrow?")
+
+
+@dataclass
+class Asked:
+    """Evidence for one collection: on its own questions, easy and hard, and on those of others.
+
+    ``foreign`` is by collection of the questions.
+    """
+
+    answerable: list[TopicEvidence] = field(default_factory=list)
+    hard: list[list[TopicEvidence]] = field(default_factory=list)
+    foreign: dict[str, list[TopicEvidence]] = field(default_factory=dict)
+    unanswerable: list[TopicEvidence] = field(default_factory=list)
+    elsewhere: list[TopicEvidence] = field(default_factory=list)
+
+
+def measure(folder: Path) -> dict[str, float]:
+    """Shares by ``"EMBEDDER COLLECTION: WHAT"``, each by a model taught without that collection."""
+    figures: dict[str, float] = {}
+    for embedder in EMBEDDERS:
+        with tempfile.TemporaryDirectory() as home:
+            asked = evidence(Path(home), folder, embedder)
+        figures |= left_out(asked, embedder)
+    return figures
+
+
+def left_out(asked: Mapping[str, Asked], embedder: str) -> dict[str, float]:
+    """What a model that was taught without a collection does there, collection by collection."""
+    figures: dict[str, float] = {}
+    for name, each in asked.items():
+        others = {other: asked[other] for other in asked if other != name}
+        model = taught_on(others, embedder)
+        strangers = [found for questions in each.foreign.values() for found in questions]
+        figures[f"{embedder} {name}: foreign refused"] = _refused(model, strangers)
+        figures[f"{embedder} {name}: answerable refused"] = _refused(model, each.answerable)
+        if each.unanswerable:
+            refused = _refused(model, each.unanswerable)
+            figures[f"{embedder} {name}: unanswerable, of its topic, refused"] = refused
+        for question, found in zip(ELSEWHERE, each.elsewhere, strict=False):
+            figures[f"{embedder} {name}: probability, {question}"] = model.judged(found).probability
+    return figures
+
+
+def taught_on(asked: Mapping[str, Asked], embedder: str) -> TopicModel:
+    """A model from some collections, each of which counts alike."""
+    spoken, foreign = list[tuple[TopicEvidence, float]](), list[tuple[TopicEvidence, float]]()
+    for each in asked.values():
+        kinds = [each.answerable, *each.hard]
+        for found in kinds:
+            spoken += [(item, WEIGHT / len(kinds) / len(found)) for item in found]
+        strangers = [item for other in asked for item in each.foreign.get(other, ())]
+        foreign += [(item, WEIGHT / len(strangers)) for item in strangers]
+    source = f"{len(asked)} collections"
+    return taught(spoken, foreign, FEATURES, LIMITS[embedder], source)
+
+
+def _refused(model: TopicModel, found: Sequence[TopicEvidence]) -> float:
+    return float(np.mean([model.judged(each).refused("auto") for each in found]))
+
+
+def evidence(home: Path, folder: Path, embedder: str) -> dict[str, Asked]:
+    """Reads all collections into a home and looks every question up in every one of them."""
+    settings = Settings.from_env({}, home=home)
+    workspace, services = Workspace(settings), Services.start(settings)
+    recipe = Recipe().with_fields({"index.embedder": embedder})
+    bases = {name: _base(workspace, name, folder, recipe) for name in COLLECTIONS}
+    questions = {name: _answerable(base, name) for name, base in bases.items()}
+    model = services.models.embedder(embedder)
+    texts = {name: [item.text for item in each] for name, each in questions.items()}
+    vectors = {name: model.embed(each, "query") for name, each in texts.items()}
+    found = {}
+    for name, base in bases.items():
+        lookup = _Lookup(services.indexes.current(base.id, recipe.index))
+        own, dice = list(zip(texts[name], vectors[name], strict=True)), random.Random(0)
+        hidden = [(_paraphrase(text, dice), vector) for text, vector in own]
+        rest = list(_without_answers(base, questions[name], lookup.index, recipe))
+        found[name] = Asked(
+            answerable=lookup.all(own),
+            hard=[lookup.all(hidden), lookup.all(own, rest), lookup.all(hidden, rest)],
+            foreign={
+                other: lookup.all(list(zip(texts[other], vectors[other], strict=True)))
+                for other in COLLECTIONS
+                if other != name
+            },
+        )
+        if name == SAMPLE:
+            _, every = base.evaluator.questions(SAMPLE)
+            lacking = [item.text for item in every if not item.answerable]
+            for kind, asked in (("unanswerable", lacking), ("elsewhere", list(ELSEWHERE))):
+                pairs = list(zip(asked, model.embed(asked, "query"), strict=True))
+                setattr(found[name], kind, lookup.all(pairs))
+    workspace.close()
+    return found
+
+
+class _Lookup:
+    """Evidence in one index."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+
+    def all(
+        self, asked: Sequence[tuple[str, Vectors]], allowed: Sequence[Keys] | None = None
+    ) -> list[TopicEvidence]:
+        dense, words, passages = self.index.dense, self.index.lexical, len(self.index.passages)
+        limits = allowed or [None] * len(asked)
+        found = [
+            topic_evidence(text, vector, dense, words, passages, limit)
+            for (text, vector), limit in zip(asked, limits, strict=True)
+        ]
+        return [each for each in found if each is not None]
+
+
+def _base(workspace: Workspace, name: str, folder: Path, recipe: Recipe) -> KnowledgeBase:
+    if name not in {info.name for info in workspace.bases()}:
+        if name == SAMPLE:
+            base, job = workspace.start_demo()
+        else:
+            base = workspace.create(name, recipe)
+            job = base.documents.import_beir(folder / name, "test")
+        workspace.jobs.run(job)
+    base = workspace.base(name)
+    if base.documents.missing(recipe.index):
+        workspace.jobs.run(base.documents.build(recipe.index))
+    return base
+
+
+def _answerable(base: KnowledgeBase, name: str) -> list[Question]:
+    _, every = base.evaluator.questions(name)
+    answerable = sorted((item for item in every if item.answerable), key=lambda item: item.id)
+    return random.Random(0).sample(answerable, min(QUESTIONS, len(answerable)))
+
+
+def _paraphrase(text: str, dice: random.Random) -> str:
+    words = enumerate(text.split())
+    return " ".join(f"qzx{at}" if dice.random() < HIDDEN else word for at, word in words)
+
+
+def _without_answers(
+    base: KnowledgeBase, questions: Sequence[Question], index: Index, recipe: Recipe
+) -> Iterator[Keys]:
+    """The passages of a base without those that are relevant to each question."""
+    for question in questions:
+        relevant = list[int]()
+        for label in question.evidence:
+            if label.end is None:
+                relevant += index.keys.get(label.document_id, np.empty(0, np.int64)).tolist()
+            elif not label.lost:
+                relevant += [
+                    chunk.key
+                    for chunk in base.documents.chunks(label.document_id, recipe.index)
+                    if chunk.start < label.end and label.start < chunk.end
+                ]
+        yield np.setdiff1d(index.passages, np.array(relevant, np.int64))
+
+
+def main(folder: Path) -> None:
+    """Teaches a model for each embedder on all collections, and writes the shipped ones."""
+    models = {}
+    for embedder in EMBEDDERS:
+        with tempfile.TemporaryDirectory() as home:
+            models[embedder] = taught_on(evidence(Path(home), folder, embedder), embedder)
+    write_shipped(models)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

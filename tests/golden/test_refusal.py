@@ -1,0 +1,42 @@
+"""On the sample, with the shipped model: what is of another topic is refused, the rest is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import SAMPLE, KnowledgeBase, Settings, Workspace
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    home: Path = tmp_path_factory.mktemp("home")
+    workspace = Workspace(Settings.from_env({}, home=home))
+    base, job = workspace.start_demo()
+    workspace.jobs.run(job)
+    return base
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who won the 2022 world cup?", "What is the weather in Paris tomorrow?"],
+)
+def test_a_question_of_another_topic_is_refused(sample: KnowledgeBase, question: str) -> None:
+    stage = sample.search(question, sample.recipe()).stage("refuse")
+    assert stage is not None
+    assert stage.figures["probability"] < stage.figures["limit"]
+    assert stage.given == 0
+    assert sample.ask(question, sample.recipe()).answer.status == "refused"
+
+
+def test_at_most_one_in_twenty_of_the_answerable_is(sample: KnowledgeBase) -> None:
+    _, questions = sample.evaluator.questions(SAMPLE)
+    refused = [
+        question.text
+        for question in questions
+        if question.answerable
+        and (stage := sample.search(question.text, sample.recipe()).stage("refuse")) is not None
+        and stage.dropped
+    ]
+    assert len(refused) <= sum(question.answerable for question in questions) // 20, refused

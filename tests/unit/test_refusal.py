@@ -1,0 +1,199 @@
+"""Refusal: whether the documents speak of a question, told, swept and explained alike."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from rag import Grid, KnowledgeBase, Recipe, SearchRecipe, Workspace, stores
+from rag.cli import printing
+from rag.errors import InvalidInput, InvalidRecipe
+from rag.explanation.breakpoints import Breakpoint, Case, by_refuse
+from rag.explanation.counterfactuals import counterfactuals
+from rag.lexical import LexicalIndex
+from rag.retrieval import Candidates, select
+from rag.topic import FEATURES, Topic, TopicEvidence, TopicModel, shipped, taught, topic_evidence
+from tests.workspaces import QUICK, add, workspace_at
+
+ON_TOPIC, OFF_TOPIC = "When may everybody leave on Fridays?", "Who wrote the Iliad?"
+RECIPE = QUICK.with_fields({"search.refuse": "auto", "search.mode": "hybrid"})
+FILES = {
+    "rules.txt": "Rule IS-214 says nothing about hours.",
+    "leave.txt": "Everybody may leave at four on Fridays.",
+}
+LINE = """{"id": "q", "text": "%s", "evidence": [{"document": "leave.txt", "quote": "leave"}]}
+{"id": "r", "text": "%s", "answerable": false}"""
+BY_WORDS = TopicModel({"joint_share": 10.0}, -5.0, limit=0.3, source="a test")
+LITTLE = TopicEvidence(0.2, 0.1, 0.3, 0.4, 0.15, 0.25)
+KEYS = np.array([10, 20], np.int64)
+
+
+@pytest.fixture
+def base(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
+    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: BY_WORDS)
+    workspace: Workspace = workspace_at(tmp_path)
+    base = workspace.create("rules", RECIPE)
+    add(workspace, base, FILES)
+    base.exchange.import_file("set", "set.jsonl", LINE % (ON_TOPIC, OFF_TOPIC))
+    return base
+
+
+def found(probability: float) -> Candidates:
+    ranks = np.array([0, 1], np.int32)
+    topic = Topic(LITTLE, probability, usual=0.3)
+    return Candidates(KEYS, np.array([0.9, 0.8]), np.array([2.0, 1.0]), ranks, ranks, topic=topic)
+
+
+def test_evidence_is_the_share_of_the_idf_mass_and_the_cosine() -> None:
+    words = LexicalIndex.empty("english").added(
+        [(1, "pump noise"), (2, "pump oil"), (3, "oil filter")]
+    )
+    vectors = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
+    dense = stores.empty("flat", 2).added(np.array([1, 2, 3], np.int64), vectors)
+    asked = np.array([1, 0], np.float32)
+    told = topic_evidence("pump noise zebra", asked, dense, words, 3)
+    idf = {df: math.log(1 + (3 - df + 0.5) / (df + 0.5)) for df in (0, 1, 2)}
+    mass = idf[2] + idf[1] + idf[0]
+    assert told is not None
+    assert told.cosine == told.joint_cosine == 1.0
+    assert told.lead == 1.0
+    assert told.share == told.joint_share == pytest.approx((idf[2] + idf[1]) / mass)
+    assert told.unknown == pytest.approx(idf[0] / mass)
+    only = topic_evidence("pump noise", asked, dense, words, 3, np.array([3], np.int64))
+    assert only is not None
+    assert (only.cosine, only.share, only.lead) == (0.0, 0.0, 0.0)
+    assert topic_evidence("pump", asked, dense, words, 3, np.empty(0, np.int64)) is None
+
+
+def test_a_probability_is_the_logistic_of_the_weighed_evidence() -> None:
+    model = TopicModel({"cosine": 2.0, "lead": -1.0}, 0.5, limit=0.3, source="a test")
+    topic = model.judged(LITTLE)
+    assert topic.probability == pytest.approx(1 / (1 + math.exp(-(0.5 + 0.4 - 0.1))))
+    assert [topic.limit(each) for each in ("off", "auto", 0.05)] == [None, 0.3, 0.05]
+    assert TopicModel.from_dict(model.to_dict()) == model
+    with pytest.raises(InvalidInput):
+        TopicModel.from_dict({**model.to_dict(), "weights": {"stars": 1.0}})
+
+
+def test_teaching_tells_what_differs_and_only_that() -> None:
+    near = [(TopicEvidence(0.8, 0.1, 0.5, 0.1, 0.8, share), 1.0) for share in (0.2, 0.6)]
+    far = [(TopicEvidence(0.1, 0.1, 0.5, 0.1, 0.1, share), 1.0) for share in (0.2, 0.6)]
+    model = taught(near, far, FEATURES, 0.5, "a test")
+    assert model.weights["lead"] == 0.0
+    assert model.weights["joint_share"] == pytest.approx(0.0, abs=1e-5)
+    assert model.judged(near[0][0]).probability > 0.5 > model.judged(far[0][0]).probability
+
+
+def test_models_ship_for_the_embedders_they_were_taught_with() -> None:
+    model = shipped("minilm")
+    assert model is not None
+    assert set(model.weights) == set(FEATURES)
+    assert shipped("fake") is None
+
+
+def test_a_recipe_without_the_field_never_refuses_and_keeps_its_hash() -> None:
+    assert SearchRecipe().refuse == "off"
+    assert Recipe().search.refuse == "auto"
+    assert SearchRecipe(refuse="off").hash == SearchRecipe().hash
+    assert SearchRecipe(refuse=0.05).hash != SearchRecipe(refuse="auto").hash
+    with pytest.raises(InvalidRecipe):
+        Recipe().with_fields({"search.refuse": 1.5})
+
+
+@pytest.mark.parametrize(("refuse", "kept"), [("off", 2), ("auto", 0), (0.2, 2), (0.21, 0)])
+def test_all_passages_pass_or_none(refuse: object, kept: int) -> None:
+    search = SearchRecipe().model_copy(update={"refuse": refuse})
+    chosen = select(found(0.2), search, None)
+    assert len(chosen.kept) == kept
+    assert len(chosen.refused) == 2 - kept
+    assert KEYS[chosen.order].tolist() == [10, 20]
+
+
+def test_a_refused_question_says_so_with_its_reasons(base: KnowledgeBase) -> None:
+    assert base.search(ON_TOPIC, RECIPE).hits[0].document == "leave.txt"
+    trace = base.search(OFF_TOPIC, RECIPE)
+    stage = trace.stage("refuse")
+    assert stage is not None
+    assert (trace.hits, stage.given, len(stage.dropped)) == ((), 0, stage.taken)
+    assert stage.figures["limit"] == 0.3
+    assert stage.figures["probability"] < 0.01
+    assert stage.note.startswith("the documents do not speak of this: probability 0.007 < 0.3; ")
+    answer = base.ask(OFF_TOPIC, RECIPE).answer
+    assert answer.status == "refused"
+    assert answer.text.startswith("The documents do not speak of this. What comes nearest is in:")
+    told = {each["name"]: each for each in printing.trace(trace).data["stages"]}
+    assert told["refuse"]["figures"]["probability"] == stage.figures["probability"]
+    assert base.search(OFF_TOPIC, RECIPE.with_fields({"search.refuse": "off"})).hits
+
+
+@pytest.mark.parametrize("fields", [{"mode": "dense"}, {"mode": "lexical"}, {"candidates": 1}])
+def test_the_probability_does_not_depend_on_the_ranking(
+    base: KnowledgeBase, fields: dict[str, object]
+) -> None:
+    other = RECIPE.with_fields({f"search.{name}": value for name, value in fields.items()})
+    stages = [base.search(ON_TOPIC, recipe).stage("refuse") for recipe in (RECIPE, other)]
+    assert stages[0] is not None
+    assert stages[1] is not None
+    assert stages[0].figures == stages[1].figures
+
+
+def test_without_a_model_it_is_off_and_says_so(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: None)
+    stage = base.search("Who else wrote the Iliad?", RECIPE).stage("refuse")
+    assert stage is not None
+    assert (stage.note, stage.dropped) == ("off: nothing was taught for this embedder", ())
+
+
+def test_a_sweep_has_the_figures_of_single_runs(base: KnowledgeBase) -> None:
+    fields = {
+        "search.refuse": ["off", "auto", 0.001, 1.0],
+        "search.mode": ["dense", "lexical", "hybrid"],
+        "search.k1": [0.9, 1.2],
+        "search.mmr": [None, 0.5],
+        "search.top_k": [1, 2],
+    }
+    sweeper = base.tuning.sweeper("set")
+    sweep = sweeper.sweep(Grid.parse(fields, RECIPE), (1, 2))
+    assert sweeper.verify(sweep, len(sweep.grid)) == []
+    refusals = {
+        sweep.grid.recipe(number).search.refuse: sweep.metrics(number)["correct_refusal"]
+        for number in range(len(sweep.grid))
+        if sweep.grid.recipe(number).search.mode == "hybrid"
+    }
+    assert refusals == {"off": 0.0, "auto": 1.0, 0.001: 0.0, 1.0: 1.0}
+
+
+@pytest.mark.parametrize(
+    ("refuse", "crossing", "words"),
+    [
+        ("auto", Breakpoint(0.2, 0.0), "enters the top 5 when the limit of refusal is at most"),
+        (0.1, Breakpoint(0.2, 1.0), "leaves the top 5 when the limit of refusal is at least"),
+    ],
+)
+def test_what_would_let_a_question_pass(refuse: object, crossing: Breakpoint, words: str) -> None:
+    search = SearchRecipe().model_copy(update={"refuse": refuse})
+    case = Case(10, search, None, found(0.2), found(0.2))
+    assert by_refuse(case) == crossing
+
+    def run(field: str, value: float) -> bool:
+        changed = search.model_copy(update={} if field == "threshold" else {field: value})
+        limit = value if field == "threshold" else None
+        return 10 in KEYS[select(found(0.2), changed, limit).kept]
+
+    changes = {each.field: each for each in counterfactuals(case, case.is_in, run)}
+    assert changes["refuse"].words.startswith(words)
+    assert changes["refuse"].bound == 0.2
+    if case.refused:
+        assert changes["top_k"].words == (
+            "No value of top-k alone brings it in: the documents do not speak of the question."
+        )
+
+
+def test_a_recipe_that_never_refuses_is_explained_as_before() -> None:
+    case = Case(10, SearchRecipe(), None, found(0.2), found(0.2))
+    fields = [each.field for each in counterfactuals(case, True, lambda *_: True)]
+    assert fields == ["dense_weight", "threshold", "top_k", "candidates"]
