@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from math import log
 
-from rag.lexical import Analyzer, LexicalView, analyzer
+from rag.lexical import LexicalView, analyzer
 
 Terms = frozenset[str]
 
@@ -26,10 +26,13 @@ class Vocabulary:
     def __init__(self, index: LexicalView | None = None, passages: int = 0) -> None:
         self._index = index if passages else None
         self._passages = passages
-        self._analyzer: Analyzer = index.analyzer if index else analyzer(_ANALYZER)
+        self._view = index
+        self._analyzer = analyzer(_ANALYZER)
 
     def terms(self, text: str) -> Terms:
         """The terms of a text without function words, unless it has nothing else."""
+        if self._view is not None:  # cut as a question is: the same by every analyzer that cuts
+            return frozenset(self._view.terms(text))
         return frozenset(self._analyzer.query_tokens(text))
 
     def rarities(self, wanted: Terms, texts: Iterable[Terms]) -> Mapping[str, float]:

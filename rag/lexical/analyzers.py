@@ -11,16 +11,18 @@ import re
 import threading
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from rag.errors import InvalidRecipe
+from rag.lexical.languages import ANALYZERS, NO_STEMMER, language, likeliest
 
 Token = tuple[str, int, int]
 """A term and the characters it stands for: ``(term, start, end)``."""
 
+AUTO, DEFAULT = "auto", "english"
 CACHED_WORDS = 100_000
 LONGEST_TERM = 64
 
@@ -111,6 +113,14 @@ class Analyzer:
         ]
         return telling or [token[0] for _, token in cut]
 
+    def of(self, text: str) -> Analyzer:
+        """What cuts this very text: itself, unless it goes by the language of each."""
+        return self
+
+    def question_tokens(self, question: str, languages: Collection[str]) -> list[str]:
+        """The terms by which passages are found that were cut by analyzers of these names."""
+        return self.query_tokens(question)
+
     def _is_function_word(self, word: str, shouted: bool) -> bool:
         is_acronym = len(word) > 1 and word.isupper() and not shouted
         return not is_acronym and word.casefold() in self._stopwords
@@ -189,6 +199,61 @@ class Analyzer:
         return "".join(c if c in self._letters else _without_accent(c) for c in word)
 
 
+class AutoAnalyzer(Analyzer):
+    """Cuts each passage by the analyzer of its language, and a question by those of all.
+
+    A passage whose language is not sure is cut as English. Words and codes alone, without a text
+    around them, are cut as English too. Safe to share between threads.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(AUTO, _ROWS[DEFAULT])
+        self._every: dict[str, Analyzer] = {}
+
+    def of(self, text: str) -> Analyzer:
+        """The analyzer of a passage's language."""
+        return self._named(ANALYZERS.get(language(text), NO_STEMMER))
+
+    def tokens(self, text: str) -> list[str]:
+        """Terms of a passage."""
+        return self.of(text).tokens(text)
+
+    def query_tokens(self, text: str) -> list[str]:
+        """Terms of a question in its own language, without the function words of that."""
+        return self.of(text).query_tokens(text)
+
+    def spans(self, text: str) -> Iterator[Token]:
+        """Terms of a passage with the characters they stand for."""
+        return self.of(text).spans(text)
+
+    def question_tokens(self, question: str, languages: Collection[str]) -> list[str]:
+        """Each telling word as every one of these analyzers cuts it.
+
+        What is a function word is decided by the language of the question, if passages have it.
+        """
+        if len(languages) < 2:
+            return self._named(next(iter(languages), DEFAULT)).query_tokens(question)
+        own = ANALYZERS.get(likeliest(question)[0], NO_STEMMER)
+        own = own if own in languages else min(languages, key=lambda name: (name != DEFAULT, name))
+        cuts = [self._named(name) for name in (own, *sorted({*languages} - {own}))]
+        shouted, found, telling = question.isupper(), list[str](), list[str]()
+        for word in self.words(question):
+            terms, kept = dict[str, None](), dict[str, None]()
+            for cut in cuts:
+                for term, start, end in cut.word_tokens(word):
+                    terms[term] = None
+                    if not cuts[0]._is_function_word(word[start:end], shouted):
+                        kept[term] = None
+            found += terms
+            telling += kept
+        return telling or found
+
+    def _named(self, name: str) -> Analyzer:
+        if name not in self._every:
+            self._every[name] = analyzer(name)
+        return self._every[name]
+
+
 def _without_accent(character: str) -> str:
     """The letter below an accent, for Latin letters; elsewhere marks are part of the spelling."""
     first = unicodedata.normalize("NFD", character)[0]
@@ -206,11 +271,13 @@ def _stemmer(language: str) -> _Stemmer | None:
 
 def analyzer_names() -> list[str]:
     """Names that ``analyzer`` knows, sorted."""
-    return sorted(_ROWS)
+    return sorted([*_ROWS, AUTO])
 
 
 def analyzer(name: str) -> Analyzer:
     """A new analyzer. Raises InvalidRecipe, naming the choices, for an unknown ``name``."""
+    if name == AUTO:
+        return AutoAnalyzer()
     if name not in _ROWS:
         raise InvalidRecipe(
             f"No analyzer is called {name!r}.", "Choose one of: " + ", ".join(analyzer_names())

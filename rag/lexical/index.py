@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack
 
@@ -79,8 +79,23 @@ class LexicalIndex:
         for batch in _batches(items):
             keys, texts = list(batch), list(batch.values())
             kept = without(segments, np.array(keys, dtype=np.int64))
-            segments = tidy([*kept, build(self.analyzer, keys, texts)], merged)
+            segments = tidy([*kept, *self._built(keys, texts)], merged)
         return LexicalIndex(self.analyzer, segments)
+
+    def _built(self, keys: Sequence[int], texts: Sequence[str]) -> list[Segment]:
+        """Passages as segments, one for each analyzer that cuts some of them."""
+        parts: dict[Analyzer, list[int]] = {}
+        for at, text in enumerate(texts):
+            parts.setdefault(self.analyzer.of(text), []).append(at)
+        return [
+            build(cut, [keys[at] for at in places], [texts[at] for at in places])
+            for cut, places in parts.items()
+        ]
+
+    @property
+    def analyzers(self) -> set[str]:
+        """The names of those that cut its passages."""
+        return set[str]().union(*(segment.analyzers for segment in self.segments))
 
     def removed(self, keys: Keys) -> LexicalIndex:
         """An index without ``keys``; unknown ones are ignored."""
@@ -170,6 +185,7 @@ class LexicalIndex:
             "format": FORMAT,
             "analyzer": self.analyzer.name,
             "segments": len(self.segments),
+            "analyzers": [sorted(segment.analyzers) for segment in self.segments],
         }
         (place / "lexical.json").write_text(json.dumps(manifest), encoding="utf-8")
 
@@ -181,12 +197,16 @@ class LexicalIndex:
         if manifest.get("format") != FORMAT:
             raise ValueError(f"a word index of format {manifest.get('format')}, not {FORMAT}")
         names = (f"segment-{at}" for at in range(manifest["segments"]))
-        segments = tuple(Segment.load(place / name) for name in names)
+        cut = manifest.get("analyzers") or [[manifest["analyzer"]]] * manifest["segments"]
+        segments = tuple(
+            replace(Segment.load(place / name), analyzers=frozenset(by))
+            for name, by in zip(names, cut, strict=True)
+        )
         return cls(analyzer(manifest["analyzer"]), segments)
 
     def terms(self, question: str) -> dict[str, float]:
         """The index terms of a question, by how often it has them."""
-        return dict(Counter(self.analyzer.query_tokens(question)))
+        return dict(Counter(self.analyzer.question_tokens(question, self.analyzers)))
 
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""

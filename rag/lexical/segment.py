@@ -27,7 +27,7 @@ class Segment(PassageRows):
     """Passages by words. ``rows[starts[t]:starts[t + 1]]`` are those that hold ``terms[t]``.
 
     ``lengths`` has shape (rows,); ``terms`` is sorted; ``counts`` says how often the term occurs
-    in each of ``rows``.
+    in each of ``rows``. ``analyzers`` are the names of those that cut the passages.
     """
 
     lengths: Rows
@@ -35,6 +35,7 @@ class Segment(PassageRows):
     starts: Integers
     rows: Rows
     counts: Rows
+    analyzers: frozenset[str] = frozenset()
 
     @cached_property
     def tokens(self) -> int:
@@ -133,6 +134,7 @@ def _inverted(
         starts=np.searchsorted(pairs, np.arange(len(terms) + 1) * len(keys)),
         rows=(pairs % max(1, len(keys))).astype(np.int32),
         counts=counts.astype(np.int32),
+        analyzers=frozenset({analyzer.name}),
     )
 
 
@@ -156,6 +158,7 @@ def merged(segments: Sequence[Segment]) -> Segment:
         starts=np.concatenate(([0], np.cumsum(total[used]))),
         rows=rows,
         counts=counts,
+        analyzers=frozenset().union(*(segment.analyzers for segment in segments)),
     )
 
 

@@ -35,12 +35,17 @@ class WordLlama:
         return SubwordTokens(self._backend)
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        """Unit vectors, shape (len(texts), 256). Queries and documents are treated alike.
+        """Unit vectors, shape (len(texts), 256).
 
+        The tokens are cased: a query in capitals is read in small letters, as documents seldom
+        shout.
         Raises MissingDependency when the package is absent.
         """
         means = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        sent = [encodable(text) for text in texts]
+        folded = (
+            text.lower() if input_type == "query" and text.isupper() else text for text in texts
+        )
+        sent = [encodable(text) for text in folded]
         encodings = self._backend.encode_batch(sent, add_special_tokens=False)
         for row, encoding in enumerate(encodings):
             if encoding.ids:

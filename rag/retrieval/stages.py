@@ -135,7 +135,7 @@ STAGES: tuple[StageRow, ...] = (
     StageRow(
         "refuse",
         ("refuse",),
-        label="of a known topic",
+        label="on topic",
         help="Whether the documents speak of the question at all: of all passages, or of none.",
         dropped="Refused",
         swept="arithmetic",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,9 @@ PROBED = 10
 """Passages that are looked at: the nearest, and those that hold most of the question's words."""
 DENSE_SHARE = 0.6
 """Of the figure that makes a passage the best in both; the rest is the share of the words."""
+CHANCE = 0.09
+"""What the nearest passage gains by chance: so much for each sqrt(2 ln n) of n passages, as the
+greatest of n normal deviates does. It is about the spread of the cosines of a question."""
 _IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}
 """With k1 = 0 a BM25 score is the sum of the idf of the words that a passage holds."""
 
@@ -25,7 +29,7 @@ class TopicEvidence:
     ``cosine`` is that of the nearest passage, ``lead`` how far that is ahead of the tenth. Shares
     are of the question's words, weighed by idf, in [0, 1]: ``share`` is the greatest that a passage
     holds, ``unknown`` what no passage holds. ``joint_cosine`` and ``joint_share`` are those of the
-    passage that is best in both together.
+    passage that is best in both together. ``passages`` is how many there are.
     """
 
     cosine: float
@@ -34,6 +38,21 @@ class TopicEvidence:
     unknown: float
     joint_cosine: float
     joint_share: float
+    passages: int = 1
+
+    @property
+    def beyond_chance(self) -> float:
+        """The cosine less what the nearest of so many passages has by chance."""
+        return self.cosine - self._by_chance
+
+    @property
+    def joint_beyond_chance(self) -> float:
+        """The same of ``joint_cosine``."""
+        return self.joint_cosine - self._by_chance
+
+    @property
+    def _by_chance(self) -> float:
+        return CHANCE * math.sqrt(2 * math.log(max(self.passages, 1)))
 
     @property
     def words(self) -> str:
@@ -79,4 +98,5 @@ def topic_evidence(
         unknown=sum(idf[term] for term in terms if term not in known) / mass,
         joint_cosine=float(close[best]),
         joint_share=float(shares[best]),
+        passages=passages if allowed is None else len(allowed),
     )

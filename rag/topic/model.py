@@ -58,7 +58,7 @@ class TopicModel:
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InvalidInput("A stored model of refusal is damaged.", "Fit it again.") from error
-        if not model.weights.keys() <= set(TopicEvidence.__slots__):
+        if not all(hasattr(TopicEvidence, name) for name in model.weights):
             raise InvalidInput("A stored model of refusal is of another version.", "Fit it again.")
         return model
 

@@ -32,12 +32,13 @@ def step(app: AppTest, name: str) -> str:
 
 def test_the_funnel_counts_what_the_stages_gave(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE)
-    names = ["passages", "dense", "lexical", "fusion", "threshold", "top_k", "context"]
+    names = ["passages", "dense", "lexical", "fusion", "refuse", "threshold", "top_k", "context"]
     assert [step(app, name) for name in names] == [
         "**6** passages",
         "**6** dense",
         "**1** lexical",
         "**6** fused",
+        "**6** on topic",
         "**1** above threshold",
         "**1** top-k",
         "**1** in the prompt",

@@ -45,6 +45,7 @@ def test_a_result_is_followed_into_the_prompt(base: KnowledgeBase) -> None:
         "dense",
         "lexical",
         "fusion",
+        "refuse",
         "threshold",
         "top_k",
         "context",

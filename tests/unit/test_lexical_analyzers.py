@@ -79,7 +79,7 @@ def test_spans_name_the_characters_of_each_term() -> None:
 
 
 def test_every_snowball_language_has_a_row() -> None:
-    assert set(analyzer_names()) == {*Stemmer.algorithms(), "simple", "multilingual"}
+    assert set(analyzer_names()) == {*Stemmer.algorithms(), "simple", "multilingual", "auto"}
 
 
 def test_an_unknown_name_is_refused_with_the_choices() -> None:

@@ -1,0 +1,116 @@
+"""Which language a text is in: by its script where that tells, else by its character sequences."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from functools import cache
+from typing import Protocol
+
+ANALYZERS: Mapping[str, str] = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""Analyzers by the code of a language (ISO 639-1). The others are cut without a stemmer."""
+NO_STEMMER = "multilingual"
+_BY_SCRIPT: Mapping[str, str] = {
+    "ja": "\u3040-\u30ff",  # before Han: Japanese has both
+    "zh": "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f",
+    "ko": "\u1100-\u11ff\uac00-\ud7af",
+    "el": "\u0370-\u03ff\u1f00-\u1fff",
+    "hy": "\u0530-\u058f",
+    "ta": "\u0b80-\u0bff",
+    "th": "\u0e00-\u0e7f",
+}
+_SCRIPTS = {code: re.compile(f"[{signs}]") for code, signs in _BY_SCRIPT.items()}
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_OWN_SCRIPT = 0.3
+"""Share of the letters that tells a script: Chinese and Japanese say in one what others say in
+several letters, and texts of all these scripts have names in Latin letters."""
+_FURTHER = ("bg", "fa", "he", "uk", "ur", "vi")
+"""Told apart from the languages above, which share their scripts."""
+FEWEST_LETTERS = 40
+"""With fewer letters a passage may be a table or a list of names, in any language."""
+SUREST = 0.95
+"""Least probability that a passage is in another language than English."""
+_LOOKED_AT = 600  # characters
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class _Identifier(Protocol):
+    def classify(self, text: str) -> tuple[str, float]: ...
+
+    def set_languages(self, langs: list[str]) -> None: ...
+
+
+def language(text: str) -> str:
+    """The ISO 639-1 code of a passage's language; "en" where that is not sure."""
+    found, probability = likeliest(text)
+    count, start = letters(text), text[:_LOOKED_AT]
+    if len(_LATIN.findall(start)) < count / 2 or found in _BY_SCRIPT:
+        return found  # whatever it is, it is not English
+    return found if probability >= SUREST and count >= FEWEST_LETTERS else "en"
+
+
+def likeliest(text: str) -> tuple[str, float]:
+    """The likeliest language of a text, however short, with its probability.
+
+    Without a letter it is ("en", 0).
+    """
+    start = text[:_LOOKED_AT]
+    count = letters(start)
+    if not count:
+        return "en", 0.0
+    if not start.isascii():
+        for code, script in _SCRIPTS.items():
+            if len(script.findall(start)) >= _OWN_SCRIPT * count:
+                return code, 1.0
+    with _LOCK:
+        return _identifier().classify(start)
+
+
+def letters(text: str) -> int:
+    """How many letters the beginning of a text has."""
+    return sum(map(len, _LETTERS.findall(text[:_LOOKED_AT])))
+
+
+_LOCK = threading.Lock()
+
+
+@cache
+def _identifier() -> _Identifier:
+    """Lui and Baldwin, "langid.py: An Off-the-shelf Language Identification Tool", ACL 2012."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    found: _Identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    found.set_languages(sorted({*ANALYZERS, *_FURTHER}))
+    return found

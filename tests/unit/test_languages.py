@@ -1,0 +1,86 @@
+"""The language of texts, and an index whose passages are cut by the analyzer of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag.lexical import LexicalIndex, analyzer
+from rag.lexical.languages import language, likeliest
+
+ENGLISH = "The pumps are checked for leaks every Friday before the laboratory closes."
+GERMAN = "Die Pumpen werden jeden Freitag vor dem Ende der Arbeit auf undichte Stellen geprüft."
+RUSSIAN = "Насосы проверяют на утечки каждую пятницу до закрытия лаборатории."
+CHINESE = "每周五在实验室关闭之前检查水泵是否泄漏。"
+OPTIONS = {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
+
+
+def index(name: str, *texts: str) -> LexicalIndex:
+    return LexicalIndex.empty(name).added(enumerate(texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (ENGLISH, "en"),
+        (GERMAN, "de"),
+        (GERMAN.upper(), "de"),
+        (RUSSIAN, "ru"),
+        (CHINESE, "zh"),
+        ("水泵 Corvane C16R 的噪音水平是多少", "zh"),
+        ("ポンプの騒音", "ja"),
+        ("펌프 소음", "ko"),
+        ("Η αντλία", "el"),
+        ("", "en"),
+        ("CV-118\t4410\tTX-9", "en"),
+        ("Rotor prüfen", "en"),
+    ],
+)
+def test_a_passage_is_in_the_language_that_is_sure(text: str, code: str) -> None:
+    assert language(text) == code
+
+
+def test_a_question_is_in_the_likeliest_however_short() -> None:
+    assert likeliest("Was ist das?")[0] == "de"
+    assert likeliest("How do pumps work?")[0] == "en"
+    assert likeliest("1234") == ("en", 0.0)
+
+
+def test_in_an_english_base_auto_is_english() -> None:
+    texts = [ENGLISH, "Leaks are repaired at once.", "TX-4410-B\t12\tseal"]
+    auto, english = index("auto", *texts), index("english", *texts)
+    keys = np.arange(3)
+    for question in ("Who checks the pumps?", "Wer prüft die Pumpen?", "TX-4410-B", "to be"):
+        assert auto.terms(question) == english.terms(question)
+        ours, theirs = (one.scores(question, keys, **OPTIONS) for one in (auto, english))
+        assert ours.tolist() == theirs.tolist()
+
+
+def test_each_passage_is_found_by_the_words_of_its_language() -> None:
+    mixed = index("auto", ENGLISH, GERMAN, RUSSIAN, CHINESE)
+    asked = ["check the pump", "Freitag undichte Stellen", "проверка насоса", "检查水泵"]
+    assert [mixed.search(q, 1, **OPTIONS)[0].tolist() for q in asked] == [[0], [1], [2], [3]]
+    assert mixed.analyzers == {"english", "german", "russian", "multilingual"}
+    assert mixed.explain("Pumpe prüfen", 1, **OPTIONS).score == pytest.approx(
+        mixed.scores("Pumpe prüfen", np.array([1]), **OPTIONS)[0]
+    )
+    assert [GERMAN[a:b] for a, b in mixed.matched_spans("Pumpe", GERMAN, fuzzy=False, prefix=False)]
+
+
+def test_function_words_of_the_question_are_dropped_in_every_cut() -> None:
+    mixed = index("auto", ENGLISH, GERMAN)
+    assert set(mixed.terms("Wann werden die Pumpen geprüft?")) == {
+        *analyzer("german").query_tokens("Pumpen geprüft"),
+        *analyzer("english").query_tokens("Pumpen geprüft"),
+    }
+
+
+def test_it_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
+    mixed = index("auto", ENGLISH, GERMAN)
+    mixed.save(tmp_path)
+    again = LexicalIndex.load(tmp_path)
+    assert again.analyzers == mixed.analyzers
+    assert again.terms("Freitag") == mixed.terms("Freitag")
+    assert mixed.removed(np.array([1])).search("Freitag", 5, **OPTIONS)[0].tolist() == []
