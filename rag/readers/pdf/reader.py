@@ -27,7 +27,7 @@ _MOST_HEADINGS = 5000
 _AT_ONCE = 200  # pages whose words are held in memory, and compared for running heads
 _GOOD = 0.7  # plausibility below which the other library is asked, too
 _BETTER = 0.1  # by how much its text must be more plausible
-_READABLE = 0.5
+_READABLE = 0.65
 _MOST_UNMAPPED = 0.3
 
 
