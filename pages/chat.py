@@ -20,7 +20,7 @@ from pages.components.chat.conversations import (
     remember,
     start_anew,
 )
-from pages.components.chat.streaming import stop_polling, unhurried
+from pages.components.chat.streaming import unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 SUGGESTION = "chat_suggestion"
 _OFFER = "chat_offer"  # names the suggestions on show; each offer is taken once
 QUOTING = "extractive"  # the provider that needs no model
-_DRAWN = "chat_drawn"  # the turn that the run which answered it has drawn to its end
-_POLL = "chat_until_stored"  # the fragment that looks whether an answer was stored
 _BASE = "chat_base"  # the knowledge base that the page was last drawn for
 _PATIENCE = 3  # seconds without a word before the wait is counted
 
@@ -156,7 +154,7 @@ def _answer(
 ) -> None:
     """Stores the question, answers it, and stores the answer as far as it came.
 
-    What is complete is drawn to its end here; all else is drawn from what was stored.
+    What is quick and complete is drawn to its end here, all else from what was stored.
     """
     said = follow_up.history(base, conversation_id)
     conversation_id = base.conversations.open(conversation_id)
@@ -165,25 +163,32 @@ def _answer(
     turn = base.conversations.ask(conversation_id, question, recipe, list(map(str, also)))
     st.session_state.pop(follow_up.RETRY, None)
     column, beside = st.columns([3, 2], gap="medium")
+    quick = _is_quick(recipe)
     with beside:
-        _until_stored(base, conversation_id, turn)
+        if not quick:
+            _until_stored(base, conversation_id, turn)
     with column:
         turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             above, text = st.empty(), st.empty()
             _generate(base, turn, question, recipe, also, said, (above, text))
             stored = base.conversations.turns(conversation_id)[-1]
-            drawn = stored.id == turn and turn_view.finished_turn(base, stored, above, text)
-    if not drawn:
-        st.rerun()
-    st.session_state[_DRAWN] = turn
-    stop_polling(_POLL)
+            if quick and stored.id == turn and turn_view.finished_turn(base, stored, above, text):
+                return
+    st.rerun()
 
 
-@st.fragment(run_every=POLL_SECONDS, key=_POLL)
+def _is_quick(recipe: Recipe) -> bool:
+    """Whether nothing outside is asked, so that nobody has the time to stop the answer."""
+    search = recipe.search
+    outside = search.rewrite or search.expansions or search.hyde or search.rerank or search.tools
+    return recipe.answer.provider == QUOTING and not outside
+
+
+@st.fragment(run_every=POLL_SECONDS)
 def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int) -> None:
     """Draws the page again once an answer was stopped: the run that showed it draws no more."""
-    if st.session_state.get(_DRAWN) != turn and any(
+    if any(
         stored.id == turn and stored.status != "asked"
         for stored in base.conversations.turns(conversation_id)
     ):

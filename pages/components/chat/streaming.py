@@ -6,9 +6,6 @@ import threading
 from collections.abc import Iterator
 from queue import Empty, Queue
 
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-
 PAUSE = 0.25  # seconds
 
 
@@ -40,15 +37,3 @@ def _read(stream: Iterator[str], arrived: Queue[str | BaseException | None]) -> 
         arrived.put(error)
     else:
         arrived.put(None)
-
-
-def stop_polling(key: str) -> None:
-    """Ends the polling of the fragment ``key`` of this run.
-
-    Streamlit has the message, for fragments that an outer one leaves out, but no command for it.
-    """
-    context = get_script_run_ctx()
-    if context is not None:
-        message = ForwardMsg()
-        message.stop_auto_rerun.fragment_ids.extend(context.fragment_storage.resolve_target(key))
-        context.enqueue(message)
