@@ -59,7 +59,12 @@ class IndexRecipe(_RecipePart):
     embedder: str = Field(
         "minilm", min_length=1, description="embedding model: NAME or PROVIDER:MODEL"
     )
-    analyzer: str = Field("english", min_length=1, description="how words are cut for BM25")
+    analyzer: str = Field(
+        "english",
+        min_length=1,
+        description="how words are cut for BM25: as in one language, or auto, as in that of each "
+        "passage; absent is english, a new recipe has auto",
+    )
     vector_index: Literal["flat", "hnsw", "ivf"] = Field(
         "flat", description="flat is exact; hnsw and ivf are approximate"
     )
@@ -231,7 +236,7 @@ class AnswerRecipe(_RecipePart):
 class Recipe(_RecipePart):
     """One way to answer, whole."""
 
-    index: IndexRecipe = IndexRecipe()
+    index: IndexRecipe = IndexRecipe(analyzer="auto")
     search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto")
     answer: AnswerRecipe = AnswerRecipe()
 
