@@ -1,0 +1,33 @@
+"""The Documents page offers to read documents again that an earlier reader has read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag import Workspace, readers
+from rag.documents import reading_again
+from tests.pages.conftest import finished
+
+OpenPage = Callable[..., AppTest]
+
+
+def test_documents_are_read_again_by_a_click(
+    filled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = filled.base("notes").documents.again
+    assert again.outdated() == []
+    for module in (readers, reading_again):
+        monkeypatch.setattr(module, "reader_version", lambda _type: 7)
+    count = len(again.outdated())
+    assert count == 3
+    app = open_page("upload.py")
+    assert any(f"{count} documents can be read better now" in each.value for each in app.markdown)
+    app.button(key="documents_read_again").click().run()
+    assert not app.exception
+    assert finished(filled, "ingest").status == "done"
+    assert again.outdated() == []
+    app.run()
+    assert [each.key for each in app.button if each.key == "documents_read_again"] == []
