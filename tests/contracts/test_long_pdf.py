@@ -44,7 +44,7 @@ def test_progress_counts_pages_upwards_to_the_end(tmp_path: Path, thousand_pages
     assert (done.status, done.message) == ("done", "1 of 1 read")
     pages = [page for _, message in told if (page := _pages_read(message)) is not None]
     assert pages == sorted(pages)
-    assert 0 < pages[0] < PAGES
+    assert any(0 < page < PAGES for page in pages)
     assert [share for share, _ in told] == sorted(share for share, _ in told)
     (document,) = base.documents.documents(QUICK.index)
     assert document.pages == PAGES
