@@ -3,7 +3,8 @@
     python data/build_vectors.py
 
 writes ``data/sample-vectors.npz``: the default embedder's vectors of the sample's passages in the
-default cut, by the hash of their text. Run it when the sample, the chunker or the embedder changes.
+default cut, by the hash of their text. Run it when the sample, a reader, the chunker, the default
+context or the embedder changes.
 """
 
 from __future__ import annotations

@@ -161,6 +161,7 @@ def _cards_and_source(
         trace=trace,
         shares=origins.shares(),
         spans=origins.spans(),
+        around=origins.spans(context=True),
         selected=selected.chunk.key if selected else None,
         grade=grading.buttons,
         place=lambda hit: place(base, hit.chunk, hit.base),

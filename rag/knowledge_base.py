@@ -254,15 +254,20 @@ class KnowledgeBase:
         reader = answering.PassageReader(self._sources)
         return answering.prompt_text(trace.question, trace.context, reader)
 
-    def word_finder(self, trace: Trace, recipe: Recipe) -> Callable[[Hit], list[tuple[int, int]]]:
-        """Finds the spans of a hit's text whose words BM25 matched with the question."""
+    def word_finder(
+        self, trace: Trace, recipe: Recipe, *, context: bool = False
+    ) -> Callable[[Hit], list[tuple[int, int]]]:
+        """Finds the spans of a hit's text whose words BM25 matched with the question.
+
+        With ``context`` spans of the hit's context, which is indexed and not part of its text.
+        """
         words = self._services.indexes.current(self.id, recipe.index).lexical
         search = recipe.search
 
         def spans(hit: Hit) -> list[tuple[int, int]]:
             return words.matched_spans(
                 trace.words or trace.question,
-                hit.chunk.text,
+                hit.chunk.context if context else hit.chunk.text,
                 fuzzy=search.fuzzy,
                 prefix=search.prefix,
             )
@@ -273,7 +278,7 @@ class KnowledgeBase:
         """Why a passage has its BM25 score, word by word. Raises NotFound for an unknown key."""
         index = self._services.indexes.current(self.id, recipe.index)
         search = recipe.search
-        return index.lexical.explain(
+        found = index.lexical.explain(
             trace.words or trace.question,
             key,
             k1=search.k1,
@@ -281,6 +286,8 @@ class KnowledgeBase:
             fuzzy=search.fuzzy,
             prefix=search.prefix,
         )
+        passage = lookup(self._database, self.id, index.cut_id)([key]).get(key)
+        return found.beside(passage[0].context, index.lexical.analyzer) if passage else found
 
     def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
         """Index terms of a text, each as the word that it was first made of there."""

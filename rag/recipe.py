@@ -26,7 +26,8 @@ from pydantic import (
 
 from rag.errors import InvalidRecipe, validation_words
 
-Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page"]
+Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page", "semantic"]
+ContextLevel = Literal["none", "document", "headings", "table"]
 Mode = Literal["dense", "lexical", "hybrid"]
 Relevance = Literal["cosine", "probability"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
@@ -68,6 +69,19 @@ class IndexRecipe(_RecipePart):
     vector_index: Literal["flat", "hnsw", "ivf"] = Field(
         "flat", description="flat is exact; hnsw and ivf are approximate"
     )
+    context: ContextLevel = Field(
+        "none",
+        description="what is indexed with a passage and not shown, each with what is before it: "
+        "none, the document's name and title, its headings, the labels of its table; "
+        "absent is none, a new recipe has table",
+    )
+    breakpoint_percentile: float = Field(
+        90,
+        ge=0,
+        le=100,
+        description="semantic: cut between the sentences that are less alike than this share of "
+        "all neighbours in the document",
+    )
 
     @model_validator(mode="after")
     def _overlap_fits(self) -> IndexRecipe:
@@ -76,12 +90,28 @@ class IndexRecipe(_RecipePart):
         return self
 
     @property
-    def cut(self) -> str:
-        """Names the cut of documents into passages: builds that differ elsewhere share it."""
+    def spans(self) -> str:
+        """Names where documents are cut, whatever is indexed with the passages."""
         if self.chunker == "whole":
             return "whole"
         unit = f"tokens of {self.embedder}" if self.chunk_unit == "tokens" else "characters"
-        return f"{self.chunker} {self.chunk_size}/{self.chunk_overlap} {unit}"
+        name = f"{self.chunker} {self.chunk_size}/{self.chunk_overlap} {unit}"
+        if self.chunker == "semantic":
+            return f"{name} at {self.breakpoint_percentile:g} by {self.embedder}"
+        return name
+
+    @property
+    def cut(self) -> str:
+        """Names the passages with what is indexed with them: builds that differ elsewhere share
+        both.
+        """
+        return self.spans if self.context == "none" else f"{self.spans} with {self.context}"
+
+    @property
+    def left_out(self) -> set[str]:
+        """The fields that a hash does not cover, as they are off."""
+        off = {"context"} if self.context == "none" else set()
+        return off if self.chunker == "semantic" else off | {"breakpoint_percentile"}
 
 
 class Retrievers(_RecipePart):
@@ -236,7 +266,7 @@ class AnswerRecipe(_RecipePart):
 class Recipe(_RecipePart):
     """One way to answer, whole."""
 
-    index: IndexRecipe = IndexRecipe(analyzer="auto")
+    index: IndexRecipe = IndexRecipe(analyzer="auto", context="table")
     search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto")
     answer: AnswerRecipe = AnswerRecipe()
 
@@ -293,15 +323,15 @@ def _deciding(part: _RecipePart) -> dict[str, Any]:
 
     Steps at their defaults are left out: the default of such a field means that the step is not
     there, now and in every later version. So a recipe keeps its hash when new steps come to be
-    known, and runs before and after are of one recipe. So are fields of the retrievers that came
-    later. All other fields count, at defaults too: those defaults may change, and the recipe would
-    then be another one.
+    known, and runs before and after are of one recipe. So are fields of index and retrievers that
+    came later. All other fields count, at defaults too: those defaults may change, and the recipe
+    would then be another one.
     """
     content = part.model_dump(mode="json")
     for name, value in part:
         if isinstance(value, _RecipePart):
             content[name] = _deciding(value)
-        elif isinstance(part, SearchRecipe) and name in part.left_out:
+        elif isinstance(part, IndexRecipe | SearchRecipe) and name in part.left_out:
             del content[name]
     return content
 

@@ -125,7 +125,10 @@ def _belong(one: _Piece, other: _Piece, document: Document, recipe: SearchRecipe
 
 
 def _shown(piece: _Piece, document: Document) -> Hit:
-    """The best hit of a piece with the text of all of it: a citation of it opens there."""
+    """The best hit of a piece with the text of all of it: a citation of it opens there.
+
+    A piece that is wider than its passage has no context: that of a passage is about its beginning.
+    """
     best = piece.hits[0]
     chunk, start, end = best.chunk, piece.start, piece.end
     if (start, end) == (chunk.start, chunk.end):
@@ -137,5 +140,6 @@ def _shown(piece: _Piece, document: Document) -> Hit:
         text=document.text[start:end],
         heading=document.heading_at(start) or chunk.heading,
         page=document.page_at(start),
+        context="",
     )
     return replace(best, chunk=wide)

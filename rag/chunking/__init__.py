@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from rag.chunking.atoms import Scale, read_atoms
+from rag.chunking.contexts import Contexts
+from rag.chunking.semantic import Embed, topics
 from rag.chunking.spans import Policy, cut
 from rag.protocols import Tokenizer
 from rag.recipe import Chunker, IndexRecipe
-from rag.types import Chunk, Document, Span, chunk_key
+from rag.types import Chunk, Document, Span, Vectors, chunk_key
 
-__all__ = ["CHUNKERS", "Cutting", "chunks"]
+__all__ = ["CHUNKERS", "Cutting", "Embed", "chunks"]
 
 _LONGEST_TITLE = 500
 _VISIBLE = re.compile(r"\S")
@@ -32,11 +34,14 @@ _STRUCTURE = Policy((0, 1, 2, 3, 4, 5, 4, 5), overlap_from=1)
 _SENTENCES = Policy((0, 2, 1, 2, 2, 2, 2, 2), overlap_from=2, overlap_strict=True)
 
 
-def _everything(document: Document) -> Iterator[Span]:
+Regions = Callable[[Document, IndexRecipe, Embed], Iterator[Span]]
+
+
+def _everything(document: Document, *_: object) -> Iterator[Span]:
     yield 0, len(document.text)
 
 
-def _sections(document: Document) -> Iterator[Span]:
+def _sections(document: Document, *_: object) -> Iterator[Span]:
     """Text from one heading to the next; a heading without own text goes with its first child."""
     start, last, level, text = 0, 0, 0, document.text
     for heading in document.headings:
@@ -50,9 +55,17 @@ def _sections(document: Document) -> Iterator[Span]:
     yield start, len(text)
 
 
-def _pages(document: Document) -> Iterator[Span]:
+def _pages(document: Document, *_: object) -> Iterator[Span]:
     bounds = (0, *(page.start for page in document.pages[1:]), len(document.text))
     yield from itertools.pairwise(bounds)
+
+
+def _topics(document: Document, recipe: IndexRecipe, embed: Embed) -> Iterator[Span]:
+    yield from topics(document, embed, recipe.breakpoint_percentile)
+
+
+def _no_embedder(_texts: Sequence[str]) -> Vectors:
+    raise ValueError("this chunker embeds sentences and was given no embedder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +76,7 @@ class Cutting:
     """
 
     description: str
-    regions: Callable[[Document], Iterator[Span]]
+    regions: Regions
     policy: Policy | None
     fine: bool = False
     sectioned: bool = False
@@ -78,21 +91,28 @@ CHUNKERS: Mapping[Chunker, Cutting] = MappingProxyType(
         "sentence": Cutting("whole sentences", _everything, _SENTENCES),
         "markdown": Cutting("sections under their headings", _sections, _STRUCTURE, sectioned=True),
         "page": Cutting("pages", _pages, _STRUCTURE),
+        "semantic": Cutting("where neighbouring sentences are least alike", _topics, _STRUCTURE),
     }
 )
 """Every chunker by its name in a recipe."""
 
 
-def chunks(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> Iterator[Chunk]:
+def chunks(
+    document: Document,
+    recipe: IndexRecipe,
+    tokenizer: Tokenizer,
+    embed: Embed = _no_embedder,
+) -> Iterator[Chunk]:
     """The passages of ``document`` in order, by the chunker, size, overlap and unit of ``recipe``.
+    Only the chunker ``semantic`` calls ``embed``.
 
     Passages are trimmed of white space, never empty, and hold every visible character. Starts and
     ends strictly increase; no row of a table that is within the limit is split; neighbours share
-    at most the overlap, and nothing across pages or sections. A document without pages (or
+    at most the overlap, and nothing across pages, sections or topics. A document without pages (or
     headings) is cut like ``recursive``.
     """
-    cutting = CHUNKERS[recipe.chunker]
-    for order, (start, end) in enumerate(_spans(document, recipe, tokenizer)):
+    cutting, contexts = CHUNKERS[recipe.chunker], Contexts(document, recipe.context)
+    for order, (start, end) in enumerate(_spans(document, recipe, tokenizer, embed)):
         yield Chunk(
             key=chunk_key(document.id, start, end),
             document_id=document.id,
@@ -102,14 +122,17 @@ def chunks(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> Ite
             order=order,
             heading=document.heading_at(end - 1 if cutting.sectioned else start),
             page=document.page_at(start),
+            context=contexts.of(start, end),
         )
 
 
-def _spans(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> Iterator[Span]:
+def _spans(
+    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer, embed: Embed
+) -> Iterator[Span]:
     cutting = CHUNKERS[recipe.chunker]
     counted = tokenizer if recipe.chunk_unit == "tokens" else None
     scale = Scale(recipe.chunk_size, counted, cutting.fine)
-    for start, end in cutting.regions(document):
+    for start, end in cutting.regions(document, recipe, embed):
         if cutting.policy is None:
             yield from _trimmed(document.text, start, end)
         else:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from rag.types import Document
+from rag.types import Document, Heading, Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +28,29 @@ def place_of(document: Document, start: int, end: int) -> Place:
 
 
 def _page(document: Document, start: int, end: int) -> int | None:
+    stop = max(end, start + 1)
     shares = {
         page.number: min(end, page.end) - max(start, page.start)
-        for page in document.pages
-        if page.start < max(end, start + 1) and page.end > start
+        for page in _from(document.pages, start, stop)
+        if page.end > start
     }
     return max(shares, key=lambda number: shares[number], default=document.page_at(start))
 
 
 def _heading(document: Document, start: int, end: int) -> str:
-    inner = (each.start for each in document.headings if start < each.start < end)
+    inner = (each.start for each in _from(document.headings, start, end) if each.start > start)
     shares = dict[str, int]()
     for low, high in itertools.pairwise([start, *inner, end]):
         heading = document.heading_at(low)
         shares[heading] = shares.get(heading, 0) + high - low
     return max(shares, key=lambda heading: shares[heading])
+
+
+def _from(marks: Sequence[Page] | Sequence[Heading], start: int, end: int) -> Sequence[Any]:
+    """Those that begin before ``end``, from the last one that begins at ``start`` or before."""
+    low = bisect.bisect_right(marks, start, key=_start)
+    return marks[max(low - 1, 0) : bisect.bisect_left(marks, end, key=_start)]
+
+
+def _start(mark: Page | Heading) -> int:
+    return mark.start

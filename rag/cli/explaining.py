@@ -21,7 +21,7 @@ from rag import (
     passage_key,
     stage_title,
 )
-from rag.cli.printing import Output, located, progress, snippet
+from rag.cli.printing import Output, indexed_with, located, progress, snippet
 
 _SNIPPET = 110
 
@@ -126,12 +126,14 @@ def _standing(found: Standing) -> dict[str, Any]:
         "bm25_rank": figures.bm25_rank,
         "lacking": list(figures.lacking),
         "text": found.chunk.text,
+        "context": found.chunk.context,
     }
 
 
 def _standing_lines(found: Standing) -> Iterator[str]:
     yield f"{found.chunk.id}  {located(found.document, found.chunk)}"
     yield f"  {snippet(found.chunk.text, _SNIPPET)}"
+    yield from indexed_with(found.chunk, _SNIPPET)
     yield f"  {found.summary}"
     for step in found.steps:
         yield f"    {stage_title(step.stage):12} {step.outcome:10} {step.words}"
@@ -186,6 +188,7 @@ def _attribution(found: Attribution) -> dict[str, Any]:
         "cosine": found.cosine,
         "sentences": parts("sentences"),
         "words": parts("words"),
+        "context": found.context and {"text": found.context.text, "change": found.context.change},
         "embeddings": found.embeddings,
     }
 
@@ -194,6 +197,9 @@ def _attribution_lines(found: Attribution) -> Iterator[str]:
     yield f"What carries the cosine of {found.cosine:.3f} (its loss without each part):"
     for part in (*found.words, *found.sentences):
         yield f"  {part.change:+.3f}  {snippet(part.text, _SNIPPET)}"
+    if found.context:
+        around = " · ".join(found.context.text.splitlines())
+        yield f"  {found.context.change:+.3f}  {snippet(around, _SNIPPET)} (indexed with it)"
 
 
 def _compared(found: Compared) -> Output:

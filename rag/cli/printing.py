@@ -168,12 +168,20 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "relevance": hit.relevance,
         "parts": dict(hit.parts),
         "text": hit.chunk.text,
+        "context": hit.chunk.context,
     }
 
 
 def _hit_line(hit: Hit) -> str:
-    words = snippet(hit.chunk.text, 160)
-    return f"{hit.rank:3}  relevance {hit.relevance:.3f}  {_source(hit)}\n     {words}"
+    lines = [f"{hit.rank:3}  relevance {hit.relevance:.3f}  {_source(hit)}"]
+    lines += [f"     {snippet(hit.chunk.text, 160)}", *indexed_with(hit.chunk, 160)]
+    return "\n".join(lines)
+
+
+def indexed_with(chunk: Chunk, length: int) -> list[str]:
+    """The line that says what is indexed beside the text of a passage, if anything is."""
+    around = " · ".join(chunk.context.splitlines())
+    return [f"     indexed with: {snippet(around, length)}"] if around else []
 
 
 def _source(hit: Hit, page: int | None = None) -> str:

@@ -19,7 +19,7 @@ from rag.protocols import Embedder
 from rag.questions.reanchoring import reanchor
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
-from rag.types import Chunk, Document, chunk_key
+from rag.types import Chunk, Document, Vectors, chunk_key
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +55,7 @@ class _Cutting:
     ends: array[int] = field(default_factory=lambda: array("q"))
     headings: list[str] = field(default_factory=list)
     pages: list[int | None] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -64,6 +65,8 @@ class _Cutting:
         self.ends.append(chunk.end)
         self.headings.append(chunk.heading)
         self.pages.append(chunk.page)
+        same = self.contexts and self.contexts[-1] == chunk.context  # of neighbours, kept once
+        self.contexts.append(self.contexts[-1] if same else chunk.context)
 
     def chunks(self) -> Iterator[Chunk]:
         document = self.document
@@ -77,6 +80,7 @@ class _Cutting:
                 order=order,
                 heading=self.headings[order],
                 page=self.pages[order],
+                context=self.contexts[order],
             )
 
 
@@ -213,10 +217,16 @@ class Ingestion:
         embedder = self._embedder(recipe.embedder)
         cutting, embedding = _steps(recipe, number)
         before, total = 0, sum(len(document.text) for document in group)
+
+        def sentences(texts: Sequence[str]) -> Vectors:
+            tell(cutting, before, total)
+            return embedder.embed(texts, "document")
+
         for document in group:
             if (document.id, recipe.cut) not in cuttings:
                 made = cuttings[document.id, recipe.cut] = _Cutting(document)
-                for place, chunk in enumerate(chunks(document, recipe, embedder.tokenizer)):
+                found = chunks(document, recipe, embedder.tokenizer, sentences)
+                for place, chunk in enumerate(found):
                     if place % _CUT_AT_ONCE == 0:
                         tell(cutting, before + chunk.start, total)
                     made.add(chunk)
@@ -232,7 +242,7 @@ class Ingestion:
         if name in self._loaded or not providers.is_local(name):
             return
         embedder = self._embedder(name)
-        if uncached(self._database, embedder, [chunk.text for chunk in cutting.chunks()]):
+        if uncached(self._database, embedder, [chunk.indexed_text for chunk in cutting.chunks()]):
             tell("loading the embedding model", 0, 0)
             embedder.embed(["hello"], "query")
             self._loaded.add(name)
@@ -248,7 +258,7 @@ class Ingestion:
         tell(0, total)
         for cutting in cuttings:
             for chunk in cutting.chunks():
-                batch.append(chunk.text)
+                batch.append(chunk.indexed_text)
                 if len(batch) >= self._at_once:
                     self._cache(embedder, batch)
                     done += len(batch)
@@ -317,4 +327,6 @@ def work_for(*recipes: IndexRecipe) -> dict[str, str]:
 def _steps(recipe: IndexRecipe, number: int) -> dict[str, str]:
     """Cutting and embedding for a build, and whose pace each has; "build 2" is the second."""
     build = f", build {number + 1}" if number else ""
-    return {f"cutting{build}": "cutting", f"embedding{build}": paces.embedding(recipe.embedder)}
+    pace = paces.embedding(recipe.embedder)
+    cutting = pace if recipe.chunker == "semantic" else "cutting"
+    return {f"cutting{build}": cutting, f"embedding{build}": pace}

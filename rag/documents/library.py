@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
@@ -125,9 +126,13 @@ class Library:
         return sorted((start, end) for _key, start, end in found.get(document_id, []))
 
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
-        """How a recipe would cut a document; nothing is embedded or stored."""
-        tokenizer = self._services.models.embedder(recipe.embedder).tokenizer
-        return chunks(document, recipe, tokenizer)
+        """How a recipe would cut a document; nothing is stored.
+
+        Nothing is embedded either, unless the cut looks at how alike sentences are.
+        """
+        embedder = self._services.models.embedder(recipe.embedder)
+        sentences = partial(embedder.embed, input_type="document")
+        return chunks(document, recipe, embedder.tokenizer, sentences)
 
     def sizes(self, cut: Sequence[Chunk], recipe: IndexRecipe) -> list[int]:
         """How long passages are, in the unit of a recipe: tokens of its embedder or characters."""

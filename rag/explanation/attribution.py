@@ -15,7 +15,7 @@ import numpy as np
 
 from rag.answering.sentences import spans_of
 from rag.protocols import Embedder, InputType
-from rag.types import Scores, Span, Tell, Vectors
+from rag.types import Scores, Span, Tell, Vectors, with_context
 
 MOST_SENTENCES = 40
 MOST_WORDS = 40
@@ -42,37 +42,55 @@ class Attribution:
 
     ``embeddings`` counts the texts that were embedded for it. Where a text has more parts than
     ``MOST_SENTENCES`` or ``MOST_WORDS``, neighbours share a part. One that is a single part
-    carries all.
+    carries all. ``context`` is what is indexed before the passage, as one part; None without any.
     """
 
     cosine: float
     sentences: tuple[TextPart, ...]
     words: tuple[TextPart, ...]
     embeddings: int
+    context: TextPart | None = None
 
 
 def attribution(
-    question: str, passage: str, embedder: Embedder, tell: Tell = lambda _done, _total: None
+    question: str,
+    passage: str,
+    embedder: Embedder,
+    tell: Tell = lambda _done, _total: None,
+    context: str = "",
 ) -> Attribution:
-    """Embeds at most 2 + ``MOST_SENTENCES`` + ``MOST_WORDS`` texts, in batches of ``BATCH``.
+    """Embeds at most 3 + ``MOST_SENTENCES`` + ``MOST_WORDS`` texts, in batches of ``BATCH``.
+
+    Sentences are left out of the passage and stand in it; ``context`` stays before what is left.
 
     ``tell`` hears (done, total) before each batch; what it raises ends the work there. Raises
     ProviderError.
     """
     sentences = gathered(_sentences(passage), MOST_SENTENCES)
     words = gathered([match.span() for match in _WORD.finditer(question)], MOST_WORDS)
-    shorter_passages = _without_each(passage, sentences)
+    least = 1 if context else 2
+    shorter_passages = [
+        with_context(context, each) for each in _without_each(passage, sentences, least)
+    ]
+    if context:
+        shorter_passages.append(passage)
     shorter_questions = _without_each(question, words)
     total = 2 + len(shorter_passages) + len(shorter_questions)
     counter = _Counter(embedder, tell, total)
     asked = counter.embed([question, *shorter_questions], "query")
-    held = counter.embed([passage, *shorter_passages], "document")
+    held = counter.embed([with_context(context, passage), *shorter_passages], "document")
     cosine = _cosine(asked[0], held[0])
+    without = _cosines(held[1:], asked[0])
+    around = None
+    if context:
+        around = TextPart(0, len(context), context, cosine - float(without[-1]))
+        without = without[:-1]
     return Attribution(
         cosine,
-        _parts(passage, sentences, cosine, _cosines(held[1:], asked[0])),
+        _parts(passage, sentences, cosine, without),
         _parts(question, words, cosine, _cosines(asked[1:], held[0])),
         total,
+        around,
     )
 
 
@@ -88,9 +106,11 @@ def gathered(spans: Sequence[Span], most: int) -> list[Span]:
     return [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
 
 
-def _without_each(text: str, spans: Sequence[Span]) -> list[str]:
-    """The text without each span in turn; nothing for a single one, which leaves no text."""
-    if len(spans) < 2:
+def _without_each(text: str, spans: Sequence[Span], least: int = 2) -> list[str]:
+    """The text without each span in turn; nothing where there are fewer than ``least``: without
+    a single one no text is left.
+    """
+    if len(spans) < least:
         return []
     return [f"{text[:start].rstrip()} {text[end:].lstrip()}".strip() for start, end in spans]
 
@@ -98,7 +118,11 @@ def _without_each(text: str, spans: Sequence[Span]) -> list[str]:
 def _parts(
     text: str, spans: Sequence[Span], cosine: float, without: Scores
 ) -> tuple[TextPart, ...]:
-    changes = [cosine] if len(spans) == 1 else [cosine - float(each) for each in without]
+    changes = (
+        [cosine]
+        if not len(without) and len(spans) == 1
+        else [cosine - float(each) for each in without]
+    )
     return tuple(
         TextPart(start, end, text[start:end], change)
         for (start, end), change in zip(spans, changes, strict=True)

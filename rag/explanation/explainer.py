@@ -117,7 +117,8 @@ class Explainer:
         ``tell`` hears (done, total), and may raise to stop. Raises NotFound, ProviderError.
         """
         chunk, _ = self._passage(key)
-        return attribution(self.trace.question, chunk.text, self._corpus.embedder, tell)
+        embedder = self._corpus.embedder
+        return attribution(self.trace.question, chunk.text, embedder, tell, chunk.context)
 
     def find(self, text: str) -> list[Finding]:
         """Where the passages stand that hold a text; without any, those nearest to it.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +21,8 @@ class TermMatch:
     ``matched`` is the index term that the passage holds, ``kind`` how it relates to the query's;
     ``weight`` is 1 for an exact match; ``repeats`` says how often the query has the term;
     ``passages`` (df) counts the passages that hold ``matched``. ``idf`` is that of ``matched``,
-    but for a prefix or fuzzy match at most that of the query's own term.
+    but for a prefix or fuzzy match at most that of the query's own term. ``in_context`` says how
+    many of the ``tf`` are in what is indexed with the passage and not in its text.
     """
 
     term: str
@@ -32,6 +34,7 @@ class TermMatch:
     passages: int
     idf: float
     contribution: float
+    in_context: int = 0
 
     @classmethod
     def best(
@@ -74,6 +77,12 @@ class Explanation:
     length_factor: float
     matches: tuple[TermMatch, ...]
     unmatched: tuple[str, ...]
+
+    def beside(self, context: str, analyzer: Analyzer) -> Explanation:
+        """The same, with how often each match stands in the passage's ``context``."""
+        there = Counter(term for term, _, _ in analyzer.spans(context))
+        told = (replace(match, in_context=there[match.matched]) for match in self.matches)
+        return replace(self, matches=tuple(told))
 
 
 def _occurrences(candidate: TermCandidate, segment: Segment, at: int, row: int) -> int:

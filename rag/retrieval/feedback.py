@@ -98,7 +98,8 @@ def _language_model(keys: Keys, scores: Scores, corpus: Corpus) -> dict[str, flo
     model: Counter[str] = Counter()
     for key, share in zip(wanted, belief.tolist(), strict=True):
         if key in passages:
-            terms = Counter(corpus.lexical.analyzer.query_tokens(passages[key][0].text))
+            text = passages[key][0].indexed_text
+            terms = Counter(corpus.lexical.analyzer.query_tokens(text))
             length = sum(terms.values())
             for term, count in terms.items():
                 model[term] += share * count / length

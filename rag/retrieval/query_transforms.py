@@ -152,7 +152,7 @@ def corrected(question: str, corpus: Corpus, timeline: Timeline) -> str:
     words, result, end = list[str](), "", 0
     for correction in corrections:
         chunk = passages.get(correction.key)
-        word = _written(correction, chunk[0].text, corpus) if chunk else correction.term
+        word = _written(correction, chunk[0].indexed_text, corpus) if chunk else correction.term
         words.append(f"{question[correction.start : correction.end]} → {word}")
         result, end = result + question[end : correction.start] + word, correction.end
     note = ", ".join(words) or "every word is known, or nothing known is near"

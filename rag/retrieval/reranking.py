@@ -21,13 +21,14 @@ def reranked(
 ) -> tuple[Asked, Candidates]:
     """The candidates with the reranker's scores of their first ``recipe.rerank_depth``.
 
+    It reads what is indexed, context and text: alike passages of two products differ only there.
     A reranker that fails changes nothing, and its stage says why.
     """
     count = len(candidates)
     first = ranking(candidates.keys, fused_scores(candidates, recipe))[: recipe.rerank_depth]
     passages = corpus.lookup([int(key) for key in candidates.keys[first]])
     positions = [int(position) for position in first if int(candidates.keys[position]) in passages]
-    texts = [passages[int(candidates.keys[position])][0].text for position in positions]
+    texts = [passages[int(candidates.keys[position])][0].indexed_text for position in positions]
 
     def read(reranker: Reranker) -> Scores:
         return reranker.scores(asked.question, texts) if texts else np.empty(0)

@@ -13,7 +13,7 @@ from rag.storage import builds
 from rag.storage.rows import listable, read, values
 from rag.storage.tables import chunk, vector
 from rag.storage.vectors import text_hash
-from rag.types import Chunk, Keys
+from rag.types import Chunk, Keys, with_context
 
 _ROWS = 4096  # rows written or read at a time
 
@@ -25,7 +25,7 @@ PassageSpan = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class PassageBatch:
-    """Some passages of a build: keys (n,), and by row their document, text and cached vector.
+    """Some passages of a build: keys (n,), and by row their document, indexed text and vector.
 
     A vector is float32 bytes, or None where the cache lost it.
     """
@@ -38,12 +38,11 @@ class PassageBatch:
 
 def insert_all(connection: Connection, base_id: int, cut_id: int, chunks: Iterable[Chunk]) -> int:
     """Stores passages; returns how many. Streams, so that a huge document needs little memory."""
-    total = 0
+    total, place = 0, {"cut_id": cut_id, "base_id": base_id}
     source = iter(chunks)
     while part := list(islice(source, _ROWS)):
         rows = [
-            values(chunk, item, cut_id=cut_id, base_id=base_id, text_hash=text_hash(item.text))
-            for item in part
+            values(chunk, item, text_hash=text_hash(item.indexed_text), **place) for item in part
         ]
         connection.execute(insert(chunk), rows)
         total += len(part)
@@ -161,7 +160,7 @@ def stream(
     """Passages of documents with their cached vectors, a few thousand at a time."""
     for part in listable(document_ids):
         statement = (
-            select(chunk.c.key, chunk.c.document_id, chunk.c.text, vector.c.data)
+            select(chunk.c.key, chunk.c.document_id, chunk.c.context, chunk.c.text, vector.c.data)
             .outerjoin(
                 vector,
                 and_(vector.c.embedder == embedder, vector.c.text_hash == chunk.c.text_hash),
@@ -174,5 +173,6 @@ def stream(
         )
         result = connection.execution_options(yield_per=_ROWS).execute(statement)
         for rows in result.partitions():
-            keys, documents, texts, vectors = zip(*rows, strict=True)
-            yield PassageBatch(np.asarray(keys, dtype=np.int64), documents, texts, vectors)
+            keys, documents, contexts, texts, vectors = zip(*rows, strict=True)
+            indexed = tuple(map(with_context, contexts, texts))
+            yield PassageBatch(np.asarray(keys, dtype=np.int64), documents, indexed, vectors)

@@ -94,7 +94,7 @@ document_part = Table(
     goes_with("document", base_id="base_id", document_id="id"),
 )
 
-# A cut is one way to divide documents into passages; builds that differ in something else share it.
+# A cut is one way to divide documents and what is indexed beside the passages; builds share it.
 cut = Table(
     "cut",
     metadata,
@@ -117,6 +117,8 @@ chunk = Table(
     Column("page", Integer),
     Column("heading", String, nullable=False),
     Column("text", Text, nullable=False),
+    # What is indexed with the text and not shown; the hash is of both, as they are embedded.
+    Column("context", Text, nullable=False, server_default=""),
     Column("text_hash", LargeBinary(16), nullable=False),
     PrimaryKeyConstraint("cut_id", "key"),
     goes_with("document", base_id="base_id", document_id="id"),

@@ -6,7 +6,7 @@ Everything here is frozen. All offsets are character offsets (Python ``str`` ind
 
 from rag.types.answers import Answer, AnswerStatus, Citation, Delta, Message, Usage
 from rag.types.arrays import Floats, Integers, Keys, Mask, Order, Ranks, Scores, Span, Tell, Vectors
-from rag.types.documents import Chunk, Document, Heading, Page, Table, chunk_key
+from rag.types.documents import Chunk, Document, Heading, Page, Table, chunk_key, with_context
 from rag.types.labels import LOST, Evidence, Question
 from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace
 
@@ -42,4 +42,5 @@ __all__ = [
     "Usage",
     "Vectors",
     "chunk_key",
+    "with_context",
 ]

@@ -125,7 +125,11 @@ def chunk_key(document_id: str, start: int, end: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage: ``document.text[start:end] == text``. ``order`` counts from 0 in its document."""
+    """A passage: ``document.text[start:end] == text``. ``order`` counts from 0 in its document.
+
+    ``context`` is indexed with the text and shown beside it, never as a part of it: document,
+    headings, labels of a table, a line each (see ``rag.chunking.contexts``); "" without any.
+    """
 
     key: int
     document_id: str
@@ -135,8 +139,19 @@ class Chunk:
     order: int
     heading: str = ""
     page: int | None = None
+    context: str = ""
 
     @property
     def id(self) -> str:
         """The key as 16 hexadecimal digits; sorts like the key."""
         return f"{self.key:016x}"
+
+    @property
+    def indexed_text(self) -> str:
+        """What is embedded, and indexed for BM25: the text after its context."""
+        return with_context(self.context, self.text)
+
+
+def with_context(context: str, text: str) -> str:
+    """The text of a passage after its context, as it is indexed."""
+    return f"{context}\n{text}" if context else text

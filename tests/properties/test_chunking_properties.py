@@ -1,15 +1,20 @@
 """What holds for every chunker, size, overlap, unit and text."""
 
 import itertools
+from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag.chunking import CHUNKERS, chunks
+from rag.chunking.contexts import MOST_TOKENS, tokens
 from rag.protocols import Tokenizer
 from rag.recipe import IndexRecipe
-from rag.types import Chunk, Document, Heading, Page, Table, chunk_key
+from rag.storage.vectors import text_hash
+from rag.types import Chunk, Document, Heading, Page, Table, Vectors, chunk_key
 from tests.tokenizers import WordPiece, Words
 
 WORDS, WORDPIECE = Words(), WordPiece()
@@ -35,15 +40,19 @@ def documents(draw: st.DrawFn) -> Document:
     offsets = st.lists(st.integers(0, len(text)), max_size=6).map(sorted)
     starts = draw(offsets)
     pages = [
-        Page(number, start, end)
+        Page(number, start, end, draw(st.sampled_from(["", "Head | 3", text[:start]])))
         for number, (start, end) in enumerate(itertools.pairwise([*starts, len(text)]), 1)
     ]
     headings = [Heading(start, draw(st.integers(1, 3)), f"h{start}") for start in draw(offsets)]
     edges = draw(offsets)
-    tables = [Table(*pair) for pair in zip(edges[::2], edges[1::2], strict=False)]
-    return Document(
-        "d", "d.txt", "d.txt", "text/plain", text, tuple(pages), tuple(headings), tuple(tables)
-    )
+    tables = [
+        Table(start, end, ("Code", text[start:end]), text[:start])
+        for start, end in itertools.pairwise(edges)
+        if start < end
+    ][::2]
+    named = {"title": draw(TEXTS)}
+    about = Document("d", draw(TEXTS), "d.txt", "text/plain", text, tuple(pages), tuple(headings))
+    return replace(about, tables=tuple(tables), metadata=named)
 
 
 @st.composite
@@ -54,14 +63,23 @@ def recipes(draw: st.DrawFn) -> IndexRecipe:
         chunk_size=size,
         chunk_overlap=draw(st.integers(0, min(size - 1, 4096))),
         chunk_unit=draw(st.sampled_from(["tokens", "characters"])),
+        context=draw(st.sampled_from(["none", "document", "headings", "table"])),
+        breakpoint_percentile=draw(st.sampled_from([0, 50, 90, 100])),
     )
+
+
+def _vectors(texts: Sequence[str]) -> Vectors:
+    """Unit vectors that depend on the text alone."""
+    seeds = (int.from_bytes(text_hash(text)[:8]) for text in texts)
+    rows = np.stack([np.random.default_rng(seed).normal(size=8) for seed in seeds])
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 TOKENIZERS = st.sampled_from([WORDS, WORDPIECE])
 
 
 def _cut(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> list[Chunk]:
-    return list(chunks(document, recipe, tokenizer))
+    return list(chunks(document, recipe, tokenizer, _vectors))
 
 
 def _size(text: str, recipe: IndexRecipe, tokenizer: Tokenizer) -> int:
@@ -80,6 +98,20 @@ def test_chunks_are_trimmed_slices_with_their_place(
         assert chunk.document_id == "d"
         assert chunk.key == chunk_key("d", chunk.start, chunk.end)
         assert chunk.page == document.page_at(chunk.start)
+        assert tokens(chunk.context) <= MOST_TOKENS
+        assert chunk.indexed_text == (
+            f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
+        )
+
+
+@given(documents(), recipes(), TOKENIZERS)
+@settings(max_examples=50, deadline=None)
+def test_what_is_indexed_beside_a_text_moves_no_boundary(
+    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer
+) -> None:
+    plain = _cut(document, recipe.model_copy(update={"context": "none"}), tokenizer)
+    assert all(chunk.context == "" for chunk in plain)
+    assert [replace(chunk, context="") for chunk in _cut(document, recipe, tokenizer)] == plain
 
 
 @given(documents(), recipes(), TOKENIZERS)

@@ -6,13 +6,18 @@ from typing import Any
 
 import pytest
 
-from rag import InvalidRecipe, Recipe
+from rag import IndexRecipe, InvalidRecipe, Recipe
 
 BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
 
 
 OLD = Recipe().with_fields(
-    {"index.analyzer": "english", "search.exact_codes": False, "search.refuse": "off"}
+    {
+        "index.analyzer": "english",
+        "index.context": "none",
+        "search.exact_codes": False,
+        "search.refuse": "off",
+    }
 )
 
 
@@ -29,8 +34,26 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     assert Recipe().hash != BEFORE_STEPS
     stored = Recipe().model_dump(mode="json")
     del stored["index"]["analyzer"], stored["search"]["exact_codes"], stored["search"]["refuse"]
+    del stored["index"]["context"]
     assert not Recipe.parse(stored).search.exact_codes
     assert Recipe.parse(stored).hash == BEFORE_STEPS
+
+
+def test_a_new_recipe_indexes_context_and_one_that_was_stored_before_does_not() -> None:
+    assert Recipe().index.context == Recipe.parse({}).index.context == "table"
+    stored = Recipe().model_dump(mode="json")
+    del stored["index"]["context"], stored["index"]["breakpoint_percentile"]
+    old = Recipe.parse(stored).index
+    assert (old.context, old.hash) == ("none", "e8463ac85774")
+    assert Recipe().index.hash != old.hash
+
+
+def test_a_percentile_counts_where_it_decides() -> None:
+    plain, cut = IndexRecipe(), IndexRecipe(chunker="semantic")
+    assert plain.model_copy(update={"breakpoint_percentile": 80}).hash == plain.hash
+    assert cut.model_copy(update={"breakpoint_percentile": 80}).hash != cut.hash
+    assert IndexRecipe(breakpoint_percentile=80).cut == plain.cut
+    assert cut.cut == "semantic 200/0 tokens of minilm at 90 by minilm"
 
 
 def test_a_recipe_that_was_stored_without_steps_is_read_as_one_without_them() -> None:

@@ -133,6 +133,7 @@ def _another(base: KnowledgeBase, active: IndexRecipe) -> None:
 def _cut_in_preview() -> dict[str, object]:
     """The cut that the preview's sliders show, where there are any."""
     widgets = {"chunker": "chunker", "chunk_size": "size", "chunk_overlap": "overlap"}
+    widgets |= {"context": "context", "breakpoint_percentile": "percentile"}
     return {
         field: st.session_state[f"documents_{widget}"]
         for field, widget in widgets.items()
@@ -186,7 +187,9 @@ def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
 @remembered(64, show_spinner="Counting passages …")
 def expected_passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
     """How many passages a recipe cuts all documents into, and whether all were really cut."""
-    library = base.documents
+    library, exact = base.documents, recipe.chunker != "semantic"
+    if not exact:  # it would embed every sentence, only to count
+        recipe = recipe.model_copy(update={"chunker": "recursive"})
     infos = library.documents(recipe)
     total, seen, passages = sum(info.characters for info in infos), 0, 0
     for info in infos:
@@ -194,7 +197,7 @@ def expected_passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bo
             return round(passages * total / seen), False
         passages += sum(1 for _ in library.preview(library.document(info.id), recipe))
         seen += info.characters
-    return passages, True
+    return passages, exact
 
 
 def _rate(base: KnowledgeBase, embedder: str) -> float | None:

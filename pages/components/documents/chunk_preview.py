@@ -14,12 +14,13 @@ from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import cut, kind
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut, kind
 from pages.components.source.passages import draw_passages
 from rag import Chunk, DocumentInfo, IndexRecipe, KnowledgeBase, counted
 
 CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CHUNKER, _SIZE, _OVERLAP = "documents_chunker", "documents_size", "documents_overlap"
+_CONTEXT, _PERCENTILE = "documents_context", "documents_percentile"
 _ORIGIN = "documents_cut_origin"
 _SMALLEST = {"tokens": 16, "characters": 50}
 _LARGEST = {"tokens": 1024, "characters": 6000}
@@ -69,6 +70,10 @@ def cut_controls(stored: IndexRecipe) -> IndexRecipe:
     unit = stored.chunk_unit
     chunker = st.selectbox("Cut by", CHUNKERS, key=_CHUNKER)
     whole = chunker == "whole"
+    percentile = stored.breakpoint_percentile
+    if chunker == "semantic":
+        st.session_state.setdefault(_PERCENTILE, min(max(percentile, 50.0), 99.0))
+        percentile = st.slider("Percentile", 50.0, 99.0, key=_PERCENTILE, help=_PERCENTILE_HELP)
     size = st.slider(
         f"Longest passage ({unit})",
         _SMALLEST[unit],
@@ -80,10 +85,18 @@ def cut_controls(stored: IndexRecipe) -> IndexRecipe:
     overlap = st.slider(
         f"Overlap ({unit})", 0, size // 2, key=_OVERLAP, disabled=whole, help=_OVERLAP_HELP
     )
+    context = st.selectbox(
+        "Indexed with", CONTEXTS, key=_CONTEXT, format_func=CONTEXTS.get, help=CONTEXT_HELP
+    )
     changes = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
+    changes |= {"breakpoint_percentile": percentile, "context": context}
     return IndexRecipe.model_validate(stored.model_dump() | changes)
 
 
+_PERCENTILE_HELP = (
+    "Cuts between neighbouring sentences that are less alike than this share of all neighbours in "
+    "the document: higher cuts less. Every sentence is embedded for it."
+)
 _OVERLAP_HELP = "What neighbours share, drawn in orange. It costs space and repeats itself."
 
 
@@ -91,6 +104,8 @@ def _follow(stored: IndexRecipe) -> None:
     """Sets the controls to a recipe."""
     st.session_state[_ORIGIN] = stored.hash
     st.session_state[_CHUNKER] = stored.chunker
+    st.session_state[_CONTEXT] = stored.context
+    st.session_state.pop(_PERCENTILE, None)
     st.session_state[_SIZE] = max(stored.chunk_size, _SMALLEST[stored.chunk_unit])
     st.session_state[_OVERLAP] = min(stored.chunk_overlap, stored.chunk_size // 2)
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.components.inspector import explanations
 from pages.components.shell.text import lines, plain, tinted
-from pages.components.shell.wording import placed
+from pages.components.shell.wording import placed, shown_context
 from rag import Attribution, Hit, KnowledgeBase, Recipe, TextPart, Trace
 
 _STRONG, _SOME = 0.66, 0.33  # shares of the largest loss
@@ -53,6 +53,12 @@ def _draw(attribution: Attribution, selected: Hit) -> None:
     with right:
         st.markdown("### Sentences of the passage")
         st.markdown(tinted_passage(selected.chunk.text, attribution.sentences))
+        if attribution.context:
+            around = shown_context(attribution.context.text)
+            st.caption(
+                f"Indexed with: {around}. Without it the cosine loses "
+                f"**{attribution.context.change:.3f}**."
+            )
         _table(attribution.sentences, "attribution_sentences")
     st.caption(
         f"{attribution.embeddings} texts were embedded. Losses do not add up to the cosine; "

@@ -12,6 +12,7 @@ from pages.components.inspector.what_if import open_passage
 from pages.components.shell.buttons import action_button
 from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
+from pages.components.shell.wording import shown_context
 from pages.components.source.snippets import snippet
 from rag import Chunk, Hit, Place, ScoreContribution, Trace, stage_row, without_markup
 
@@ -37,11 +38,15 @@ _SCORES = (
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """What a card needs besides its passage; labels are those of the base ``labelled``."""
+    """What a card needs besides its passage; labels are those of the base ``labelled``.
+
+    ``spans`` are the matched words in the text of a hit, ``around`` those in its context.
+    """
 
     trace: Trace
     shares: Mapping[int, ScoreContribution]
     spans: Callable[[Hit], Sequence[Span]]
+    around: Callable[[Hit], Sequence[Span]]
     selected: int | None
     grade: Callable[[Chunk], None]
     place: Callable[[Hit], Place]
@@ -128,9 +133,21 @@ def _body(candidate: Candidate, evidence: CardContext, heading: str, *, kept: bo
         f":small[:gray[{plain(heading)}]]" if heading else "",
         f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",
         f":small[{text}]" if kept else f":small[:gray[{text}]]",
+        indexed_with(hit.chunk.context, evidence.around(hit)),
         f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",
     ]
     return "  \n".join(row for row in rows if row)
+
+
+def indexed_with(context: str, spans: Sequence[Span] = ()) -> str:
+    """What is indexed with a passage and not a part of its text, and what matched there."""
+    if not context:
+        return ""
+    around = f":small[:gray[:material/add_link: Indexed with: {shown_context(context)}]]"
+    words = list(dict.fromkeys(context[start:end] for start, end in spans))
+    if not words:
+        return around
+    return f"{around} :small[· matched in the context: {', '.join(map(plain, words))}]"
 
 
 def bar(share: ScoreContribution | None, best: float) -> str:

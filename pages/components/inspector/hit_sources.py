@@ -56,10 +56,10 @@ class HitSources:
             contributions.update(source.base.score_contributions(source.trace, source.recipe))
         return contributions
 
-    def spans(self) -> Callable[[Hit], Sequence[tuple[int, int]]]:
-        """The matched words of a hit, by the index of its base."""
+    def spans(self, *, context: bool = False) -> Callable[[Hit], Sequence[tuple[int, int]]]:
+        """The matched words of a hit, or of its ``context``, by the index of its base."""
         finders = {
-            id(source): source.base.word_finder(source.trace, source.recipe)
+            id(source): source.base.word_finder(source.trace, source.recipe, context=context)
             for source in (self.own, *self._others.values())
         }
         return lambda hit: finders[id(self.of(hit) or self.own)](hit)

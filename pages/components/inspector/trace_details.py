@@ -14,8 +14,8 @@ from pages.components.inspector.what_if import what_if
 from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
-from pages.components.shell.wording import placed
-from rag import Explanation, Hit, KnowledgeBase, Recipe, Trace, stage_title
+from pages.components.shell.wording import placed, shown_context
+from rag import Explanation, Hit, KnowledgeBase, Recipe, TermMatch, Trace, stage_title
 
 VIEW = "view"
 VIEWS = ["Stages", "Terms", "What if", "Attribution", "Compare", "Map", "Prompt"]
@@ -102,8 +102,9 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
         f"{plain(selected.document)}, {placed(selected)}: BM25 **{found.score:.2f}**"
         + ("" if recipe.search.mode != "dense" else " :gray[· not used: the mode is dense]")
     )
+    around = base.spelled(selected.chunk.context, recipe)
     st.dataframe(
-        _term_rows(found, asked, there),
+        _term_rows(found, asked, there, around),
         hide_index=True,
         placeholder="–",
         column_config={
@@ -123,27 +124,50 @@ def _terms(base: KnowledgeBase, trace: Trace, recipe: Recipe, selected: Hit | No
         f"{words}: lengths count {found.length_factor:.2f}-fold (k1 {found.k1}, b {found.b})."
         + (" Words count by their stems, so other endings match too." if stems else "")
     )
+    if selected.chunk.context:
+        st.caption(
+            f"Indexed with: {shown_context(selected.chunk.context)}. Words of it count, too."
+        )
 
 
 def _term_rows(
-    found: Explanation, asked: Mapping[str, str], there: Mapping[str, str]
+    found: Explanation,
+    asked: Mapping[str, str],
+    there: Mapping[str, str],
+    around: Mapping[str, str],
 ) -> list[dict[str, object]]:
-    """A row for each word; ``asked`` and ``there`` have terms as they are written."""
+    """A row for each word.
+
+    ``asked``, ``there`` and ``around`` have the terms of question, passage and its context as they
+    are written.
+    """
     matched = [
         {
             "word": asked.get(match.term, match.term),
-            "in the passage": there.get(match.matched, match.matched),
+            "in the passage": _place(match, there, around),
             "match": match.kind,
             "times": match.tf,
+            "in the context": match.in_context,
             "passages with it": match.passages,
             "rarity": match.idf,
             "contribution": match.contribution,
         }
         for match in sorted(found.matches, key=lambda match: -match.contribution)
     ]
-    lacking = {"in the passage": None, "match": "missing", "times": 0, "passages with it": None}
-    lacking |= {"rarity": None, "contribution": 0.0}
-    return [*matched, *({"word": asked.get(word, word)} | lacking for word in found.unmatched)]
+    lacking = {"in the passage": None, "match": "missing", "times": 0, "in the context": 0}
+    lacking |= {"passages with it": None, "rarity": None, "contribution": 0.0}
+    rows = [*matched, *({"word": asked.get(word, word)} | lacking for word in found.unmatched)]
+    if not around:
+        for row in rows:
+            del row["in the context"]
+    return rows
+
+
+def _place(match: TermMatch, there: Mapping[str, str], around: Mapping[str, str]) -> str:
+    """A word as the passage writes it; one that only its context has is said to be there."""
+    if match.matched in there or match.matched not in around:
+        return there.get(match.matched, match.matched)
+    return f"{around[match.matched]} (matched in the context)"
 
 
 def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:

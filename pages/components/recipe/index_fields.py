@@ -7,10 +7,10 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
 from pages.components.shell.session import show, workspace
-from pages.components.shell.wording import cut
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut
 from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe, counted
 
-CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "whole"]
+CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "semantic", "whole"]
 
 
 def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
@@ -61,13 +61,21 @@ def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) ->
         size = st.number_input("Passage size, tokens", 8, 8192, now.chunk_size, step=50)
         overlap = st.number_input("Overlap, tokens", 0, 4096, now.chunk_overlap, step=10)
         embedder = st.selectbox("Embedding model", embedders(now))
+        names = list(CONTEXTS)
+        context = st.selectbox(
+            "Indexed with",
+            names,
+            index=names.index(now.context),
+            format_func=CONTEXTS.get,
+            help=CONTEXT_HELP,
+        )
         st.caption(
             f"Cuts and embeds {counted(documents, 'document')} again "
             f"({counted(passages, 'passage')} now), in the background. The present index stays."
         )
         if st.form_submit_button("Build", icon=":material/construction:"):
             cut_by = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
-            wanted = cut_by | {"embedder": embedder, "chunk_unit": "tokens"}
+            wanted = cut_by | {"embedder": embedder, "chunk_unit": "tokens", "context": context}
             with guard():
                 fields = {f"index.{name}": value for name, value in wanted.items()}
                 base.documents.build(recipe.with_fields(fields).index)

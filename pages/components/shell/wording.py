@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from pages.components.shell.text import plain
 from rag import Hit, IndexRecipe, Trace
 
 _TYPES = {
@@ -17,6 +18,19 @@ _TYPES = {
     "application/x-ndjson": "JSON",
 }
 _OFFICE = {"wordprocessingml": "Word", "presentationml": "Slides", "spreadsheetml": "Sheet"}
+
+
+CONTEXTS = {
+    "none": "nothing",
+    "document": "document",
+    "headings": "document, headings",
+    "table": "document, headings, table",
+}
+"""What is indexed with a passage, by the recipe's ``index.context``."""
+CONTEXT_HELP = (
+    "Embedded and indexed with each passage, and shown beside it, not in it: name and title of its "
+    "document, its headings, the labels of its table."
+)
 
 
 def clipped(text: str, most: int) -> str:
@@ -65,11 +79,23 @@ def relevance(trace: Trace) -> str:
 
 
 def cut(recipe: IndexRecipe) -> str:
-    """How a recipe cuts documents: ``recursive, 200 tokens, overlap 20``."""
+    """How a recipe cuts documents, and what it indexes with the passages.
+
+    ``recursive, 200 tokens, overlap 20, with document, headings``.
+    """
+    around = f", with {CONTEXTS[recipe.context]}" if recipe.context != "none" else ""
     if recipe.chunker == "whole":
-        return "whole documents"
+        return f"whole documents{around}"
     overlap = f", overlap {recipe.chunk_overlap}" if recipe.chunk_overlap else ""
-    return f"{recipe.chunker}, {recipe.chunk_size} {recipe.chunk_unit}{overlap}"
+    size = f"{recipe.chunk_size} {recipe.chunk_unit}{overlap}"
+    if recipe.chunker == "semantic":
+        size += f", percentile {recipe.breakpoint_percentile:g}"
+    return f"{recipe.chunker}, {size}{around}"
+
+
+def shown_context(context: str) -> str:
+    """What is indexed with a passage on one line, as markdown."""
+    return plain(" · ".join(context.splitlines()))
 
 
 def placed(hit: Hit) -> str:

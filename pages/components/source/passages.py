@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.shell.text import tinted
+from pages.components.shell.wording import shown_context
 from rag import Chunk
 
 _TINTS = ("blue-background", "gray-background")
@@ -45,13 +46,20 @@ def _body(text: str, chunks: Sequence[Chunk]) -> str:
     parts = []
     for start, end, orders in segments(chunks):
         cut = min(end, start + _CHARACTERS_SHOWN)
-        numbers = "".join(
-            f":gray-badge[{chunk.order + 1}] " for chunk in chunks if chunk.start == start
-        )
+        numbers = "".join(_head(chunk) for chunk in chunks if chunk.start == start)
         parts.append(numbers + tinted([(text[start:cut], _tint(orders))]))
         if cut < end:
             parts.append(f"\n\n:gray[… {end - cut:,} more characters of this passage]\n\n")
     return "".join(parts)
+
+
+def _head(chunk: Chunk) -> str:
+    """The number of a passage, and what is indexed with it."""
+    number = f":gray-badge[{chunk.order + 1}] "
+    if not chunk.context:
+        return number
+    around = shown_context(chunk.context)
+    return f"\n\n{number}:small[:gray[Indexed with: {around}]]\n\n"
 
 
 def _tint(orders: Sequence[int]) -> str:

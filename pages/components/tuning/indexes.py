@@ -16,7 +16,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import cut
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut
 from pages.components.tuning.bench import Bench
 from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted
 
@@ -83,11 +83,20 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
         label = f"Longest passage, in {now.chunk_unit}"
         offered = sorted({100, 200, 400, now.chunk_size})
         sizes = free(label, offered, [now.chunk_size], key="tuning_cut_sizes")
+        contexts = st.multiselect(
+            "Indexed with",
+            CONTEXTS,
+            [now.context],
+            key="tuning_cut_contexts",
+            format_func=CONTEXTS.get,
+            help=CONTEXT_HELP,
+        )
     return {
         "index.chunker": chunkers or [now.chunker],
         "index.chunk_size": [_number(each) for each in sizes] or [now.chunk_size],
         "index.chunk_overlap": [_number(each) for each in overlaps] or [now.chunk_overlap],
         "index.embedder": embedders or [now.embedder],
+        "index.context": contexts or [now.context],
     }
 
 

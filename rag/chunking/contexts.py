@@ -1,0 +1,149 @@
+"""What is indexed with a passage and not shown: where it stands, in a few words.
+
+Half of the answer to "which one" is around a passage and not in it: the name of the product in the
+title or the running head, the year in the file name, what a figure means in the first row of the
+table. It is put before the text that is embedded and indexed, a line for each kind, and never into
+the text that is shown, cited and labelled.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from rag.chunking.document_titles import name_words, stated_title, title_of
+from rag.chunking.places import place_of
+from rag.recipe import ContextLevel
+from rag.types import Document
+
+MOST_TOKENS = 50
+"""Most tokens of a context, by an estimate that is the same for every embedder."""
+_LEVELS: tuple[ContextLevel, ...] = ("none", "document", "headings", "table")
+_DOCUMENT, _LABELS, _HEADINGS, _CAPTION, _HEAD = 18, 18, 18, 14, 10  # most tokens of each
+_BEGINNING = 40  # words of a passage in which what is around it may be repeated
+_BEGINNING_CHARACTERS = 1000
+_LEAST_DIGITS = 3  # of a number in a name that is worth a place
+_WORD = re.compile(r"\w+")
+_PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
+_BYTES_PER_TOKEN = 6
+_FOLIO = re.compile(
+    r"(?:\b(?:page|p\.|seite)\s*)?\b\d{1,4}(?:\s*(?:of|/|von)\s*\d+)?\s*$", re.IGNORECASE
+)
+_JOINTS = re.compile(r"\s*(?:\||\n|\t| {3,}| [–—•·-] )\s*")
+
+
+class Contexts:
+    """The contexts of one document's passages; what they share is found once."""
+
+    def __init__(self, document: Document, level: ContextLevel) -> None:
+        self._document = document
+        self._level = _LEVELS.index(level)
+        self._page_starts = [page.start for page in document.pages]
+        self._is_titled = bool(stated_title(document))
+        self._about = _about(document) if self._level else []
+
+    def of(self, start: int, end: int) -> str:
+        """The context of ``text[start:end]``: at most five lines and ``MOST_TOKENS`` tokens or so.
+
+        Nothing is said twice, and nothing with which the passage begins itself.
+        """
+        if not self._level:
+            return ""
+        shown = self._document.text[start : min(end, start + _BEGINNING_CHARACTERS)]
+        said = _Said(_words(shown)[:_BEGINNING])
+        # In the order in which they are kept where there is no room for all.
+        about = said.fit(self._about, _DOCUMENT, " · ")
+        table = self._document.table_at(start) if self._level > 2 else None
+        labels = said.fit([", ".join(filter(None, table.labels))] if table else [], _LABELS)
+        headings = said.fit_last(self._headings(start, end), _HEADINGS, " > ")
+        caption = said.fit([table.caption] if table else [], _CAPTION)
+        head = said.fit(self._head(start), _HEAD, " · ")
+        return "\n".join(filter(None, (about, headings, head, caption, labels)))
+
+    def _headings(self, start: int, end: int) -> list[str]:
+        path = place_of(self._document, start, end).heading if self._level > 1 else ""
+        return path.split(" > ")
+
+    def _head(self, start: int) -> list[str]:
+        """What the page repeats; where the document states its title that is mostly the title."""
+        if self._level < 2 or self._is_titled:
+            return []
+        index = bisect.bisect_right(self._page_starts, start) - 1
+        found = self._document.pages[index].head if index >= 0 else ""
+        return _JOINTS.split(_FOLIO.sub(" ", found))
+
+
+def _about(document: Document) -> list[str]:
+    """The title, and the words of the file's name that are not in it."""
+    title = title_of(document)
+    known = "".join(_words(title))
+    rest = [word for word in name_words(document.name) if not title or _is_news(word, known)]
+    return [*_JOINTS.split(title), " ".join(rest)]
+
+
+def _is_news(word: str, known: str) -> bool:
+    """Whether a word of a name says more than a title; a day or a number of a copy does not."""
+    plain = "".join(_words(word))
+    return plain not in known and not (plain.isdigit() and len(plain) < _LEAST_DIGITS)
+
+
+class _Said:
+    """What a passage and its context say already, and how many tokens are left."""
+
+    def __init__(self, beginning: Sequence[str]) -> None:
+        self._lines = [f" {' '.join(beginning)} "]
+        self._parts = list[str]()
+        self._left = MOST_TOKENS
+
+    def fit(self, parts: Iterable[str], most: int, joint: str = " ") -> str:
+        """What is new in ``parts``, in at most ``most`` tokens, joined."""
+        return joint.join(self._new(parts, min(most, self._left)))
+
+    def fit_last(self, parts: Sequence[str], most: int, joint: str) -> str:
+        """As ``fit``, but the last parts are kept where there is no room for all."""
+        return joint.join([*self._new(reversed(parts), min(most, self._left))][::-1])
+
+    def _new(self, parts: Iterable[str], most: int) -> Iterator[str]:
+        for given in parts:
+            part = self._rest(given)
+            words = f" {' '.join(_words(part))} "
+            if most <= 0 or not words.strip() or any(words in line for line in self._lines):
+                continue
+            clipped = _clipped(part, most)
+            used = tokens(clipped) + 1  # what joins it to the next
+            most, self._left = most - used, self._left - used
+            self._lines.append(words)
+            self._parts.append(part)
+            if clipped:
+                yield clipped
+
+    def _rest(self, part: str) -> str:
+        """A part without those that are said already: a running head often has the title in it."""
+        for said in self._parts:
+            part = re.sub(rf"(?<!\w){re.escape(said)}(?!\w)", " ", part, flags=re.IGNORECASE)
+        return part.strip(" -–—|·")
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text is: embedders differ, and a cut is shared by several."""
+    return sum(map(_weight, _PIECE.findall(text)))
+
+
+def _weight(piece: str) -> int:
+    return 1 + (len(piece.encode("utf-8", "surrogatepass")) - 1) // _BYTES_PER_TOKEN
+
+
+def _clipped(text: str, most: int) -> str:
+    """The beginning of a text on one line, of whole words that are ``most`` tokens together."""
+    kept, used = list[str](), 0
+    for word in text.split():
+        used += tokens(word)
+        if used > most:
+            break
+        kept.append(word)
+    return " ".join(kept).rstrip(",;:")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())

@@ -1,0 +1,159 @@
+"""Context that is indexed and not shown: in vectors, in BM25, in what explains them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from rag import KnowledgeBase, Workspace
+from rag.__main__ import main
+from rag.answering.shaping import shaped
+from rag.explanation.attribution import attribution
+from rag.protocols import InputType
+from rag.storage.tables import chunk, vector
+from rag.storage.vectors import text_hash
+from rag.types import Hit, Vectors
+from tests.workspaces import QUICK, add, workspace_at
+
+MANUAL = "# Corvane C16R\n\n## Faults\n\nThe display is dark.\n\n" + "Call the service. " * 12
+PLAIN = "The display is dark.\n\n" + "Call the service. " * 12
+CONTEXT = QUICK.with_fields({"index.context": "headings", "search.top_k": 20})
+NONE = CONTEXT.with_fields({"index.context": "none"})
+WORDS = {"search.mode": "lexical"}
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    workspace = workspace_at(home)
+    base = workspace.create("devices", CONTEXT)
+    add(workspace, base, {"c16r.md": MANUAL, "other.txt": PLAIN})
+    return workspace
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    return workspace.base("devices")
+
+
+def _last(base: KnowledgeBase) -> Hit:
+    """The last passage of the manual, which does not name the device, as it is found by words."""
+    hits = base.search("Corvane C16R", CONTEXT.with_fields(WORDS)).hits
+    return max(hits, key=lambda hit: hit.chunk.order)
+
+
+def test_a_passage_is_found_by_the_words_of_its_context_and_shown_without(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    found = _last(base)
+    assert found.document == "c16r.md"
+    assert found.chunk.context == "Corvane C16R\nFaults"
+    assert "Corvane" not in found.chunk.text
+    text = base.documents.document(found.chunk.document_id).text
+    assert text[found.chunk.start : found.chunk.end] == found.chunk.text
+    job = base.documents.build(NONE.index)
+    assert workspace.jobs.run(job).status == "done"
+    plain = base.search("Corvane C16R", NONE.with_fields(WORDS)).hits
+    assert [hit.chunk.order for hit in plain] == [0]  # only the one with the heading
+
+
+def test_vectors_are_those_of_the_indexed_text(workspace: Workspace, base: KnowledgeBase) -> None:
+    database, models = workspace._services.database, workspace._services.models
+    held = base.documents.documents(CONTEXT.index)
+    with database.read() as connection:
+        rows = connection.execute(
+            select(chunk.c.context, chunk.c.text, chunk.c.text_hash, vector.c.data).join(
+                vector, vector.c.text_hash == chunk.c.text_hash
+            )
+        ).all()
+    assert len(rows) == sum(len(base.documents.chunks(each.id, CONTEXT.index)) for each in held)
+    for context, text, key, data in rows:
+        indexed = f"{context}\n{text}" if context else text
+        assert key == text_hash(indexed)
+        expected = models.embedder("fake").embed([indexed], "document")[0]
+        assert np.frombuffer(data, np.float32) == pytest.approx(expected, abs=1e-6)
+
+
+def test_without_context_the_cut_is_another_one_and_its_texts_are_plain(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    workspace.jobs.run(base.documents.build(NONE.index))
+    found = _last(base).chunk
+    with_context = base.documents.chunks(found.document_id, CONTEXT.index)
+    plain = base.documents.chunks(found.document_id, NONE.index)
+    assert [one.key for one in plain] == [one.key for one in with_context]
+    assert [one.text for one in plain] == [one.text for one in with_context]
+    assert {one.context for one in plain} == {""}
+
+
+def test_words_say_how_often_they_matched_in_the_context(base: KnowledgeBase) -> None:
+    recipe = CONTEXT.with_fields(WORDS)
+    found = _last(base)
+    trace = base.search("Which Corvane service?", recipe)
+    explained = base.explain_words(found.chunk.key, trace, recipe)
+    there = {match.matched: (match.tf, match.in_context) for match in explained.matches}
+    times = found.chunk.text.casefold().count("service")
+    assert there == {"corvan": (1, 1), "servic": (times, 0)}
+    assert explained.score == pytest.approx(sum(m.contribution for m in explained.matches))
+
+
+def test_matched_words_of_text_and_context_stand_apart(base: KnowledgeBase) -> None:
+    recipe = CONTEXT.with_fields(WORDS)
+    trace, found = base.search("Corvane service", recipe), _last(base)
+    inside = base.word_finder(trace, recipe)(found)
+    around = base.word_finder(trace, recipe, context=True)(found)
+    assert {found.chunk.text[start:end] for start, end in inside} == {"service"}
+    assert [found.chunk.context[start:end] for start, end in around] == ["Corvane"]
+
+
+def test_the_command_line_says_what_is_indexed_with_a_passage(
+    base: KnowledgeBase, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["search", "devices", "Corvane service", "--home", str(home), "--set"]
+    assert main([*asked, "search.mode=lexical", "--json"]) == 0
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    assert "Corvane C16R\nFaults" in {hit["context"] for hit in hits}
+    assert main([*asked, "search.mode=lexical"]) == 0
+    assert "     indexed with: Corvane C16R · Faults\n" in capsys.readouterr().out
+
+
+class _Pumps:
+    """Embeds by two words."""
+
+    id, dimension = "pumps", 2
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        rows = np.array([[text.count("pump") + 1e-9, text.count("leave") + 1e-9] for text in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_a_cosine_is_shared_out_to_the_context_too() -> None:
+    embedder = _Pumps()
+    found = attribution("pump", "The leave is long.", embedder, context="pump manual")  # type: ignore[arg-type]
+    assert found.cosine == pytest.approx(2**-0.5)
+    assert found.context is not None
+    assert (found.context.text, found.context.change) == ("pump manual", pytest.approx(2**-0.5))
+    assert [part.change for part in found.sentences] == [pytest.approx(2**-0.5 - 1, abs=1e-6)]
+    assert found.embeddings == 4
+    plain = attribution("pump", "The leave is long.", embedder)  # type: ignore[arg-type]
+    assert (plain.context, plain.embeddings) == (None, 2)
+
+
+def test_a_piece_wider_than_its_passage_has_no_context(base: KnowledgeBase) -> None:
+    found = _last(base)
+    recipe = CONTEXT.with_fields({"search.context": "section"}).search
+
+    class Around:
+        def document(self, document_id: str) -> object:
+            return base.documents.document(document_id)
+
+        def passages(self, *_: object) -> list[object]:
+            return []
+
+    (piece,) = shaped([found], recipe, Around(), lambda _text: True)  # type: ignore[arg-type]
+    assert len(piece.hit.chunk.text) > len(found.chunk.text)
+    assert piece.hit.chunk.context == ""
