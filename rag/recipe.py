@@ -76,11 +76,7 @@ class IndexRecipe(_RecipePart):
         "absent is none, a new recipe has table",
     )
     breakpoint_percentile: float = Field(
-        90,
-        ge=0,
-        le=100,
-        description="semantic: cut between the sentences that are less alike than this share of "
-        "all neighbours in the document",
+        90, ge=0, le=100, description="semantic: percent of neighbouring sentences left together"
     )
 
     @model_validator(mode="after")
@@ -102,9 +98,7 @@ class IndexRecipe(_RecipePart):
 
     @property
     def cut(self) -> str:
-        """Names the passages with what is indexed with them: builds that differ elsewhere share
-        both.
-        """
+        """Names the passages and their context, which builds that differ elsewhere share."""
         return self.spans if self.context == "none" else f"{self.spans} with {self.context}"
 
     @property

@@ -1,6 +1,7 @@
 """nDCG@10 of each retriever on the sample's questions, by kind of question.
 
-Thresholds are off, and for hybrid also at their default, without and with exact codes.
+Nothing is refused, and thresholds are off; for hybrid they are also at their default, without and
+with exact codes. Without context passages are indexed as they are shown.
 
 ``python -m rag bench --only sample`` runs it.
 """
@@ -23,6 +24,9 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "hybrid": {},
     "threshold": {"search.threshold": "auto", "search.exact_codes": False},
     "threshold, exact codes": {"search.threshold": "auto"},
+    "dense, no context": {"search.mode": "dense", "index.context": "none"},
+    "lexical, no context": {"search.mode": "lexical", "index.context": "none"},
+    "hybrid, no context": {"index.context": "none"},
 }
 KINDS = ("paraphrase", "code", "two-passage", "table", "version", "plain")
 
@@ -33,6 +37,8 @@ def measure(_folder: Path) -> dict[str, float]:
         workspace = Workspace(Settings.from_env({}, home=Path(home)))
         base, job = workspace.start_demo()
         workspace.jobs.run(job)
+        plain = base.recipe().with_fields({"index.context": "none"})
+        workspace.jobs.run(base.documents.build(plain.index))
         columns = {name: _by_kind(base, fields) for name, fields in COLUMNS.items()}
         workspace.close()
     kinds = ("all", *KINDS)
@@ -40,7 +46,7 @@ def measure(_folder: Path) -> dict[str, float]:
 
 
 def _by_kind(base: KnowledgeBase, fields: Mapping[str, Any]) -> Mapping[str, float]:
-    recipe = base.recipe().with_fields({"search.threshold": None, **fields})
+    recipe = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off", **fields})
     figures: dict[str, list[float]] = defaultdict(list)
     for result in base.evaluator.evaluate(SAMPLE, recipe, (10,)).results:
         for kind in ("all", *result.tags) if result.metrics else ():

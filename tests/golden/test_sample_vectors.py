@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import IndexRecipe
+from rag import Recipe
 from rag.protocols import Embedder, InputType
 from rag.services import Models
 from rag.storage.vectors import text_hash
@@ -41,15 +41,15 @@ def test_the_sample_loads_without_embedding_a_passage(
     shipped = _shipped()
     passages = [
         chunk
-        for info in base.documents.documents(IndexRecipe())
-        for chunk in base.documents.chunks(info.id, IndexRecipe())
+        for info in base.documents.documents(Recipe().index)
+        for chunk in base.documents.chunks(info.id, Recipe().index)
     ]
     chosen = passages[:: len(passages) // 5]
     again = plain(Models(workspace.settings), "minilm").embed(
-        [chunk.text for chunk in chosen], "document"
+        [chunk.indexed_text for chunk in chosen], "document"
     )
     for chunk, row in zip(chosen, again, strict=True):
-        assert shipped[text_hash(chunk.text)] == pytest.approx(row, abs=1e-5)
+        assert shipped[text_hash(chunk.indexed_text)] == pytest.approx(row, abs=1e-5)
 
 
 def _shipped() -> dict[bytes, np.ndarray]:
