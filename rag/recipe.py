@@ -71,9 +71,8 @@ class IndexRecipe(_RecipePart):
     )
     context: ContextLevel = Field(
         "none",
-        description="what is indexed with a passage and not shown, each with what is before it: "
-        "none, the document's name and title, its headings, the labels of its table; "
-        "absent is none, a new recipe has table",
+        description="what is indexed with a passage and not shown: nothing, document, headings "
+        "too, table labels too; absent is none, a new recipe has table",
     )
     breakpoint_percentile: float = Field(
         90, ge=0, le=100, description="semantic: percent of neighbouring sentences left together"
@@ -91,10 +90,9 @@ class IndexRecipe(_RecipePart):
         if self.chunker == "whole":
             return "whole"
         unit = f"tokens of {self.embedder}" if self.chunk_unit == "tokens" else "characters"
-        name = f"{self.chunker} {self.chunk_size}/{self.chunk_overlap} {unit}"
-        if self.chunker == "semantic":
-            return f"{name} at {self.breakpoint_percentile:g} by {self.embedder}"
-        return name
+        semantic = self.chunker == "semantic"
+        where = f" at {self.breakpoint_percentile:g} by {self.embedder}" if semantic else ""
+        return f"{self.chunker} {self.chunk_size}/{self.chunk_overlap} {unit}{where}"
 
     @property
     def cut(self) -> str:
@@ -330,11 +328,8 @@ def _deciding(part: _RecipePart) -> dict[str, Any]:
     return content
 
 
-_PARTS: dict[str, type[_RecipePart]] = {
-    "index": IndexRecipe,
-    "search": SearchRecipe,
-    "answer": AnswerRecipe,
-}
+_PARTS: dict[str, type[_RecipePart]]
+_PARTS = {"index": IndexRecipe, "search": SearchRecipe, "answer": AnswerRecipe}
 _NAMES = {*_PARTS, *(field for part in _PARTS.values() for field in part.model_fields)}
 
 

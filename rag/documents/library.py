@@ -126,20 +126,16 @@ class Library:
         return sorted((start, end) for _key, start, end in found.get(document_id, []))
 
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
-        """How a recipe would cut a document; nothing is stored.
-
-        Nothing is embedded either, unless the cut looks at how alike sentences are.
-        """
+        """How a recipe would cut a document: only ``semantic`` embeds, and nothing is stored."""
         embedder = self._services.models.embedder(recipe.embedder)
-        sentences = partial(embedder.embed, input_type="document")
-        return chunks(document, recipe, embedder.tokenizer, sentences)
+        embed = partial(embedder.embed, input_type="document")
+        return chunks(document, recipe, embedder.tokenizer, embed)
 
     def sizes(self, cut: Sequence[Chunk], recipe: IndexRecipe) -> list[int]:
         """How long passages are, in the unit of a recipe: tokens of its embedder or characters."""
-        if recipe.chunk_unit == "characters":
-            return [len(passage.text) for passage in cut]
         tokenizer = self._services.models.embedder(recipe.embedder).tokenizer
-        return [tokenizer.count(passage.text) for passage in cut]
+        size = len if recipe.chunk_unit == "characters" else tokenizer.count
+        return [size(passage.text) for passage in cut]
 
     def add_files(
         self, uploads: Iterable[Upload], questions: tuple[str, str, BinaryIO] | None = None
