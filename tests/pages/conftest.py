@@ -13,12 +13,12 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import session
-from rag import IndexRecipe, JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
+from rag import JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.storage import Database
 from rag.storage import jobs as rows
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
-RECIPE = Recipe(index=IndexRecipe(embedder="fake", chunk_size=24))
+RECIPE = Recipe().with_fields({"index.embedder": "fake", "index.chunk_size": 24})
 
 DOCUMENTS = {
     "leave.md": "# Leave\n\nUnused leave may be carried over until 30 June.\n\n"
