@@ -99,6 +99,7 @@ from .storage.conversations import StoredCitation as StoredCitation
 from .storage.conversations import Turn as Turn
 from .storage.files import LockedFile as LockedFile
 from .storage.labels import Label as Label
+from .storage.passage_edits import StoredEdit as StoredEdit
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
@@ -128,6 +129,7 @@ from .types import Chunk as Chunk
 from .types import Citation as Citation
 from .types import Document as Document
 from .types import Dropped as Dropped
+from .types import EditKind as EditKind
 from .types import Hit as Hit
 from .types import Message as Message
 from .types import Question as Question

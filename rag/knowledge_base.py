@@ -15,6 +15,7 @@ from rag.conversations.conversations import Conversations
 from rag.documents.additions import Additions
 from rag.documents.library import Library
 from rag.documents.locked_files import LockedFiles
+from rag.documents.passage_edits import PassageEdits
 from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import Compared, compared
@@ -44,7 +45,7 @@ from rag.search.corpus import StoredSources, StoredSurroundings, asks_chat, corp
 from rag.search.threshold import ThresholdRule, threshold_rule
 from rag.search.tools import named_tools, tool_parts
 from rag.services import Services
-from rag.storage import bases, documents
+from rag.storage import bases, documents, passage_edits
 from rag.storage.bases import Base
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Hit, Message, Trace
@@ -59,6 +60,7 @@ class KnowledgeBase:
         self.id = base.id
         self.name = base.name
         self.documents = Library(services, jobs, base.id)
+        self.passage_edits = PassageEdits(services, base.id)
         self.locked_files = LockedFiles(services, self.documents, base.id)
         self.additions = Additions(services)
         self.questions = QuestionSets(services.database, base.id)
@@ -109,7 +111,8 @@ class KnowledgeBase:
     def documents_hash(self) -> str:
         """Names the documents that are held: a run's ``documents_hash`` until they change."""
         with self._database.read() as connection:
-            return documents_hash(documents.ids_by_name(connection, self.id).values())
+            edits = passage_edits.digest(connection, self.id)
+            return documents_hash(documents.ids_by_name(connection, self.id).values(), edits)
 
     def let_through(self, recipe: Recipe) -> str:
         """Names the documents that a recipe's filters by tag and date let through; "" without any.

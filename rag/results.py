@@ -8,6 +8,9 @@ from datetime import datetime
 
 from rag.recipe import Recipe
 
+EDITS = "edits of passages"
+"""What the environment of a run calls the decisions of people about passages."""
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:

@@ -28,6 +28,7 @@ from rag.results import QuestionResult, Run
 from rag.search.threshold import as_fitted
 from rag.storage.calibrations import CalibrationRow
 from rag.storage.documents import DocumentRow
+from rag.storage.passage_edits import StoredEdit
 from rag.types import Document, Heading, Page, Table
 
 FORMAT = 1
@@ -37,8 +38,9 @@ RESULTS = "results.json"
 DOCUMENTS = "documents.json"
 ENVIRONMENT = "environment.json"
 CALIBRATION = "calibration.json"
+EDITS = "edits.json"
 README = "README.txt"
-PARTS = (RECIPE, QUESTIONS, RESULTS, DOCUMENTS, ENVIRONMENT, CALIBRATION, README)
+PARTS = (RECIPE, QUESTIONS, RESULTS, DOCUMENTS, ENVIRONMENT, CALIBRATION, EDITS, README)
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Tag = Annotated[str, Field(pattern=r"\S")]
@@ -121,6 +123,12 @@ class Environment(_BundlePart):
 
     format: int
     made_with: Mapping[str, str]
+
+
+class Edits(_BundlePart):
+    """``edits.json``: what people decided about passages; bundles from before have none."""
+
+    edits: tuple[StoredEdit, ...]
 
 
 class Learned(_BundlePart):

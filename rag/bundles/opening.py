@@ -18,7 +18,15 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from rag.bundles import contents
-from rag.bundles.contents import DocumentEntry, Documents, Environment, Learned, Results, Text
+from rag.bundles.contents import (
+    DocumentEntry,
+    Documents,
+    Edits,
+    Environment,
+    Learned,
+    Results,
+    Text,
+)
 from rag.errors import InvalidFile, validation_words
 from rag.recipe import Recipe
 from rag.types import Document
@@ -55,6 +63,8 @@ class Bundle:
         has_learned = contents.CALIBRATION in self._names
         learned = self._model(contents.CALIBRATION, Learned) if has_learned else None
         self.calibration = learned.row() if learned else None
+        held = contents.EDITS in self._names
+        self.edits = self._model(contents.EDITS, Edits).edits if held else ()
         _check_unique(self.documents)
 
     def document(self, entry: DocumentEntry) -> Document | None:

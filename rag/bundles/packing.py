@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rag.bundles import contents
-from rag.bundles.contents import DocumentEntry, Documents, Environment, Learned, Text
+from rag.bundles.contents import DocumentEntry, Documents, Edits, Environment, Learned, Text
 from rag.errors import InvalidInput
 from rag.evaluation.formats import question_files as question_files
 from rag.questions.sets import QuestionSets
@@ -16,7 +16,7 @@ from rag.runs.evaluator import documents_hash
 from rag.search.corpus import let_through
 from rag.search.threshold import as_fitted
 from rag.services import Services
-from rag.storage import bases, calibrations, documents, questions, runs
+from rag.storage import bases, calibrations, documents, passage_edits, questions, runs
 from rag.storage.documents import DocumentRow
 from rag.types import Document
 
@@ -63,7 +63,8 @@ class Packer:
         with self._services.database.read() as connection:
             version = questions.named(connection, self._base_id, run.question_set).version
             ids = documents.ids_by_name(connection, self._base_id).values()
-            same = documents_hash(ids) == run.documents_hash
+            edits = passage_edits.digest(connection, self._base_id)
+            same = documents_hash(ids, edits) == run.documents_hash
             learned = calibrations.of_build(connection, self._base_id, run.build_hash)
             passing = let_through(connection, self._base_id, run.recipe.search)
         changed = "documents" if not same else "questions" if version != run.set_version else ""
@@ -84,6 +85,7 @@ class Packer:
         with self._services.database.read() as connection:
             base = bases.by_id(connection, self._base_id).name
             results = runs.results(connection, run.id)
+            edits = passage_edits.every(connection, self._base_id)
         labelled = QuestionSets(self._services.database, self._base_id).export(run.question_set)
         environment = Environment(format=contents.FORMAT, made_with=run.environment)
         folder = "" if with_documents else " --documents FOLDER"
@@ -92,6 +94,8 @@ class Packer:
         yield contents.QUESTIONS, question_files.to_jsonl(labelled).encode()
         yield contents.RESULTS, _json(contents.results(run, base, results))
         yield contents.ENVIRONMENT, _json(environment)
+        if edits:
+            yield contents.EDITS, _json(Edits(edits=tuple(edits)))
         if run.recipe.search.relevance == "probability":
             yield from self._calibration(run)
         listed: list[DocumentEntry] = []
@@ -125,5 +129,5 @@ def _member(name: str) -> zipfile.ZipInfo:
     return member
 
 
-def _json(part: contents.Results | Documents | Environment | Learned | Text) -> bytes:
+def _json(part: contents.Results | Documents | Edits | Environment | Learned | Text) -> bytes:
     return part.model_dump_json(indent=1).encode()

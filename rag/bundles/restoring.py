@@ -21,7 +21,7 @@ from rag.recipe import Recipe
 from rag.runs.evaluator import IDENTICAL, Evaluator
 from rag.runs.history import RunHistory
 from rag.services import Services
-from rag.storage import Connection, builds, calibrations, documents
+from rag.storage import Connection, builds, calibrations, documents, passage_edits
 from rag.storage.calibrations import CalibrationRow
 from rag.storage.files import Arrival
 from rag.types import Document
@@ -50,6 +50,9 @@ class Restorer:
         those that this home holds for other knowledge bases. Raises InvalidInput when none is
         found, UnreadableDocument, ProviderError, InvalidFile.
         """
+        with self._services.database.write() as connection:
+            for each in bundle.edits:  # found by their documents, when those come in
+                passage_edits.add(connection, self._base_id, each)
         found = _Sources(folder, bundle.documents) if folder else None
         with self._services.files.arriving() as arrival:
             missing, changed = self._add_all(bundle, found, arrival)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from rag.chunking.atoms import Scale, read_atoms
 from rag.chunking.contexts import Contexts
+from rag.chunking.edits import added_words, edited
 from rag.chunking.semantic import Embed, topics
 from rag.chunking.spans import Policy, cut
 from rag.protocols import Tokenizer
@@ -109,10 +110,16 @@ def chunks(
     Passages are trimmed of white space, never empty, and hold every visible character. Starts and
     ends strictly increase; no row of a table that is within the limit is split; neighbours share
     at most the overlap, and nothing across pages, sections or topics. A document without pages (or
-    headings) is cut like ``recursive``.
+    headings) is cut like ``recursive``. What people decided about its passages
+    (``document.edits``) holds in every cut; words that they added are part of the context.
     """
     cutting, contexts = CHUNKERS[recipe.chunker], Contexts(document, recipe.context)
-    for order, (start, end) in enumerate(_spans(document, recipe, tokenizer, embed)):
+
+    def cut_part(part: Document) -> Iterator[Span]:
+        return _spans(part, recipe, tokenizer, embed)
+
+    for order, (start, end) in enumerate(edited(document, cut_part)):
+        about = contexts.of(start, end), added_words(document, start, end)
         yield Chunk(
             key=chunk_key(document.id, start, end),
             document_id=document.id,
@@ -122,7 +129,7 @@ def chunks(
             order=order,
             heading=document.heading_at(end - 1 if cutting.sectioned else start),
             page=document.page_at(start),
-            context=contexts.of(start, end),
+            context="\n".join(filter(None, about)),
         )
 
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from rag.cli import builds, maintenance, tools, verbs
+from rag.cli import builds, maintenance, passage_edits, tools, verbs
 from rag.cli.printing import Output
 
 Parser = argparse.ArgumentParser
@@ -105,6 +105,27 @@ def _importing(verb: Verb) -> None:
     added = verb(verbs.tag, "kb")
     added.add_argument("document", help="its name or id")
     added.add_argument("tag", nargs="*", help="all its tags; none takes them away")
+    added = verb(passage_edits.edit_passages, "kb")
+    added.add_argument("document", help="its name or id")
+    _repeatable(added, "--exclude", "QUOTE", "words that no passage may hold (repeatable)")
+    _repeatable(added, "--split", "QUOTE", "words that a passage begins with (repeatable)")
+    _repeatable(added, "--join", "QUOTE", "words that stay in one passage (repeatable)")
+    added.add_argument(
+        "--words",
+        action="append",
+        default=[],
+        nargs=2,
+        metavar=("QUOTE", "WORDS"),
+        help="words that find the passages with QUOTE, and are not shown (repeatable)",
+    )
+    added.add_argument(
+        "--remove",
+        action="append",
+        default=[],
+        type=int,
+        metavar="ID",
+        help="take an edit back (repeatable)",
+    )
 
 
 def _asking(verb: Verb) -> None:

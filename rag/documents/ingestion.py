@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from rag import providers
 from rag.chunking import chunks
 from rag.documents import paces
+from rag.documents.cuttings import Cutting, Cuttings
+from rag.documents.edit_anchors import move_edits, with_edits
 from rag.errors import Cancelled, StorageError, TouchstoneError
 from rag.indexing.indexes import cache_vectors, uncached
 from rag.protocols import Embedder
 from rag.questions.reanchoring import reanchor
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
-from rag.types import Chunk, Document, Vectors, chunk_key
+from rag.types import Document, Vectors
 
 log = logging.getLogger(__name__)
 
@@ -44,47 +45,6 @@ class Stored:
     chunks: int
     before: str | None = None
     lost: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Cutting:
-    """Passages of one document in one cut, without their text, which the document holds."""
-
-    document: Document
-    starts: array[int] = field(default_factory=lambda: array("q"))
-    ends: array[int] = field(default_factory=lambda: array("q"))
-    headings: list[str] = field(default_factory=list)
-    pages: list[int | None] = field(default_factory=list)
-    contexts: list[str] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def add(self, chunk: Chunk) -> None:
-        self.starts.append(chunk.start)
-        self.ends.append(chunk.end)
-        self.headings.append(chunk.heading)
-        self.pages.append(chunk.page)
-        same = self.contexts and self.contexts[-1] == chunk.context  # of neighbours, kept once
-        self.contexts.append(self.contexts[-1] if same else chunk.context)
-
-    def chunks(self) -> Iterator[Chunk]:
-        document = self.document
-        for order, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
-            yield Chunk(
-                key=chunk_key(document.id, start, end),
-                document_id=document.id,
-                start=start,
-                end=end,
-                text=document.text[start:end],
-                order=order,
-                heading=self.headings[order],
-                page=self.pages[order],
-                context=self.contexts[order],
-            )
-
-
-_Cuttings = dict[tuple[str, str], _Cutting]  # by document id and cut name
 
 
 class Ingestion:
@@ -147,6 +107,8 @@ class Ingestion:
         A build that cannot take them, other than that of the saved recipe, lacks them until it is
         built again: see ``behind``. Raises ProviderError or InvalidRecipe for the saved recipe.
         """
+        with self._database.read() as connection:
+            group = [with_edits(connection, self._base_id, each) for each in group]
         recipes, cuttings = self._prepare_all(group, tell)
         tell("storing", 0, 0)
         with self._database.write() as connection:
@@ -154,6 +116,22 @@ class Ingestion:
             stored = [self._insert(connection, document, recipes, cuttings) for document in group]
             also(connection, stored)
         return stored
+
+    def recut(self, document: Document, change: Callable[[Connection], None], tell: Tell) -> None:
+        """Cuts a stored document anew, in every build, with ``change`` in the same transaction.
+
+        ``document`` is as it is after that. Raises as ``store`` does; then nothing has changed.
+        """
+        recipes, cuttings = self._prepare_all([document], tell)
+        tell("storing", 0, 0)
+        with self._database.write() as connection:
+            bases.touch(connection, self._base_id)
+            change(connection)
+            if documents.exists(connection, self._base_id, document.id) is None:
+                return  # deleted meanwhile
+            texts = documents.uncut(connection, self._base_id, document.id)
+            self._insert_cuts(connection, document, recipes, cuttings)
+            vectors.forget(connection, texts)
 
     def complete(self, recipe: IndexRecipe, document_ids: Sequence[str], tell: Tell) -> None:
         """Adds documents that are stored already to a build that lacks them.
@@ -167,7 +145,7 @@ class Ingestion:
                 for name in document_ids
                 if name in held
             ]
-        cuttings: _Cuttings = {}
+        cuttings: Cuttings = {}
         self._prepare(group, recipe, cuttings, tell)
         tell("storing", 0, 0)
         with self._database.write() as connection:
@@ -185,10 +163,10 @@ class Ingestion:
 
     def _prepare_all(
         self, group: Sequence[Document], tell: Tell
-    ) -> tuple[list[IndexRecipe], _Cuttings]:
+    ) -> tuple[list[IndexRecipe], Cuttings]:
         """Prepares for every build that can take documents now; returns those."""
         saved, *others = self.recipes()
-        cuttings: _Cuttings = {}
+        cuttings: Cuttings = {}
         self._prepare(group, saved, cuttings, tell)
         ready = [saved]
         for number, recipe in enumerate(others, 1):
@@ -209,7 +187,7 @@ class Ingestion:
         self,
         group: Sequence[Document],
         recipe: IndexRecipe,
-        cuttings: _Cuttings,
+        cuttings: Cuttings,
         tell: Tell,
         number: int = 0,
     ) -> None:
@@ -224,7 +202,7 @@ class Ingestion:
 
         for document in group:
             if (document.id, recipe.cut) not in cuttings:
-                made = cuttings[document.id, recipe.cut] = _Cutting(document)
+                made = cuttings[document.id, recipe.cut] = Cutting(document)
                 found = chunks(document, recipe, embedder.tokenizer, sentences)
                 for place, chunk in enumerate(found):
                     if place % _CUT_AT_ONCE == 0:
@@ -235,7 +213,7 @@ class Ingestion:
             self._load(recipe.embedder, cut[0], tell)
         self._embed(embedder, cut, partial(tell, embedding))
 
-    def _load(self, name: str, cutting: _Cutting, tell: Tell) -> None:
+    def _load(self, name: str, cutting: Cutting, tell: Tell) -> None:
         """Loads a model of this computer, which would else seem to be the pace of the first
         document; not where its vectors came with it, as with the sample.
         """
@@ -250,7 +228,7 @@ class Ingestion:
     def _embed(
         self,
         embedder: Embedder,
-        cuttings: Sequence[_Cutting],
+        cuttings: Sequence[Cutting],
         tell: Callable[[int, int], None],
     ) -> None:
         done, batch = 0, list[str]()
@@ -283,7 +261,7 @@ class Ingestion:
         connection: Connection,
         document: Document,
         recipes: Sequence[IndexRecipe],
-        cuttings: _Cuttings,
+        cuttings: Cuttings,
     ) -> Stored:
         known = documents.reading(connection, self._base_id, document.id)
         if known is not None and known.reader_version >= document.reader_version:
@@ -300,18 +278,26 @@ class Ingestion:
             documents.set_added(connection, self._base_id, document.id, known.added)
         else:
             lost = reanchor(connection, self._base_id, document, before, length)
-        numbers = []
-        for recipe in recipes:
-            cut_id = builds.ensure(connection, self._base_id, recipe)
-            cutting = cuttings[document.id, recipe.cut]
-            self._insert_cut(connection, cut_id, cutting)
-            builds.mark_indexed(connection, self._base_id, recipe.hash, [document.id])
-            numbers.append(len(cutting))
+        move_edits(connection, self._base_id, document, before)
+        self._insert_cuts(connection, document, recipes, cuttings)
         vectors.forget(connection, texts)
         status: Literal["added", "replaced"] = "added" if before is None else "replaced"
-        return Stored(document.name, status, numbers[0], before, lost)
+        passages_cut = len(cuttings[document.id, recipes[0].cut])
+        return Stored(document.name, status, passages_cut, before, lost)
 
-    def _insert_cut(self, connection: Connection, cut_id: int, cutting: _Cutting) -> None:
+    def _insert_cuts(
+        self,
+        connection: Connection,
+        document: Document,
+        recipes: Sequence[IndexRecipe],
+        cuttings: Cuttings,
+    ) -> None:
+        for recipe in recipes:
+            cut_id = builds.ensure(connection, self._base_id, recipe)
+            self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
+            builds.mark_indexed(connection, self._base_id, recipe.hash, [document.id])
+
+    def _insert_cut(self, connection: Connection, cut_id: int, cutting: Cutting) -> None:
         if not passages.are_cut(connection, self._base_id, cut_id, cutting.document.id):
             passages.insert_all(connection, self._base_id, cut_id, cutting.chunks())
 

@@ -209,7 +209,9 @@ class Indexes:
             version = bases.version(connection, base_id)
             present = builds.documents(connection, base_id, recipe.hash)
             cut_id = builds.cut_id(connection, base_id, recipe.cut) or _NO_CUT
-            kept = {name for name in index.keys if present.get(name) == index.readers.get(name, 0)}
+            anew = documents.recut_since(connection, base_id, index.version)
+            read = {name for name in index.keys if present.get(name) == index.readers.get(name, 0)}
+            kept = read - anew
             gone = [name for name in index.keys if name not in kept]
             new = sorted(set(present) - kept)
             dense, lexical = _without(index, gone)

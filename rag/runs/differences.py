@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
-from rag.results import Run
+from rag.results import EDITS, Run
 from rag.retrieval.filters import OF_DOCUMENTS
 
 Asked = Mapping[str, str]
 """The texts of a run's questions by id."""
 
-_TOLD_APART = frozenset({"filtered", "touchstone"})  # of the environment of a run
+_TOLD_APART = frozenset({"filtered", "touchstone", EDITS})  # of the environment of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,12 @@ def _data(run: Run, before: Run, asked: Asked, asked_before: Asked) -> list[tupl
         edited = f"The labels or tags of the questions changed between the two runs ({versions})."
         found.append(("labels", edited))
     if run.documents_hash != before.documents_hash:
-        found.append(("documents", "The documents changed between the two runs."))
+        old, new = (each.environment.get(EDITS, "none") for each in (before, run))
+        if old != new:
+            said = f"Passages were edited by hand between the two runs: {old}, then {new}."
+            found.append((EDITS, said))
+        else:
+            found.append(("documents", "The documents changed between the two runs."))
     elif _filters_moved(run, before):
         said = "The same filter lets through other documents than before."
         found.append(("filtered documents", said))

@@ -24,14 +24,14 @@ from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.span_metrics import by_tokens
 from rag.indexing.indexes import Index
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.results import QuestionResult, Run
+from rag.results import EDITS, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Timeline, gather, select
 from rag.runs.version import code_version
 from rag.search.corpus import corpus, let_through
 from rag.search.threshold import threshold_rule
 from rag.search.tools import refuse_tools
 from rag.services import Services
-from rag.storage import bases, documents, passages, runs
+from rag.storage import bases, documents, passage_edits, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
 from rag.types import Keys, Question, Scores, Tell, Vectors
@@ -114,7 +114,7 @@ class Evaluator:
             recipe=recipe,
             base_version=index.version,
             documents=len(index.keys),
-            documents_hash=documents_hash(index.keys),
+            documents_hash=documents_hash(index.keys, environment.get(EDITS, "")),
             questions=len(questions),
             metrics=means,
             environment=environment,
@@ -141,10 +141,12 @@ class Evaluator:
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._services.database.read() as connection:
             filtered = let_through(connection, self._base_id, recipe.search)
+            edits = passage_edits.digest(connection, self._base_id)
         more = {
             "filtered": filtered,
             "calibration": asked.digest,
             "fallbacks": fallbacks.described(),
+            EDITS: edits,
         }
         return _environment() | {name: value for name, value in more.items() if value}
 
@@ -264,9 +266,13 @@ def new_run_id() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def documents_hash(ids: Iterable[str]) -> str:
-    """SHA-256 of sorted document ids: tells whether two runs searched the same documents."""
-    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
+def documents_hash(ids: Iterable[str], edits: str = "") -> str:
+    """SHA-256 of sorted document ids: tells whether two runs searched the same documents.
+
+    ``edits`` is the digest of what people decided about passages; it counts where there is one.
+    """
+    told = [*sorted(ids), *([f"edits {edits}"] if edits else [])]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
 def deepened(search: SearchRecipe, depth: int) -> SearchRecipe:

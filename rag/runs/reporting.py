@@ -23,7 +23,7 @@ from rag.runs.history import RunHistory
 from rag.search.corpus import let_through
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
-from rag.storage import Connection, bases, builds, documents, passages, questions
+from rag.storage import Connection, bases, builds, documents, passage_edits, passages, questions
 from rag.storage.questions import LabelledQuestion
 
 _MISSES = 6
@@ -113,7 +113,8 @@ class Reports:
         if known is None or known.version != run.set_version:
             found.append("The questions or their labels have changed since this run.")
         ids = documents.ids_by_name(connection, self._base_id).values()
-        if documents_hash(ids) != run.documents_hash:
+        edits = passage_edits.digest(connection, self._base_id)
+        if documents_hash(ids, edits) != run.documents_hash:
             found.append("The documents have changed since this run.")
         elif run.let_through != let_through(connection, self._base_id, run.recipe.search):
             found.append("Tags or dates that its recipe filters by have changed since this run.")

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from rag.errors import AlreadyExists, NotFound
 from rag.recipe import Recipe
 from rag.storage import files, leases, vectors
-from rag.storage.rows import read
+from rag.storage.rows import insert_or_replace, read
 from rag.storage.tables import (
     chunk,
     knowledge_base,
@@ -21,7 +21,6 @@ from rag.storage.tables import (
     recipe_version,
     run,
 )
-from rag.storage.upserts import insert_or_replace
 
 _MOST_BASES = 2**31 - 1  # what an integer of SQL holds
 

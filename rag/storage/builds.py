@@ -10,9 +10,8 @@ from sqlalchemy import Connection, and_, delete, func, insert, select
 
 from rag.recipe import IndexRecipe
 from rag.storage import vectors
-from rag.storage.rows import read
+from rag.storage.rows import insert_missing, read
 from rag.storage.tables import build, chunk, cut, document, indexed
-from rag.storage.upserts import insert_missing
 
 
 @dataclass(frozen=True, slots=True)

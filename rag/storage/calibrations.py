@@ -9,9 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from rag.storage.rows import read, values
+from rag.storage.rows import insert_or_replace, read, values
 from rag.storage.tables import calibration
-from rag.storage.upserts import insert_or_replace
 
 
 @dataclass(frozen=True, slots=True)

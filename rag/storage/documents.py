@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from rag.errors import NotFound
-from rag.storage import leases
+from rag.storage import leases, passage_edits
 from rag.storage.rows import listable, read, values
-from rag.storage.tables import chunk, document, document_part
+from rag.storage.tables import chunk, document, document_part, indexed, knowledge_base
 from rag.types import Document, Heading, Page, Table
 
 _PART = 1 << 20  # characters of a document in one row
@@ -107,6 +107,9 @@ def _document(connection: Connection, base_id: int, document_id: str, words: str
         pages=tuple(Page(*page) for page in row.pages),
         headings=tuple(Heading(**heading) for heading in row.headings),
         tables=tuple(_table(**table) for table in row.tables),
+        edits=tuple(
+            each.edit for each in passage_edits.of_document(connection, base_id, document_id)
+        ),
     )
 
 
@@ -250,6 +253,32 @@ def exists(connection: Connection, base_id: int, document_id: str) -> str | None
     """The name under which these bytes are stored already, or None."""
     statement = select(document.c.name).where(_is(base_id, document_id))
     return connection.execute(statement).scalar()
+
+
+def uncut(connection: Connection, base_id: int, document_id: str) -> list[bytes]:
+    """Deletes the passages of a document in every build, and notes in which version of the base.
+
+    Returns the hashes of their texts. Call it after ``bases.touch``; every build then lacks the
+    document.
+    """
+    mine = (chunk.c.base_id == base_id) & (chunk.c.document_id == document_id)
+    hashes = list(connection.execute(select(chunk.c.text_hash).distinct().where(mine)).scalars())
+    connection.execute(delete(chunk).where(mine))
+    marks = (indexed.c.base_id == base_id) & (indexed.c.document_id == document_id)
+    connection.execute(delete(indexed).where(marks))
+    version = select(knowledge_base.c.version).where(knowledge_base.c.id == base_id)
+    connection.execute(
+        update(document).where(_is(base_id, document_id)).values(recut=version.scalar_subquery())
+    )
+    return hashes
+
+
+def recut_since(connection: Connection, base_id: int, version: int) -> set[str]:
+    """Ids of the documents whose passages were cut anew after a version of the base."""
+    statement = select(document.c.id).where(
+        document.c.base_id == base_id, document.c.recut > max(version, 0)
+    )
+    return set(connection.execute(statement).scalars())
 
 
 def remove(connection: Connection, base_id: int, document_id: str) -> list[bytes]:

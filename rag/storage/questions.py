@@ -13,9 +13,8 @@ from sqlalchemy.exc import IntegrityError
 from rag.errors import AlreadyExists, NotFound
 from rag.storage import labels
 from rag.storage.labels import Label
-from rag.storage.rows import read, values
+from rag.storage.rows import insert_missing, read, values
 from rag.storage.tables import document, question, question_set, run
-from rag.storage.upserts import insert_missing
 from rag.types import LOST, Evidence, Question
 
 State = Literal["accepted", "proposed", "rejected"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Connection, String, Table, delete, select
 
+from rag.storage.rows import insert_or_replace
 from rag.storage.tables import base_id as owner
 from rag.storage.tables import metadata
-from rag.storage.upserts import insert_or_replace
 
 recipe_name = Table(
     "recipe_name",

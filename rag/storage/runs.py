@@ -9,9 +9,8 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from rag.errors import NotFound
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
-from rag.storage.rows import read, values
+from rag.storage.rows import insert_or_replace, read, values
 from rag.storage.tables import baseline, run, run_question
-from rag.storage.upserts import insert_or_replace
 
 
 def insert_run(connection: Connection, value: Run, results: Sequence[QuestionResult]) -> None:

@@ -80,6 +80,8 @@ document = Table(
     Column("tags", JSON, nullable=False, server_default="[]"),
     Column("tables", JSON, nullable=False, server_default="[]"),
     Column("reader_version", Integer, nullable=False, server_default="0"),
+    # The version of the base in which its passages were cut anew, without another text.
+    Column("recut", Integer, nullable=False, server_default="0"),
     UniqueConstraint("base_id", "name"),
 )
 
@@ -309,14 +311,6 @@ job_item = Table(
 )
 
 # HTTP services whose results join those of documents. Holds names of variables, no secrets.
-tool = Table(
-    "tool",
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("definition", JSON, nullable=False),
-    Column("created", DateTime(timezone=True), nullable=False),
-)
-
 conversation = Table(
     "conversation",
     metadata,

@@ -6,10 +6,18 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import JSON, Column, Connection, DateTime, String, Table, delete, select
 
-from rag.storage.tables import tool
-from rag.storage.upserts import insert_or_replace
+from rag.storage.rows import insert_or_replace
+from rag.storage.tables import metadata
+
+tool = Table(
+    "tool",
+    metadata,
+    Column("name", String, primary_key=True),
+    Column("definition", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+)
 
 
 def every(connection: Connection) -> dict[str, dict[str, Any]]:

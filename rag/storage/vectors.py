@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import ColumnElement, Connection, delete, func, select
 
-from rag.storage.rows import listable
+from rag.storage.rows import insert_for, listable
 from rag.storage.tables import chunk, job, vector
-from rag.storage.upserts import insert_for
 
 
 def text_hash(text: str) -> bytes:

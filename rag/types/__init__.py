@@ -6,7 +6,17 @@ Everything here is frozen. All offsets are character offsets (Python ``str`` ind
 
 from rag.types.answers import Answer, AnswerStatus, Citation, Delta, Message, Usage
 from rag.types.arrays import Floats, Integers, Keys, Mask, Order, Ranks, Scores, Span, Tell, Vectors
-from rag.types.documents import Chunk, Document, Heading, Page, Table, chunk_key, with_context
+from rag.types.documents import (
+    Chunk,
+    Document,
+    EditKind,
+    Heading,
+    Page,
+    PassageEdit,
+    Table,
+    chunk_key,
+    with_context,
+)
 from rag.types.labels import LOST, Evidence, Question
 from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace
 
@@ -20,6 +30,7 @@ __all__ = [
     "Delta",
     "Document",
     "Dropped",
+    "EditKind",
     "Evidence",
     "Floats",
     "Heading",
@@ -30,6 +41,7 @@ __all__ = [
     "Message",
     "Order",
     "Page",
+    "PassageEdit",
     "Question",
     "Ranks",
     "Scores",

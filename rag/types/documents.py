@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,31 @@ class Table:
         return len(rows)
 
 
+EditKind = Literal["exclude", "split", "join", "words"]
+
+
+@dataclass(frozen=True, slots=True)
+class PassageEdit:
+    """What somebody decided about ``text[start:end]``, whatever cuts the text.
+
+    ``exclude`` keeps it out of every passage, ``split`` lets a passage begin at ``start``, ``join``
+    keeps it in one passage, and ``words`` are indexed with the passages that hold any of it, but
+    not shown.
+    """
+
+    kind: EditKind
+    start: int
+    end: int
+    words: str = ""
+
+
 @dataclass(frozen=True)
 class Document:
     """A source file as normalised text. ``id`` is the SHA-256 (hex) of the source bytes.
 
     ``pages``, ``headings`` and ``tables`` are sorted by ``start``; tables do not overlap. Text
     without pages has an empty ``pages``. ``reader_version`` is that of the reader that made the
-    text, 0 from before readers had versions.
+    text, 0 from before readers had versions. ``edits`` are decisions of people about passages.
     """
 
     id: str
@@ -75,6 +94,7 @@ class Document:
     tables: tuple[Table, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     reader_version: int = 0
+    edits: tuple[PassageEdit, ...] = ()
 
     @cached_property
     def _page_starts(self) -> list[int]:

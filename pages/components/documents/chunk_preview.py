@@ -9,6 +9,7 @@ from statistics import mean, median
 import streamlit as st
 
 from pages.components.documents.builds import build_button
+from pages.components.documents.passage_edits import passage_edits
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
@@ -33,6 +34,7 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     stored = base.recipe().index
     st.header(plain(info.name), divider="gray")
     _about(base, info)
+    passage_edits(base, info)
     left, right = st.columns([3, 2], gap="large")
     with right:
         wanted = cut_controls(stored)

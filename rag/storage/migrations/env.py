@@ -8,9 +8,12 @@ from alembic import context
 from sqlalchemy import inspect
 
 from rag.storage.leases import lease
+from rag.storage.passage_edits import passage_edit
 from rag.storage.recipe_names import recipe_name
+from rag.storage.tools import tool
 
-assert lease.metadata is recipe_name.metadata  # tables of modules of their own count too
+for table in (passage_edit, recipe_name, tool):  # tables of modules of their own count too
+    assert table.metadata is lease.metadata
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=lease.metadata, render_as_batch=True)

@@ -1,0 +1,91 @@
+"""What was decided by hand holds in every cut: text left out, boundaries set and taken away."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from rag.types import Document, Heading, Page, Span, Table
+
+Cut = Callable[[Document], Iterator[Span]]
+
+
+def edited(document: Document, cut: Cut) -> Iterator[Span]:
+    """The spans that ``cut`` makes of a document, as its edits want them.
+
+    No span holds anything that is excluded, or goes across a boundary that was set; text that is
+    to stay together is in one span, which may be longer than the cut allows, unless it is excluded
+    or parted by such a boundary. Starts and ends strictly increase where those of ``cut`` do.
+    """
+    if not document.edits:
+        yield from cut(document)
+        return
+    kept = [(each.start, each.end) for each in document.edits if each.kind == "join"]
+    for start, end in stretches(document):
+        found = [(a + start, b + start) for a, b in cut(_part(document, start, end))]
+        for low, high in kept:
+            found = _joined(found, document.text, max(low, start), min(high, end))
+        yield from found
+
+
+def stretches(document: Document) -> Iterator[Span]:
+    """What is left of a document between excluded spans and boundaries that were set, in order."""
+    length = len(document.text)
+    out = sorted((each.start, each.end) for each in document.edits if each.kind == "exclude")
+    marks = sorted({each.start for each in document.edits if each.kind == "split"})
+    start = 0
+    for low, high in [*out, (length, length)]:
+        if low > start:
+            bounds = [start, *(mark for mark in marks if start < mark < low), low]
+            yield from itertools.pairwise(bounds)
+        start = max(start, high)
+
+
+def added_words(document: Document, start: int, end: int) -> str:
+    """The words that are indexed with a span and not shown, each once, in the text's order."""
+    words = (
+        each.words
+        for each in document.edits
+        if each.kind == "words" and each.start < end and start < each.end
+    )
+    return " ".join(dict.fromkeys(words))
+
+
+def _joined(spans: Sequence[Span], text: str, low: int, high: int) -> list[Span]:
+    """Spans with those made one that part ``text[low:high]``, white space at its ends aside."""
+    words = text[low:high]
+    low, high = low + len(words) - len(words.lstrip()), low + len(words.rstrip())
+    if low >= high or any(start <= low and high <= end for start, end in spans):
+        return list(spans)
+    parted = [place for place, (start, end) in enumerate(spans) if start < high and end > low]
+    first, last = parted[0], parted[-1]
+    return [*spans[:first], (spans[first][0], spans[last][1]), *spans[last + 1 :]]
+
+
+def _part(document: Document, start: int, end: int) -> Document:
+    """A stretch as a document of its own: what is in it, counted from its beginning."""
+
+    def inside(low: int, high: int) -> Span:
+        return max(low, start) - start, min(high, end) - start
+
+    return replace(
+        document,
+        text=document.text[start:end],
+        pages=tuple(
+            Page(each.number, *inside(each.start, each.end), each.head)
+            for each in document.pages
+            if each.start < end and start < max(each.end, each.start + 1)
+        ),
+        headings=tuple(
+            Heading(each.start - start, each.level, each.title)
+            for each in document.headings
+            if start <= each.start < end
+        ),
+        tables=tuple(
+            Table(*inside(each.start, each.end), each.labels, each.caption)
+            for each in document.tables
+            if each.start < end and start < each.end
+        ),
+        edits=(),
+    )

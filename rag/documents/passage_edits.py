@@ -1,0 +1,120 @@
+"""Hands on passages: text left out, boundaries set and taken away, and words added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rag.documents.ingestion import Ingestion
+from rag.errors import InvalidInput
+from rag.evaluation.anchoring import Haystack
+from rag.services import Services
+from rag.storage import Connection, documents, passage_edits
+from rag.storage.database import storable
+from rag.storage.passage_edits import StoredEdit
+from rag.types import Document, EditKind, Span
+
+LONGEST_WORDS = 300
+"""Characters of added words: they share the embedder's window with the passage."""
+_BEGINNING = 80
+"""Characters after a boundary that it is found by in another version."""
+
+
+class PassageEdits:
+    """The edits of one knowledge base. Each cuts its document anew, in every build."""
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self._database = services.database
+        self._base_id = base_id
+
+    def of(self, document: str) -> list[StoredEdit]:
+        """The edits of a document, named by id or by name, in the order of its text."""
+        with self._database.read() as connection:
+            document_id = documents.named(connection, self._base_id, document) or document
+            return passage_edits.of_document(connection, self._base_id, document_id)
+
+    def lost(self) -> list[StoredEdit]:
+        """Edits whose words no present document has; they come back with them."""
+        with self._database.read() as connection:
+            return passage_edits.lost(connection, self._base_id)
+
+    def find(self, document: str, quote: str, near: float = 0.0) -> Span:
+        """Where words stand in a document, named by id or by name, white space aside.
+
+        Of several places it is the one nearest to ``near``, 0 (start) to 1 (end). Raises NotFound,
+        and InvalidInput for words that are not there.
+        """
+        found = self._document(document)
+        span = Haystack(found.text).find(storable(quote), near, similar=False)
+        if span is None:
+            raise InvalidInput(
+                f"{found.name} does not have these words.", "Copy them from the document."
+            )
+        return span
+
+    def add(self, document: str, kind: EditKind, span: Span, words: str = "") -> int:
+        """Edits a span of a document, named by id or by name; returns the id of the edit.
+
+        ``split`` needs only the start of the span, and what follows it there. Raises NotFound,
+        InvalidInput for a span without text or an edit without words, and what embedding raises.
+        """
+        found = self._document(document)
+        words = " ".join(storable(words).split())
+        if (kind == "words") != bool(words) or len(words) > LONGEST_WORDS:
+            raise InvalidInput(
+                "Added words need some words, and other edits none.",
+                f"Give synonyms or part numbers, up to {LONGEST_WORDS} characters.",
+            )
+        start, end = _trimmed(found, span, kind)
+        quote = found.text[start:end]
+        new = StoredEdit(found.name, found.id, kind, start, end, quote, words)
+        if new.edit in found.edits:
+            raise InvalidInput("That edit is there already.", "Remove it, or choose other words.")
+        after = sorted((*found.edits, new.edit), key=lambda each: each.start)
+        ids = list[int]()
+        self._recut(
+            replace(found, edits=tuple(after)),
+            lambda connection: ids.append(passage_edits.add(connection, self._base_id, new)),
+        )
+        return ids[0]
+
+    def remove(self, edit_id: int) -> None:
+        """Takes an edit back, also one that is lost. Raises NotFound, and what embedding raises."""
+        with self._database.read() as connection:
+            gone = passage_edits.get(connection, self._base_id, edit_id)
+            here = documents.exists(connection, self._base_id, gone.document_id) is not None
+
+        def change(connection: Connection) -> None:
+            passage_edits.remove(connection, self._base_id, edit_id)
+
+        if not here:
+            with self._database.write() as connection:
+                change(connection)
+            return
+        found = self._document(gone.document_id)
+        left = tuple(each for each in found.edits if each != gone.edit)
+        self._recut(replace(found, edits=left), change)
+
+    def _recut(self, document: Document, change: Callable[[Connection], None]) -> None:
+        ingestion = Ingestion(self._database, self._base_id, self._services.models.embedder)
+        ingestion.recut(document, change, lambda *_: None)
+
+    def _document(self, document: str) -> Document:
+        with self._database.read() as connection:
+            document_id = documents.named(connection, self._base_id, document) or document
+            return documents.get(connection, self._base_id, document_id)
+
+
+def _trimmed(document: Document, span: Span, kind: EditKind) -> Span:
+    """The span without white space at its ends; that of a boundary is what follows it."""
+    start, end = span
+    if kind == "split":
+        end = start + _BEGINNING
+    words = document.text[start:end] if 0 <= start < end else ""
+    if not words.strip():
+        raise InvalidInput(
+            f"There is no text from {start} to {end} in {document.name}.", "Choose some words."
+        )
+    start += len(words) - len(words.lstrip())
+    return start, start + len(words.strip())

@@ -1,0 +1,174 @@
+"""Decisions of people about passages: spans of documents, as labels are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    Integer,
+    Select,
+    String,
+    Table,
+    Text,
+    delete,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from rag.errors import NotFound
+from rag.storage.rows import read, values
+from rag.storage.tables import base_id as owner
+from rag.storage.tables import document, metadata
+from rag.types import EditKind, PassageEdit
+
+passage_edit = Table(
+    "passage_edit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    owner(),
+    Column("document_id", String(64), nullable=False),
+    Column("document_name", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("end", Integer, nullable=False),
+    Column("quote", Text, nullable=False),
+    Column("words", Text, nullable=False, server_default=""),
+    Index(None, "base_id", "document_id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEdit:
+    """An edit as stored, with the words it is found by in another version of its document.
+
+    It is lost while no present document has ``document_id``. ``id`` is 0 before it is stored.
+    """
+
+    document_name: str
+    document_id: str
+    kind: EditKind
+    start: int
+    end: int
+    quote: str
+    words: str = ""
+    id: int = 0
+
+    @property
+    def edit(self) -> PassageEdit:
+        """What it asks for."""
+        return PassageEdit(self.kind, self.start, self.end, self.words)
+
+
+def add(connection: Connection, base_id: int, edit: StoredEdit) -> int:
+    """Stores an edit; returns its id."""
+    row = values(passage_edit, edit, base_id=base_id)
+    del row["id"]
+    stored = connection.execute(insert(passage_edit).values(row).returning(passage_edit.c.id))
+    return int(stored.scalar_one())
+
+
+def get(connection: Connection, base_id: int, edit_id: int) -> StoredEdit:
+    """One edit. Raises NotFound."""
+    mine = (passage_edit.c.base_id == base_id) & (passage_edit.c.id == edit_id)
+    row = connection.execute(select(passage_edit).where(mine)).first()
+    if row is None:
+        raise _gone()
+    return read(StoredEdit, row)
+
+
+def remove(connection: Connection, base_id: int, edit_id: int) -> None:
+    """Deletes an edit. Raises NotFound."""
+    mine = (passage_edit.c.base_id == base_id) & (passage_edit.c.id == edit_id)
+    if not connection.execute(delete(passage_edit).where(mine)).rowcount:
+        raise _gone()
+
+
+def _gone() -> NotFound:
+    return NotFound("That edit is not there any more.", "Someone removed it.")
+
+
+def of_document(connection: Connection, base_id: int, document_id: str) -> list[StoredEdit]:
+    """The edits of one document, in the order of its text."""
+    mine = (passage_edit.c.base_id == base_id) & (passage_edit.c.document_id == document_id)
+    order = passage_edit.c.start, passage_edit.c.id
+    return [
+        read(StoredEdit, row)
+        for row in connection.execute(select(passage_edit).where(mine).order_by(*order))
+    ]
+
+
+def every(connection: Connection, base_id: int) -> list[StoredEdit]:
+    """The edits of all present documents, as ``of_document`` has them."""
+    held = passage_edit.c.document_id.in_(_present(base_id))
+    order = passage_edit.c.document_id, passage_edit.c.start, passage_edit.c.id
+    statement = select(passage_edit).where(passage_edit.c.base_id == base_id, held)
+    return [read(StoredEdit, row) for row in connection.execute(statement.order_by(*order))]
+
+
+def lost(connection: Connection, base_id: int) -> list[StoredEdit]:
+    """Edits whose words no present document has, by the name of their document."""
+    order = passage_edit.c.document_name, passage_edit.c.start, passage_edit.c.id
+    return [
+        read(StoredEdit, row)
+        for row in connection.execute(
+            select(passage_edit)
+            .where(
+                passage_edit.c.base_id == base_id,
+                passage_edit.c.document_id.not_in(_present(base_id)),
+            )
+            .order_by(*order)
+        )
+    ]
+
+
+def adrift(
+    connection: Connection, base_id: int, names: Collection[str], document_ids: Collection[str]
+) -> list[StoredEdit]:
+    """The edits of some documents, and lost ones of documents with these names."""
+    gone = passage_edit.c.document_id.not_in(_present(base_id))
+    theirs = passage_edit.c.document_id.in_(document_ids)
+    named = passage_edit.c.document_name.in_(names) & gone
+    rows = connection.execute(
+        select(passage_edit)
+        .where(passage_edit.c.base_id == base_id, or_(theirs, named))
+        .order_by(passage_edit.c.start, passage_edit.c.id)
+    )
+    return [read(StoredEdit, row) for row in rows]
+
+
+def move(connection: Connection, edit: StoredEdit) -> None:
+    """Stores where an edit, named by its id, is now."""
+    row = values(passage_edit, edit)
+    del row["id"]
+    connection.execute(update(passage_edit).where(passage_edit.c.id == edit.id).values(row))
+
+
+def digest(connection: Connection, base_id: int) -> str:
+    """What all edits of present documents are, as ``"2 exclude, 1 words (3f2a…)"``; "" for none.
+
+    The same wherever the same documents are edited alike.
+    """
+    rows = connection.execute(
+        select(passage_edit).where(
+            passage_edit.c.base_id == base_id, passage_edit.c.document_id.in_(_present(base_id))
+        )
+    )
+    found = sorted((row.document_id, row.kind, row.start, row.end, row.words) for row in rows)
+    if not found:
+        return ""
+    kinds = Counter(kind for _, kind, *_ in found)
+    listed = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+    return f"{listed} ({hashlib.sha256(json.dumps(found).encode()).hexdigest()[:12]})"
+
+
+def _present(base_id: int) -> Select[tuple[str]]:
+    return select(document.c.id).where(document.c.base_id == base_id)

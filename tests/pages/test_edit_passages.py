@@ -1,0 +1,41 @@
+"""The Documents page lays hands on passages."""
+
+from __future__ import annotations
+
+from rag import Workspace
+from tests.pages.conftest import OpenPage
+
+
+def test_text_is_left_out_and_taken_back(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    info = next(
+        each for each in base.documents.documents(base.recipe().index) if each.name == "pump.txt"
+    )
+    words = " ".join(base.documents.document(info.id).text.split()[:4])
+    app = open_page("upload.py", doc=info.id[:12])
+    part = info.id[:12]
+    app.text_area(key=f"documents_edit_quote_{part}").set_value(words)
+    app.button(key=_apply(app)).click().run()
+    assert not app.exception
+    (edit,) = base.passage_edits.of(info.id)
+    assert (edit.kind, edit.quote) == ("exclude", words)
+    assert f"Left out: “{words}”" in " ".join(each.value for each in app.markdown).replace("\\", "")
+    assert not any(
+        words in each.text for each in base.documents.chunks(info.id, base.recipe().index)
+    )
+    app.button(key=f"documents_edit_{edit.id}").click().run()
+    assert base.passage_edits.of(info.id) == []
+
+
+def test_words_that_are_not_there_are_refused(filled: Workspace, open_page: OpenPage) -> None:
+    base = filled.base("notes")
+    info = base.documents.documents(base.recipe().index)[0]
+    app = open_page("upload.py", doc=info.id[:12])
+    app.text_area(key=f"documents_edit_quote_{info.id[:12]}").set_value("nowhere to be found")
+    app.button(key=_apply(app)).click().run()
+    assert "does not have these words" in app.error[0].value
+    assert base.passage_edits.of(info.id) == []
+
+
+def _apply(app) -> str:  # type: ignore[no-untyped-def]
+    return next(each.key for each in app.button if each.label == "Apply")

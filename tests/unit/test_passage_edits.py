@@ -1,0 +1,166 @@
+"""Hands on passages: they hold, survive new cuts and versions, and count as another state."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.__main__ import main
+from rag.errors import InvalidInput, NotFound
+from tests.workspaces import QUICK, add, found, workspace_at
+
+LEAVE = "Unused leave may be carried over until 30 June. It lapses after that day."
+OLD = "Until last year it was carried over until 31 March."
+TRAVEL = "Trains are booked in second class. A hotel may cost 120 a night."
+TEXT = f"{LEAVE}\n\n{OLD}\n\n{TRAVEL}\n"
+WORDS = QUICK.with_fields({"search.mode": "lexical", "search.top_k": 5})
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_at(tmp_path / "home")
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    made = workspace.create("rules", WORDS)
+    assert add(workspace, made, {"rules.txt": TEXT}) == ["added"]
+    return made
+
+
+def texts(base: KnowledgeBase) -> list[str]:
+    """Passages of the build that answers, in order."""
+    (info,) = base.documents.documents(base.recipe().index)
+    return [each.text for each in base.documents.chunks(info.id, base.recipe().index)]
+
+
+def edit(base: KnowledgeBase, kind: str, quote: str, words: str = "") -> int:
+    span = base.passage_edits.find("rules.txt", quote)
+    return base.passage_edits.add("rules.txt", kind, span, words)  # type: ignore[arg-type]
+
+
+def test_excluded_text_is_not_found_and_comes_back(base: KnowledgeBase) -> None:
+    assert "March" in found(base, "March", WORDS)[0]
+    number = edit(base, "exclude", OLD)
+    assert found(base, "March", WORDS) == []
+    assert not any("March" in each for each in texts(base))
+    assert "30 June" in found(base, "leave", WORDS)[0]
+    base.passage_edits.remove(number)
+    assert "March" in found(base, "March", WORDS)[0]
+
+
+def test_another_cut_and_another_build_keep_the_edits(base: KnowledgeBase) -> None:
+    edit(base, "exclude", OLD)
+    whole = WORDS.with_fields({"index.chunker": "whole"})
+    job = base.documents.build(whole.index)
+    base.documents._jobs.run(job)
+    assert found(base, "March", whole) == []
+    assert len(found(base, "leave", whole)) == 1
+
+
+def test_a_boundary_that_is_set_parts_and_one_taken_away_joins(base: KnowledgeBase) -> None:
+    edit(base, "split", "It lapses")
+    assert any(each.startswith("It lapses") for each in texts(base))
+    edit(base, "join", f"{OLD}\n\n{TRAVEL}")
+    assert texts(base)[-1].endswith(f"{OLD}\n\n{TRAVEL}")
+
+
+def test_added_words_find_a_passage_and_are_not_shown(base: KnowledgeBase) -> None:
+    assert found(base, "vacation PN-4711", WORDS) == []
+    number = edit(base, "words", LEAVE, "vacation PN-4711")
+    (text,) = found(base, "PN-4711", WORDS)
+    assert "30 June" in text
+    assert "4711" not in text
+    assert found(base, "vacation", WORDS) == [text]
+    base.passage_edits.remove(number)
+    assert found(base, "vacation PN-4711", WORDS) == []
+
+
+def test_a_new_version_keeps_edits_at_their_words_and_lists_the_lost(
+    workspace: Workspace, base: KnowledgeBase
+) -> None:
+    edit(base, "exclude", OLD)
+    edit(base, "words", TRAVEL, "railway")
+    shorter = f"A new preface.\n\n{LEAVE}\n\n{OLD}\n"
+    assert add(workspace, base, {"rules.txt": shorter}) == ["replaced"]
+    assert found(base, "March", WORDS) == []
+    assert [(each.kind, each.quote) for each in base.passage_edits.lost()] == [("words", TRAVEL)]
+    assert [each.kind for each in base.passage_edits.of("rules.txt")] == ["exclude"]
+    assert add(workspace, base, {"rules.txt": f"{TRAVEL}\n\n{OLD}"}) == ["replaced"]
+    assert base.passage_edits.lost() == []
+    assert found(base, "railway", WORDS) == [TRAVEL]
+    assert found(base, "March", WORDS) == []
+
+
+def test_edits_count_as_another_state_of_the_documents(base: KnowledgeBase) -> None:
+    label = {"document": "rules.txt", "quote": "carried over until 30 June"}
+    row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
+    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    first = base.evaluator.evaluate("s", WORDS, (3,)).run
+    before = base.documents_hash()
+    assert first.documents_hash == before
+    number = edit(base, "exclude", OLD)
+    assert base.documents_hash() != before
+    second = base.evaluator.evaluate("s", WORDS, (3,)).run
+    assert second.documents_hash == base.documents_hash()
+    between = base.runs.differences(second.id, first.id)
+    assert between.data == ("edits of passages",)
+    assert "none, then 1 exclude (" in between.phrase
+    base.passage_edits.remove(number)
+    assert base.documents_hash() == before
+
+
+def test_what_cannot_be_is_refused_and_changes_nothing(base: KnowledgeBase) -> None:
+    before = texts(base)
+    with pytest.raises(InvalidInput, match="does not have these words"):
+        edit(base, "exclude", "not in there")
+    with pytest.raises(InvalidInput, match="need some words"):
+        edit(base, "words", LEAVE)
+    with pytest.raises(InvalidInput, match="no text from 9999"):
+        base.passage_edits.add("rules.txt", "exclude", (9999, 10000))
+    with pytest.raises(NotFound):
+        base.passage_edits.add("gone.txt", "exclude", (0, 3))
+    with pytest.raises(NotFound):
+        base.passage_edits.remove(7)
+    edit(base, "exclude", OLD)
+    with pytest.raises(InvalidInput, match="there already"):
+        edit(base, "exclude", OLD)
+    base.passage_edits.remove(base.passage_edits.of("rules.txt")[0].id)
+    assert texts(base) == before
+
+
+def test_the_command_line_edits_lists_and_takes_back(
+    base: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ["--home", str(tmp_path / "home")]
+    verb = ["edit-passages", "rules", "rules.txt"]
+    assert main([*verb, "--exclude", OLD, "--split", "It lapses", *at]) == 0
+    told = capsys.readouterr().out
+    assert f"left out: “{OLD}”" in told
+    assert "a passage begins at: “It lapses" in told
+    assert main([*verb, "--json", *at]) == 0
+    held = json.loads(capsys.readouterr().out)["edits"]
+    assert [each["kind"] for each in held] == ["split", "exclude"]
+    assert main([*verb, "--remove", str(held[0]["id"]), "--remove", str(held[1]["id"]), *at]) == 0
+    assert "No edit of rules.txt." in capsys.readouterr().out
+    assert main([*verb, "--exclude", "not there", *at]) == 2
+
+
+def test_a_bundle_brings_the_edits(
+    workspace: Workspace, base: KnowledgeBase, tmp_path: Path
+) -> None:
+    edit(base, "exclude", OLD)
+    label = {"document": "rules.txt", "quote": "carried over until 30 June"}
+    row = {"id": "q", "text": "How long may leave be carried over?", "evidence": [label]}
+    base.exchange.import_file("s", "s.jsonl", json.dumps(row))
+    run = base.evaluator.evaluate("s", WORDS, (3,)).run
+    workspace.bundle(run.id, tmp_path / "run.zip", with_documents=True)
+    again = workspace.import_bundle(tmp_path / "run.zip", "copy", None, lambda *_: None)
+    assert again.deviations == ()
+    copy = workspace.base("copy")
+    assert [each.quote for each in copy.passage_edits.of("rules.txt")] == [OLD]
+    assert found(copy, "March", WORDS) == []
+    assert copy.documents_hash() == run.documents_hash
