@@ -157,14 +157,17 @@ class Learned(_BundlePart):
         return row
 
 
-class Text(_BundlePart):
-    """``texts/ID.json``: an extracted text. Pages are (number, start, end, head).
+_Page = tuple[int, int, int] | tuple[int, int, int, str] | tuple[int, int, int, str, float | None]
 
-    Tables are (start, end, labels, caption). Bundles from before have pages without heads.
+
+class Text(_BundlePart):
+    """``texts/ID.json``: an extracted text. Pages are (number, start, end, head, confidence).
+
+    Tables are (start, end, labels, caption). Bundles from before have pages without the last two.
     """
 
     text: str
-    pages: tuple[tuple[int, int, int] | tuple[int, int, int, str], ...] = ()
+    pages: tuple[_Page, ...] = ()
     headings: tuple[tuple[int, int, str], ...] = ()
     tables: tuple[tuple[int, int, tuple[str, ...], str], ...] = ()
     metadata: Mapping[str, str] = Field(default_factory=dict)

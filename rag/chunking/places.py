@@ -10,13 +10,21 @@ from typing import Any
 
 from rag.types import Document, Heading, Page
 
+_BANDS = ((90.0, "hardly a word wrong"), (75.0, "some words wrong"))  # by least confidence
+_DOUBTFUL = "many words wrong"
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``page`` counts from 1, None without pages; ``heading`` is ``"Chapter > Section"``."""
+    """``page`` counts from 1, None without pages; ``heading`` is ``"Chapter > Section"``.
+
+    ``recognised`` says in words that the text was recognised in a picture and how surely, "" where
+    it is the page's own.
+    """
 
     page: int | None
     heading: str
+    recognised: str = ""
 
 
 def place_of(document: Document, start: int, end: int) -> Place:
@@ -24,7 +32,18 @@ def place_of(document: Document, start: int, end: int) -> Place:
 
     A passage often begins in the last line of a section or page, or in the running head of one.
     """
-    return Place(_page(document, start, end), _heading(document, start, end))
+    number = _page(document, start, end)
+    page = next((each for each in document.pages if each.number == number), None)
+    said = "" if page is None else recognised(page.confidence)
+    return Place(number, _heading(document, start, end), said)
+
+
+def recognised(confidence: float | None) -> str:
+    """That words were recognised in a picture, by bands of confidence; "" for the page's own."""
+    if confidence is None:
+        return ""
+    band = next((words for least, words in _BANDS if confidence >= least), _DOUBTFUL)
+    return f"recognised from the picture, {band}"
 
 
 def _page(document: Document, start: int, end: int) -> int | None:

@@ -56,12 +56,17 @@ class Composer:
         self._pages: list[Page] = []
         self._page: int | None = None
         self._head = ""
+        self._confidence: float | None = None
         self._headings: list[Heading] = []
         self._tables: list[Table] = []
 
-    def page(self, number: int, head: str = "") -> None:
-        """What follows is on page ``number`` (from 1, increasing), which repeats ``head``."""
+    def page(self, number: int, head: str = "", confidence: float | None = None) -> None:
+        """What follows is on page ``number`` (from 1, increasing), which repeats ``head``.
+
+        ``confidence`` says that it was recognised in a picture.
+        """
         self._page, self._head = number, " ".join(normalise(head).split())
+        self._confidence = confidence
 
     def block(self, text: str, separator: str = "\n\n") -> int | None:
         """Appends a block; returns its offset, or None if nothing but whitespace was in it."""
@@ -121,4 +126,4 @@ class Composer:
             return
         if self._pages and self._pages[-1].number == self._page:
             start = self._pages.pop().start
-        self._pages.append(Page(self._page, start, self._length, self._head))
+        self._pages.append(Page(self._page, start, self._length, self._head, self._confidence))

@@ -42,6 +42,7 @@ _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _TABLES = 1  # the version that all readers of tables have had since they keep rows and labels
+_PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
     Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _TABLES),
@@ -83,6 +84,9 @@ FORMATS: tuple[Format, ...] = (
         False,
         _TABLES,
     ),
+    Format(("png",), "image/png", _PICTURE, ("png",), True),
+    Format(("jpg", "jpeg"), "image/jpeg", _PICTURE, ("jpeg",), True),
+    Format(("tif", "tiff"), "image/tiff", _PICTURE, ("tiff",), True),
     Format(("json",), "application/json", f"{_HERE}.records:read_json", _TEXT, False),
     Format(("jsonl", "ndjson"), "application/jsonl", f"{_HERE}.records:read_jsonl", _TEXT, False),
 )

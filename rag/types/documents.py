@@ -15,12 +15,15 @@ class Page:
     """One page (or slide, or sheet) of a document: ``text[start:end]``; numbers count from 1.
 
     ``head`` is what the page repeats of others at its top and bottom, which the text leaves out.
+    ``confidence`` (0 to 100) is how sure the reader is of words that it recognised in a picture of
+    the page; None where they are the page's own.
     """
 
     number: int
     start: int
     end: int
     head: str = ""
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

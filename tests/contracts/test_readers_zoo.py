@@ -44,7 +44,7 @@ def expected(entry: dict[str, Any]) -> set[str]:
         has_text = bool(entry["pdfium"]["chars_first5"])
         return {"text"} if has_text else {"text", "damaged"}
     if "scanned_or_image_only" in categories:
-        return {"scanned"}
+        return {"scanned", "text"}  # of photographs nothing is recognised
     if "no_text_no_image" in categories:
         return {"empty", "scanned"}
     return {"text", "scanned"} if "extractors_disagree" in categories else {"text"}

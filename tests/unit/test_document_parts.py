@@ -19,7 +19,7 @@ PARTS = Document(
     source="",
     media_type="application/pdf",
     text=TEXT,
-    pages=(Page(1, 0, 60, "Centrifuge CV 3"), Page(2, 61, 69)),
+    pages=(Page(1, 0, 60, "Centrifuge CV 3"), Page(2, 61, 69, confidence=81.5)),
     headings=(Heading(0, 1, "Codes"),),
     tables=(ROWS,),
     metadata={"pages": "2"},

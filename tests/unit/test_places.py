@@ -37,3 +37,21 @@ def test_the_place_of_a_passage(start: int, end: int, place: Place) -> None:
 
 def test_without_pages_and_headings() -> None:
     assert place_of(Document("d", "d.txt", "", "text/plain", "abc"), 0, 3) == Place(None, "")
+
+
+@pytest.mark.parametrize(
+    ("confidence", "said"),
+    [
+        (None, ""),
+        (90.0, "recognised from the picture, hardly a word wrong"),
+        (75.0, "recognised from the picture, some words wrong"),
+        (74.9, "recognised from the picture, many words wrong"),
+    ],
+)
+def test_a_place_says_how_surely_its_words_were_recognised(
+    confidence: float | None, said: str
+) -> None:
+    pages = (Page(1, 0, 5), Page(2, 7, 12, confidence=confidence))
+    document = Document("d", "d.pdf", "", "application/pdf", "plain\n\nwords", pages)
+    assert place_of(document, 0, 5).recognised == ""
+    assert place_of(document, 7, 12).recognised == said

@@ -6,7 +6,10 @@ import pytest
 
 from rag.errors import UnreadableDocument
 from rag.readers import Limits, read
-from rag.readers.pdf.reader import title_offset
+from rag.readers.content import Source
+from rag.readers.ocr import recognition
+from rag.readers.ocr.pictures import read_picture
+from rag.readers.pdf.reader import read_pdf, title_offset
 from rag.readers.pdf.text import clean_page
 from tests.sample_files import drawn_pdf, encrypted_pdf, pdf
 
@@ -111,10 +114,22 @@ def test_why_there_is_no_text(tmp_path: Path, data: bytes, reason: str) -> None:
     assert caught.value.hint
 
 
-def test_the_scanned_message_says_that_there_is_no_ocr(tmp_path: Path) -> None:
+def test_a_drawing_without_text_says_so(tmp_path: Path) -> None:
     with pytest.raises(UnreadableDocument) as caught:
         read(put(tmp_path, drawn_pdf()), "x.pdf")
-    assert "no OCR" in caught.value.hint
+    assert caught.value.hint.startswith("No text can be recognised in them")
+
+
+def test_without_recognition_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recognition, "available", lambda: False)
+    with pytest.raises(UnreadableDocument, match="holds no text") as caught:
+        read_pdf(Source(put(tmp_path, drawn_pdf())))
+    assert "no OCR). Run: pip install -r requirements-ocr.txt" in caught.value.hint
+    with pytest.raises(UnreadableDocument, match="no OCR") as caught:
+        read_picture(Source(put(tmp_path, b"\x89PNG\r\n\x1a\n")))
+    assert caught.value.hint.startswith("Run: pip install -r requirements-ocr.txt")
 
 
 def test_an_unknown_security_handler_is_named(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from pages.components.shell.guard import guard, show_error
 from pages.components.shell.session import BASE, show, to_url, workspace
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
-from pages.components.source.places import is_here
+from pages.components.source.places import is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
 from rag import Dropped, Hit, KnowledgeBase, Recipe, Stage, StoredCitation, Turn, counted
 
@@ -204,11 +204,14 @@ def _chips(base: KnowledgeBase, turn: Turn) -> None:
 
 def _chip(base: KnowledgeBase, citation: StoredCitation) -> str:
     page = f" · p. {citation.page}" if citation.page is not None else ""
+    seen = recognised(base, citation.document_id, citation.page, citation.base)
+    scan = " :material/document_scanner:" if seen else ""
     full = round(min(max(citation.relevance, 0.0), 1.0) * 5)
     bar = f":primary[{'▰' * full}]:gray[{'▱' * (5 - full)}]"
     source = f"{plain(citation.base)} · " if citation.base not in ("", base.name) else ""
     gone = " :orange[:material/delete: gone]" if _gone(base, citation) else ""
-    return f"**{citation.n}** {source}{plain(shortened(citation.document, 34))}{page} {bar}{gone}"
+    name = f"{source}{plain(shortened(citation.document, 34))}"
+    return f"**{citation.n}** {name}{page}{scan} {bar}{gone}"
 
 
 def _gone(base: KnowledgeBase, citation: StoredCitation) -> bool:

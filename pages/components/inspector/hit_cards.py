@@ -109,7 +109,7 @@ def _card(candidate: Candidate, evidence: CardContext) -> None:
                 evidence.grade(hit.chunk)
             else:
                 st.markdown(origin_badge(hit))
-        st.markdown(_body(candidate, evidence, where.heading, kept=kept))
+        st.markdown(_body(candidate, evidence, where, kept=kept))
 
 
 def origin_badge(hit: Hit) -> str:
@@ -126,11 +126,12 @@ def _title(hit: Hit, page: int | None, *, kept: bool) -> str:
     return f"**{words}**" if kept else f":gray[{words}]"
 
 
-def _body(candidate: Candidate, evidence: CardContext, heading: str, *, kept: bool) -> str:
+def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bool) -> str:
     hit = candidate.hit
     text = snippet(*without_markup(hit.chunk.text, evidence.spans(hit)))
     rows = [
-        f":small[:gray[{plain(heading)}]]" if heading else "",
+        f":small[:gray[{plain(where.heading)}]]" if where.heading else "",
+        f":small[:material/document_scanner: {where.recognised}]" if where.recognised else "",
         f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",
         f":small[{text}]" if kept else f":small[:gray[{text}]]",
         indexed_with(hit.chunk.context, evidence.around(hit)),

@@ -22,6 +22,18 @@ def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
     return _outline(base, document_id, "" if of == base.name else of) is not None
 
 
+def recognised(base: KnowledgeBase, document_id: str, page: int | None, of: str = "") -> str:
+    """How surely a page was recognised in a picture; "" for text of its own, and where it is gone.
+
+    ``of`` names the base of the document, where it is another.
+    """
+    outline = _outline(base, document_id, "" if of == base.name else of)
+    if outline is None:
+        return ""
+    at = next((each for each in outline.pages if each.number == page), None)
+    return "" if at is None else place_of(outline, at.start, at.end).recognised
+
+
 @shared(1024)
 def _outline(base: KnowledgeBase, document_id: str, of: str) -> Document | None:
     return base.outline(document_id, of)

@@ -41,9 +41,12 @@ def source_view(base: KnowledgeBase, recipe: Recipe, span: SourceSpan, height: i
     if now is not None and walked:
         seen = SourceSpan(span.document_id, *spans[now])
     marks = _marks(document.text, seen)
-    page = place_of(document, *marks[-1]).page
+    printed = place_of(document, *marks[-1])
+    page = printed.page
     heading = place_of(document, seen.start, seen.end).heading
     _title(document.name, page, heading, now, len(spans))
+    if printed.recognised:
+        st.caption(f":material/document_scanner: {printed.recognised}")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         view = _switch(base, document)
         steps = st.container(

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Self
 
 from rag.errors import UnreadableDocument
 from rag.readers.content import Source
+from rag.readers.ocr import recognition
 from rag.readers.pdf.drawn import Drawn, drawn_on
 from rag.readers.pdf.words import PageWords, Turn, has_gaps, page_words
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from pypdfium2 import PdfDocument
 
 _WRONG_PASSWORD, _UNKNOWN_SECURITY = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY of fpdfview.h
 _TEXT_OBJECT = 1  # FPDF_PAGEOBJ_TEXT of fpdf_edit.h
+_IMAGE_OBJECT = 3  # FPDF_PAGEOBJ_IMAGE
 _PAGES_LOOKED_AT = 50
+_MOSTLY = 0.5  # share of a page that pictures cover
+_MOST_PIXELS = 40_000_000  # of a page drawn for recognition: more than A2 at 200 dots an inch
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,38 @@ class PdfiumPages:
             return NO_INK
         finally:
             page.close()
+
+    def is_picture(self, index: int) -> bool:
+        """Whether pictures cover most of a page, as on a scan."""
+        from pypdfium2 import PdfiumError
+
+        try:
+            page = self._open()[index]
+            width, height = page.get_size()
+            covered = 0.0
+            for item in page.get_objects(filter=[_IMAGE_OBJECT], max_depth=3):
+                left, bottom, right, top = item.get_bounds()
+                covered += max(0.0, min(right, width) - max(left, 0.0)) * max(
+                    0.0, min(top, height) - max(bottom, 0.0)
+                )
+        except (PdfiumError, IndexError, ctypes.ArgumentError):
+            return False
+        return bool(covered >= _MOSTLY * width * height > 0)
+
+    def picture(self, index: int, dpi: float) -> Image | None:
+        """A page as it is printed, in grey; None where it does not load, or is no page's size."""
+        from pypdfium2 import PdfiumError
+
+        try:
+            page = self._open()[index]
+            width, height = page.get_size()
+            scale = dpi / 72
+            if not 0 < width * height * scale**2 < _MOST_PIXELS:
+                return None
+            picture: Image = page.render(scale=scale, grayscale=True).to_pil()
+        except (PdfiumError, IndexError, ctypes.ArgumentError):
+            return None
+        return picture
 
     def why_silent(self, pages: int, *, broken: bool) -> UnreadableDocument:
         """The error for a file of which no page gave text; ``broken`` if pypdf gave it up."""
@@ -159,17 +196,29 @@ def _scanned(pages: int) -> UnreadableDocument:
     what = "page is a picture or drawing" if pages == 1 else "pages are pictures or drawings"
     return UnreadableDocument(
         f"The PDF holds no text: its {what}, as from a scanner.",
-        "Text in pictures is not recognised here (no OCR). Run the file through an OCR program, "
-        "which adds the text, and add the result.",
+        _without_recognition()
+        or "No text can be recognised in them: scan them again, straight and with 200 dots an "
+        "inch or more.",
         reason="scanned",
+    )
+
+
+def _without_recognition() -> str:
+    """What is advised where text in pictures cannot be recognised; "" where it can."""
+    if recognition.available():
+        return ""
+    return (
+        f"Text in pictures is not recognised here (no OCR). {recognition.ADVICE}. Or run the file "
+        "through an OCR program, which adds the text, and add the result."
     )
 
 
 def _unmapped() -> UnreadableDocument:
     return UnreadableDocument(
         "The PDF shows text, but its fonts do not say which characters the shapes stand for.",
-        "Text is not recognised from pictures here (no OCR). Export the PDF again from the "
-        "program that made it, or run it through an OCR program, and add the result.",
+        _without_recognition()
+        or "Nor can it be recognised from its picture. Export the PDF again from the program that "
+        "made it, and add that.",
         reason="scanned",
     )
 

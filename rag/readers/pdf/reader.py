@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rag.errors import UnreadableDocument
 from rag.readers.content import Composer, Content, Source
 from rag.readers.dates import stated_day
+from rag.readers.ocr.recognition import DPI, Recognised, Recogniser, available
 from rag.readers.pdf.layout import PageTable, page_blocks
 from rag.readers.pdf.pdfium import PageInk, PdfiumPages, unknown_encryption, wrong_password
 from rag.readers.pdf.plausible import plausibility, unmapped_share
@@ -34,8 +35,10 @@ _MOST_UNMAPPED = 0.3
 def read_pdf(source: Source) -> Content:
     """Text of all pages that have any, tables as rows, outline entries as headings, metadata.
 
-    What pages repeat at their top and bottom is their ``head`` and not in the text. Metadata names
-    pages without text, and those whose fonts do not say which characters they show.
+    What pages repeat at their top and bottom is their ``head`` and not in the text. Pages without
+    text of their own that are pictures are recognised, where the packages for it are installed.
+    Metadata names those, pages without text, and those whose fonts do not say which characters
+    they show.
 
     Raises UnreadableDocument: needs_password, encrypted, scanned, empty, damaged, too_large.
     """
@@ -61,6 +64,7 @@ def read_pdf(source: Source) -> Content:
             pages=str(count),
             pages_without_text=ranges(reading.silent),
             unreadable_pages=ranges(reading.unreadable),
+            recognised_pages=ranges(reading.recognised),
         )
         if not content.text:
             raise pages.why_silent(count, broken=reader is None)
@@ -74,7 +78,10 @@ def count_pages(source: Source) -> Content:
 
 
 class _Reading:
-    """Adds pages to a document; ``silent`` and ``unreadable`` are numbers of pages."""
+    """Adds pages to a document.
+
+    ``silent``, ``unreadable`` and ``recognised`` are numbers of pages.
+    """
 
     def __init__(self, reader: PdfReader | None, pages: PdfiumPages) -> None:
         self._reader = reader
@@ -82,23 +89,51 @@ class _Reading:
         self.composer = Composer()
         self.silent = list[int]()
         self.unreadable = list[int]()
+        self.recognised = list[int]()
+        self._recogniser: Recogniser | None = None
+        self._read = 0
         self._above: PageTable | None = None  # what the page before ends with
 
     def read(self, first: int, last: int, source: Source, count: int) -> None:
         """Pages ``first`` to ``last`` (exclusive, from 0) together."""
-        inks = list[PageInk]()
+        inks, pictures = list[PageInk](), dict[int, Recognised]()
+        if self._recogniser is None and available():
+            self._recogniser = Recogniser(lambda: source.tick(self._read, count))
         for index in range(first, last):
             inks.append(self._pages.ink(index))
-            source.tick(index + 1, count)
+            if not inks[-1].words.words and self._pages.is_picture(index):
+                self._recognise(index, pictures)
+            self._read = index + 1
+            source.tick(self._read, count)
         running = running_lines([ink.words for ink in inks])
         for index, (ink, lines) in enumerate(zip(inks, running, strict=True), first):
             words = [word for word in ink.words.words if word.place not in lines.places]
             text = " ".join(word.text for word in words)
-            other = self._better(text, index)
+            other = None if index in pictures else self._better(text, index)
+            if index + 1 in self.unreadable[-1:] or (other == "" and words):
+                self._recognise(index, pictures)
+            if index in pictures:
+                self._add_picture(index, pictures[index])
+                continue
             self.composer.page(index + 1, lines.text if other is None else "")
             blocks = page_blocks(words, ink.drawn) if other is None else [other]
             if not self._add(blocks):
                 self.silent.append(index + 1)
+
+    def _recognise(self, index: int, pictures: dict[int, Recognised]) -> None:
+        if self._recogniser is None:
+            return
+        picture = self._pages.picture(index, DPI)
+        found = self._recogniser.read(picture) if picture else None
+        if found is not None:
+            pictures[index] = found
+
+    def _add_picture(self, index: int, found: Recognised) -> None:
+        self.composer.page(index + 1, confidence=found.confidence)
+        self.composer.block(clean_page(found.text))
+        self.recognised.append(index + 1)
+        self.unreadable = [number for number in self.unreadable if number != index + 1]
+        self._above = None
 
     def _better(self, text: str, index: int) -> str | None:
         """What pypdf makes of a page where that is more plausible than the text of pdfium.

@@ -1,0 +1,1 @@
+"""Text in pictures: recognised by Tesseract, from scanned pages and picture files."""

