@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rag.answering.sentences import Statement
 from rag.answering.vocabulary import Terms, Vocabulary
 
+_DIGIT = re.compile(r"\d")
 CONTEXT_SHARE = 0.5
 """What a word of the question counts that only stands over a statement, in a heading or name."""
 CHECKED = 0.3
@@ -23,6 +25,8 @@ class Support:
         self._wanted = wanted
         self._rarity = words.rarities(wanted, texts)
         self._rare = words.rare(wanted, texts)
+        self._codes = frozenset(term for term in self._rare if _DIGIT.search(term))
+        self._told = frozenset[str]().union(*texts)
         self._total = sum(self._rarity.values()) or 1.0
 
     def share(self, held: Terms, above: Terms) -> float:
@@ -30,8 +34,14 @@ class Support:
         return self._share(held) + CONTEXT_SHARE * self._share(above - held)
 
     def is_checked(self, held: Terms, above: Terms) -> bool:
-        """Whether the rare words of the question are there, and enough of all in the statement."""
-        return self._rare <= held | above and self._share(held) >= CHECKED
+        """Whether the rare words of the question are there, and enough of all in the statement.
+
+        Where the statement has the very code that is asked for, a word that nothing at hand has
+        ("error" of a table of messages) is how the question puts it.
+        """
+        has_code = self._codes and self._codes <= held
+        rare = self._rare & self._told if has_code else self._rare
+        return rare <= held | above and self._share(held) >= CHECKED
 
     def _share(self, held: Terms) -> float:
         return sum(self._rarity[term] for term in sorted(self._wanted & held)) / self._total

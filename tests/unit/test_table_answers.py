@@ -7,6 +7,7 @@ import pytest
 from rag import answering, providers
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
+from rag.answering.support import Support
 from rag.answering.vocabulary import Vocabulary
 from rag.lexical import LexicalIndex
 from rag.recipe import AnswerRecipe
@@ -115,6 +116,17 @@ def test_rare_words_are_those_of_the_index() -> None:
     rarity = words.rarities(asked, ())
     assert rarity["iron"] > 5 * rarity["rotor"]
     assert words.rare(words.terms("rotors turn"), ()) == words.terms("rotor turn")
+
+
+def test_a_code_that_is_held_stands_for_words_that_nothing_at_hand_has() -> None:
+    texts = [(n, "the rotor turns") for n in range(200)]
+    index = LexicalIndex.empty("english").added([*texts, (200, "an error of display"), (201, "X9")])
+    words = Vocabulary(index, 202)
+    wanted, row = words.terms("What does error X9 mean?"), words.terms("X9 rotor not recognised")
+    other = words.terms("the warranty ends with an error")
+    assert Support(wanted, words, [row]).is_checked(row, frozenset())
+    assert not Support(wanted, words, [row, other]).is_checked(row, frozenset())
+    assert not Support(wanted, words, [row]).is_checked(words.terms("X8 rotor"), frozenset())
 
 
 def test_a_prompt_names_the_columns_of_its_rows() -> None:
