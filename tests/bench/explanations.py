@@ -16,7 +16,7 @@ from rag import SAMPLE, Counterfactual, Explainer, KnowledgeBase, Recipe, Settin
 from rag.lexical import LexicalIndex
 
 PAIRS, EXPLAINED, AT_ONCE = 500, 10_000, 20
-FIELDS = ("dense_weight", "threshold", "top_k", "candidates")
+FIELDS = ("dense_weight", "threshold", "top_k", "candidates", "refuse")
 
 
 def measure(_folder: Path) -> dict[str, float]:

@@ -1,10 +1,8 @@
 """What holds for every chunker, size, overlap, unit and text."""
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +11,8 @@ from rag.chunking import CHUNKERS, chunks
 from rag.chunking.contexts import MOST_TOKENS, tokens
 from rag.protocols import Tokenizer
 from rag.recipe import IndexRecipe
-from rag.storage.vectors import text_hash
-from rag.types import Chunk, Document, Heading, Page, Table, Vectors, chunk_key
+from rag.types import Chunk, Document, Heading, Page, Table, chunk_key
+from tests.text_vectors import text_vectors
 from tests.tokenizers import WordPiece, Words
 
 WORDS, WORDPIECE = Words(), WordPiece()
@@ -68,18 +66,11 @@ def recipes(draw: st.DrawFn) -> IndexRecipe:
     )
 
 
-def _vectors(texts: Sequence[str]) -> Vectors:
-    """Unit vectors that depend on the text alone."""
-    seeds = (int.from_bytes(text_hash(text)[:8]) for text in texts)
-    rows = np.stack([np.random.default_rng(seed).normal(size=8) for seed in seeds])
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
-
-
 TOKENIZERS = st.sampled_from([WORDS, WORDPIECE])
 
 
 def _cut(document: Document, recipe: IndexRecipe, tokenizer: Tokenizer) -> list[Chunk]:
-    return list(chunks(document, recipe, tokenizer, _vectors))
+    return list(chunks(document, recipe, tokenizer, text_vectors))
 
 
 def _size(text: str, recipe: IndexRecipe, tokenizer: Tokenizer) -> int:

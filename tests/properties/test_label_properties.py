@@ -10,6 +10,7 @@ from rag.evaluation.anchoring import Haystack
 from rag.evaluation.relevance import relevant_chunks
 from rag.recipe import IndexRecipe
 from rag.types import Chunk, Document, Evidence, Heading
+from tests.text_vectors import text_vectors
 from tests.tokenizers import Words
 
 _WORD = st.text(alphabet="abcdefghij", min_size=2, max_size=9)
@@ -44,7 +45,7 @@ RECIPES = st.builds(
 
 
 def _relevant(document: Document, label: Evidence, recipe: IndexRecipe) -> list[Chunk]:
-    cut = list(chunks(document, recipe, Words()))
+    cut = list(chunks(document, recipe, Words(), text_vectors))
     rows = [(each.key, "d", each.start, each.end) for each in cut]
     grades = relevant_chunks([label], rows)
     return [each for each in cut if each.key in grades]
@@ -63,7 +64,9 @@ def test_every_chunker_finds_the_labelled_text(
     # What is missing of the text lies in the passages at its ends, each of which has less than
     # half of it or of themselves.
     missing = [at for at in visible if at not in covered]
-    held = [each for each in chunks(document, recipe, Words()) if each not in relevant]
+    held = [
+        each for each in chunks(document, recipe, Words(), text_vectors) if each not in relevant
+    ]
     for each in held:
         inside = [at for at in range(each.start, each.end) if label.start <= at < label.end]
         assert not inside or each.start < label.start or each.end > label.end

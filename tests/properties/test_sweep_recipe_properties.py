@@ -57,6 +57,7 @@ VALUES: dict[str, list[Any]] = {
     "threshold": [None, "auto", 0.0, 0.2],
     "relevance": ["cosine", "probability"],
     "exact_codes": [False, True],
+    "refuse": ["off", "auto", 0.5],
     "candidates": [1, 3, 50],
     "fusion": ["weighted", "rrf"],
     "dense_weight": [0.0, 0.3, 0.6, 1.0],
