@@ -14,6 +14,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from rag.readers.characters import normalise
 from rag.types import Document
+from tests.scans import printed
 
 PROSE = (
     "Retrieval finds passages. It compares the question with every passage of the collection and "
@@ -102,6 +103,15 @@ def workbook(**sheets: list[list[object]]) -> bytes:
     return _saved(book)
 
 
+def picture(kind: str, *texts: str) -> bytes:
+    """Printed lines as a file of pictures, one per text."""
+    first, *others = (printed(text).crop((0, 150, 1200, 450)) for text in texts)
+    buffer = io.BytesIO()
+    more: dict[str, Any] = {"save_all": True, "append_images": others} if others else {}
+    first.save(buffer, kind, **more)
+    return buffer.getvalue()
+
+
 def zip_bomb(member: str, size: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -129,6 +139,9 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "xlsx": lambda: workbook(People=PEOPLE, Empty=[], More=PEOPLE),
     "csv": lambda: b"Name,Note\r\nAda,first\r\n",
     "tsv": lambda: b"Name\tNote\nAda\tfirst\n",
+    "png": lambda: picture("PNG", "Wear gloves.\n\nThe alarm sounds."),
+    "jpg": lambda: picture("JPEG", "Wear gloves and a coat."),
+    "tif": lambda: picture("TIFF", "Wear gloves and a coat.", "The alarm sounds."),
     "json": lambda: b'[{"title": "One", "text": "a"}, {"title": "Two", "text": "b"}]',
     "jsonl": lambda: b'{"title": "One", "text": "a"}\n{"title": "Two", "text": "b"}\n',
 }
@@ -139,6 +152,8 @@ ALIKE = {
     "xlsm": "xlsx",
     "tab": "tsv",
     "ndjson": "jsonl",
+    "jpeg": "jpg",
+    "tiff": "tif",
 }
 
 

@@ -42,10 +42,11 @@ _TEXT = ("text", "html")
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _HERE = "rag.readers"
 _TABLES = 1  # the version that all readers of tables have had since they keep rows and labels
+_SCANS = 2  # the version that recognises scanned pages
 _PICTURE = f"{_HERE}.ocr.pictures:read_picture"
 
 FORMATS: tuple[Format, ...] = (
-    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _TABLES),
+    Format(("pdf",), "application/pdf", f"{_HERE}.pdf.reader:read_pdf", ("pdf",), True, _SCANS),
     Format(("txt", "text", "log"), "text/plain", f"{_HERE}.text:read_plain", _TEXT, False),
     Format(
         ("md", "markdown"), "text/markdown", f"{_HERE}.text:read_markdown", _TEXT, False, _TABLES
@@ -145,6 +146,7 @@ _ALIASES = {
     "application/xhtml+xml": "text/html",
     "text/x-markdown": "text/markdown",
     "application/csv": "text/csv",
+    "image/jpg": "image/jpeg",
     "text/json": "application/json",
     "application/x-ndjson": "application/jsonl",
     "application/x-jsonlines": "application/jsonl",

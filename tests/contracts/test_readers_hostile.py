@@ -14,6 +14,7 @@ from tests.sample_files import ALIKE, SAMPLES, assert_sound
 BEGINNINGS = (
     *(b"", b"%PDF-1.7\n", b"PK\x03\x04", b"<html>", b"{", b"[", b'"', b"\xff\xfe", b"\xef\xbb\xbf"),
     *(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"---\n", b"```\n", b"\x00\x00\xfe\xff"),
+    *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\x00"),
 )
 
 

@@ -227,4 +227,4 @@ def test_it_works_from_any_folder(
 
 def test_risky_formats_are_isolated() -> None:
     isolated = {row.extensions[0] for row in FORMATS if row.isolated}
-    assert isolated == {"pdf", "html", "docx", "pptx", "xlsx"}
+    assert isolated == {"pdf", "html", "docx", "pptx", "xlsx", "png", "jpg", "tif"}

@@ -17,6 +17,7 @@ from rag.readers.web import fetch
 from tests.sample_files import pdf
 
 PAGE = b"<html><body><p>Hello</p></body></html>"
+PICTURE = b"\x89PNG\r\n\x1a\n"
 BOMB = gzip.compress(bytes(60_000_000))
 
 
@@ -80,7 +81,10 @@ class Site(BaseHTTPRequestHandler):
         self.answer(self.headers["Accept-Encoding"].encode(), "text/plain")
 
     def picture(self) -> None:
-        self.answer(b"\x89PNG", "image/png")
+        self.answer(PICTURE, "image/png")
+
+    def animation(self) -> None:
+        self.answer(b"GIF89a", "image/gif")
 
     def nothing(self) -> None:
         self.answer(b"", "text/html")
@@ -168,6 +172,12 @@ def test_a_page(site: str) -> None:
     assert fetched.url == f"{site}/page"
     assert fetched.name == f"{site.removeprefix('http://')}/page.html"
     assert fetched.content_type == "text/html; charset=utf-8"
+
+
+def test_a_picture_is_had_like_an_uploaded_one(site: str) -> None:
+    fetched = fetch(f"{site}/picture", allow_private=True)
+    assert fetched.data == PICTURE
+    assert fetched.name == f"{site.removeprefix('http://')}/picture.png"
 
 
 def test_a_redirect_ends_at_the_final_address(site: str) -> None:
@@ -296,7 +306,7 @@ def test_a_redirect_to_another_scheme_is_refused(site: str) -> None:
         ("loop", "unreachable", "redirects more than 5 times"),
         ("to/broken", "unreachable", "cannot be reached"),
         ("cut", "unreachable", "cannot be reached"),
-        ("picture", "unsupported_type", "image/png"),
+        ("animation", "unsupported_type", "image/gif"),
         ("nothing", "empty", "is empty"),
         ("unasked", "unreachable", "Content-Encoding: br"),
         ("bomb/in/a/bomb", "unreachable", "Content-Encoding: gzip, x-gzip"),

@@ -22,6 +22,7 @@ A = "https://a.example"
         ("http://a.example:8000/x", "text/html", "", "a.example:8000/x.html"),
         (f"{A}/guide/", "text/html; charset=utf-8", "", "a.example/guide.html"),
         (f"{A}/en/guide/", "text/html", "", "a.example/en/guide.html"),
+        (f"{A}/x.jpeg", "image/jpg", "", "a.example/x.jpeg"),
         (f"{A}/x.htm", "text/html", "", "a.example/x.htm"),
         (f"{A}/v1.2", "text/html", "", "a.example/v1.2.html"),
         (f"{A}/get?id=1", "application/pdf", "", "a.example/get?id=1.pdf"),

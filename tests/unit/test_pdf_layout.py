@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
 from rag.readers import read
+from rag.readers.content import Source
+from rag.readers.ocr.recognition import Recognised
+from rag.readers.pdf import reader
 from rag.readers.pdf.plausible import plausibility
 from rag.types import Document
 
@@ -16,6 +20,11 @@ PROSE = (
     "The instrument is set up on a firm bench away from heat and draught, and is left to settle "
     "before the first run of the day."
 )
+
+
+_LETTERS = "".join(chr(ord(c) - 29) if c.isalpha() else c for c in PROSE * 3)
+SHIFTED = [(60.0, 700.0 - 14 * n, _LETTERS[50 * n : 50 * n + 50]) for n in range(7)]
+"""Lines of a font that says other letters than it should."""
 
 
 def document(tmp_path: Path, data: bytes) -> Document:
@@ -145,23 +154,32 @@ def test_text_is_told_from_what_fonts_without_characters_give(text: str, good: b
 
 
 def test_pages_whose_fonts_say_nothing_are_named(tmp_path: Path) -> None:
-    shifted = "".join(chr(ord(c) - 29) if c.isalpha() else c for c in PROSE * 3)
-    lines = [(60.0, 700.0 - 14 * n, shifted[50 * n : 50 * n + 50]) for n in range(7)]
-    found = document(tmp_path, drawn([(60, 700, "A page that can be read.")], lines))
+    found = document(tmp_path, drawn([(60, 700, "A page that can be read.")], SHIFTED))
     assert found.metadata["unreadable_pages"] == "2"
+    assert "recognised_pages" not in found.metadata  # what the page shows is no better
+
+
+def test_what_a_page_shows_is_taken_where_its_fonts_say_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = Recognised(PROSE, 91.0)
+    recogniser = SimpleNamespace(read=lambda _picture: shown)
+    monkeypatch.setattr(reader, "available", lambda: True)
+    monkeypatch.setattr(reader, "Recogniser", lambda _alive: recogniser)
+    path = tmp_path / "content"
+    path.write_bytes(drawn([(60, 700, "A page that can be read.")], SHIFTED))
+    content = reader.read_pdf(Source(path))
+    assert content.text == f"A page that can be read.\n\n{PROSE}"
+    assert content.metadata["recognised_pages"] == "2"
+    assert "unreadable_pages" not in content.metadata
 
 
 def test_the_more_plausible_of_two_readings_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shifted = "".join(chr(ord(c) - 29) if c.isalpha() else c for c in PROSE * 3)
-    lines = [(60.0, 700.0 - 14 * n, shifted[50 * n : 50 * n + 50]) for n in range(7)]
-    from rag.readers.content import Source
-    from rag.readers.pdf import reader
-
     monkeypatch.setattr(reader, "_page_text", lambda _reader, _index: PROSE)
     path = tmp_path / "content"
-    path.write_bytes(drawn(lines))
+    path.write_bytes(drawn(SHIFTED))
     content = reader.read_pdf(Source(path))
     assert content.text == PROSE
     assert "unreadable_pages" not in content.metadata

@@ -28,7 +28,8 @@ def failure(folder: Path, data: bytes, name: str, **options: object) -> Unreadab
 def test_supported_is_what_an_upload_widget_wants() -> None:
     assert (
         *("pdf", "txt", "text", "log", "md", "markdown", "html", "htm", "xhtml", "docx", "pptx"),
-        *("xlsx", "xlsm", "csv", "tsv", "tab", "json", "jsonl", "ndjson"),
+        *("xlsx", "xlsm", "csv", "tsv", "tab", "png", "jpg", "jpeg", "tif", "tiff"),
+        *("json", "jsonl", "ndjson"),
     ) == SUPPORTED
 
 
@@ -36,8 +37,8 @@ def test_supported_is_what_an_upload_widget_wants() -> None:
 @pytest.mark.parametrize("size", [0, 30])
 def test_nothing_in_it(tmp_path: Path, extension: str, size: int) -> None:
     reason = failure(tmp_path, b" \n" * size, f"x.{extension}").reason
-    binary = size and extension in ("pdf", "docx", "pptx", "xlsx", "xlsm")
-    assert reason == ("wrong_extension" if binary else "empty")
+    binary = ("pdf", "docx", "pptx", "xlsx", "xlsm", "png", "jpg", "jpeg", "tif", "tiff")
+    assert reason == ("wrong_extension" if size and extension in binary else "empty")
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ class _Reading:
             text = " ".join(word.text for word in words)
             other = None if index in pictures else self._better(text, index)
             if index + 1 in self.unreadable[-1:] or (other == "" and words):
-                self._recognise(index, pictures)
+                self._recognise(index, pictures, plausibility(other or text) + _BETTER)
             if index in pictures:
                 self._add_picture(index, pictures[index])
                 continue
@@ -120,19 +120,23 @@ class _Reading:
             if not self._add(blocks):
                 self.silent.append(index + 1)
 
-    def _recognise(self, index: int, pictures: dict[int, Recognised]) -> None:
+    def _recognise(
+        self, index: int, pictures: dict[int, Recognised], plausible: float = 0.0
+    ) -> None:
+        """Notes what a page shows, where that is at least so plausible."""
         if self._recogniser is None:
             return
         picture = self._pages.picture(index, DPI)
         found = self._recogniser.read(picture) if picture else None
-        if found is not None:
+        if found is not None and plausibility(found.text) >= plausible:
             pictures[index] = found
 
     def _add_picture(self, index: int, found: Recognised) -> None:
         self.composer.page(index + 1, confidence=found.confidence)
         self.composer.block(clean_page(found.text))
         self.recognised.append(index + 1)
-        self.unreadable = [number for number in self.unreadable if number != index + 1]
+        if index + 1 in self.unreadable[-1:] and plausibility(found.text) >= _READABLE:
+            self.unreadable.pop()
         self._above = None
 
     def _better(self, text: str, index: int) -> str | None:
