@@ -75,8 +75,9 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
     A result's relevance is the cosine of question and text, by the recipe's embedder: the same
     figure as that of a passage, held against the same threshold. A calibrated probability rests on
     BM25 too, which a result has not; with it, results keep the cosine and its default threshold,
-    and lists are merged by ranks. The order is the service's. A tool that fails is a stage with
-    the reason as its note; what one answers is held for ``FRESH`` seconds.
+    and lists are merged by ranks. Refusal is of documents: results come back where these do not
+    speak of the question. The order is the service's. A tool that fails is a stage with the reason
+    as its note; what one answers is held for ``FRESH`` seconds.
     """
     tools = {tool.name: tool for tool in named_tools(services, recipe.search)}
     embedder = services.models.embedder(recipe.index.embedder)
@@ -136,9 +137,8 @@ def _searched(
         note, results = f"{outcome.seconds:.1f} s{empty}", tuple(outcome.results)
     hits = _hits(name, results, question, embedder)
     timeline.passed("tool", len(results), len(hits), note, failed=failed)
-    plain = recipe.search.model_copy(
-        update={"relevance": "cosine", "exact_codes": False, "duplicates": None, "mmr": None}
-    )
+    off = {"refuse": "off", "exact_codes": False, "duplicates": None, "mmr": None}
+    plain = recipe.search.model_copy(update={"relevance": "cosine", **off})
     keys = np.array([hit.chunk.key for hit in hits], np.int64)
     scores = np.array([hit.score for hit in hits])
     relevance = np.array([hit.relevance for hit in hits])

@@ -11,6 +11,7 @@ import pytest
 
 from rag import Grid, HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace, Workspace
 from rag.__main__ import main
+from rag.topic import TopicModel
 from tests.servers import Reply, Script, scripted
 from tests.workspaces import QUICK, add
 
@@ -75,6 +76,20 @@ def test_results_stand_among_the_passages(workspace: Workspace, server: Script) 
     ]
     assert note(trace, "tool").startswith("docs 2 of 2 · ")
     assert {hit.document for hit in trace.context} == {"leave.txt", "Pumps", "<b>Leave</b> $x$"}
+
+
+def test_whether_the_documents_speak_of_it_is_not_asked_of_results(
+    workspace: Workspace, server: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = TopicModel({"joint_share": 1.0}, -50.0, limit=0.3, source="a test")
+    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: never)
+    define(workspace, server.url)
+    trace = workspace.base("notes").search(QUESTION, ASKING)
+    refused = trace.stage("refuse")
+    assert refused is not None
+    assert [drop.hit.document for drop in refused.dropped] == ["leave.txt"]
+    assert refused.note.startswith("the documents do not speak of this: ")
+    assert [hit.document for hit in trace.hits] == ["Pumps", "<b>Leave</b> $x$"]
 
 
 def test_one_threshold_holds_for_all(workspace: Workspace, server: Script) -> None:

@@ -300,7 +300,10 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     assert finished(labelled, "build-table").status == "done"
     app.run()
     table = app.dataframe[-1].value
-    assert list(table["Cut and model"]) == ["recursive, 24 tokens, fake", "whole documents, fake"]
+    assert list(table["Cut and model"]) == [
+        "recursive, 24 tokens, with document, headings, table, fake",
+        "whole documents, with document, headings, table, fake",
+    ]
     assert "Labels are pooled" in "".join(each.value for each in app.caption)
     held = {build.recipe.chunker: build.passages for build in base.documents.builds()}
     assert list(table["Passages"]) == [held["recursive"], held["whole"]]
