@@ -129,7 +129,7 @@ class Retrievers(_RecipePart):
     refuse: Refuse = Field(
         "off",
         description="least probability that the documents speak of the question at all; below it "
-        "nothing comes back. auto is the limit of the embedder or of a fit on labels; absent is "
+        "nothing comes back. auto is the limit that was fitted for the embedder; absent is "
         "off, a new recipe has auto",
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")

@@ -57,9 +57,13 @@ class TopicModel:
                 str(stored["source"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InvalidInput("A stored model of refusal is damaged.", "Fit it again.") from error
+            raise InvalidInput(
+                "A stored model of refusal is damaged.", "Install the program again."
+            ) from error
         if not all(hasattr(TopicEvidence, name) for name in model.weights):
-            raise InvalidInput("A stored model of refusal is of another version.", "Fit it again.")
+            raise InvalidInput(
+                "A stored model of refusal is of another version.", "Install the program again."
+            )
         return model
 
 
