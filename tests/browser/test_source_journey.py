@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,7 +107,7 @@ def _draw_the_map(page: Page) -> None:
     page.locator(".st-key-inspector_map .gl-canvas").first.wait_for()
 
 
-_FARTHEST = """() => {
+_PLACES = """() => {
   const chart = document.querySelector(".st-key-inspector_map .js-plotly-plot");
   const corner = chart.getBoundingClientRect(), layout = chart._fullLayout;
   const places = [];
@@ -115,20 +116,20 @@ _FARTHEST = """() => {
       corner.x + layout.xaxis._offset + layout.xaxis.l2p(trace.x[at]),
       corner.y + layout.yaxis._offset + layout.yaxis.l2p(trace.y[at]),
     ]);
-  return places.sort((one, other) => other[0] - one[0])[0];
+  return places.sort((one, other) => other[0] - one[0]);
 }"""
 
 
 def _click_a_point(page: Page) -> None:
-    """The one farthest to the right, where no other is in the way."""
+    """One of those farthest to the right, where few are in the way; another one if it is chosen."""
     chart = page.locator(".st-key-inspector_map")
-    before = page.url
+    before, turns = page.url, itertools.count()
 
     def click() -> None:
         idle(page)
         chart.scroll_into_view_if_needed()
         at_rest(chart)
-        x, y = page.evaluate(_FARTHEST)
+        x, y = page.evaluate(_PLACES)[next(turns)]
         page.mouse.move(x - 3, y)
         page.mouse.move(x, y)
         page.wait_for_timeout(300)  # until it is hovered, a point takes no click
