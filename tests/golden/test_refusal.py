@@ -30,7 +30,7 @@ def test_a_question_of_another_topic_is_refused(sample: KnowledgeBase, question:
     assert sample.ask(question, sample.recipe()).answer.status == "refused"
 
 
-def test_at_most_one_in_twenty_of_the_answerable_is(sample: KnowledgeBase) -> None:
+def test_hardly_any_answerable_question_is(sample: KnowledgeBase) -> None:
     _, questions = sample.evaluator.questions(SAMPLE)
     refused = [
         question.text
@@ -39,4 +39,4 @@ def test_at_most_one_in_twenty_of_the_answerable_is(sample: KnowledgeBase) -> No
         and (stage := sample.search(question.text, sample.recipe()).stage("refuse")) is not None
         and stage.dropped
     ]
-    assert len(refused) <= sum(question.answerable for question in questions) // 20, refused
+    assert len(refused) <= 0.06 * sum(question.answerable for question in questions), refused
