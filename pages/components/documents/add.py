@@ -76,7 +76,7 @@ def _name(sent: str) -> str:
 
 
 _FOLDER_HELP = "With all folders inside it. Files of other types are left out."
-_TYPES = "PDF, Word, PowerPoint, Excel, Markdown, HTML, plain text, CSV, TSV and JSON"
+_TYPES = "PDF, Word, PowerPoint, Excel, Markdown, HTML, plain text, CSV, TSV, JSON and pictures"
 
 
 def _addresses(base: KnowledgeBase) -> None:
