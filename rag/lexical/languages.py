@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Protocol
 
 ANALYZERS: Mapping[str, str] = {
@@ -86,7 +86,11 @@ def likeliest(text: str) -> tuple[str, float]:
 
     Without a letter it is ("en", 0).
     """
-    start = text[:_LOOKED_AT]
+    return _likeliest(text[:_LOOKED_AT])
+
+
+@lru_cache(4096)  # the passages that pages show and answers quote come again and again
+def _likeliest(start: str) -> tuple[str, float]:
     count = letters(start)
     if not count:
         return "en", 0.0

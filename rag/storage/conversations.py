@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from rag.recipe import Recipe
 from rag.storage.rows import read
@@ -94,6 +95,13 @@ def exists(connection: Connection, base_id: int, conversation_id: int) -> bool:
 
 def recent(connection: Connection, base_id: int, limit: int) -> list[ConversationRow]:
     """The conversations of a base in which something was asked, the last one first."""
+    given = {"base": base_id, "limit": limit}
+    return [ConversationRow(*row) for row in connection.execute(_recent(), given)]
+
+
+@cache
+def _recent() -> Select[Any]:
+    # Every drawing of the chat asks it: built once, as building takes longer than running it.
     first, last = turn.alias(), turn.alias()
     ends = (
         select(
@@ -103,18 +111,17 @@ def recent(connection: Connection, base_id: int, limit: int) -> list[Conversatio
             func.count().label("turns"),
         )
         .join(conversation, conversation.c.id == turn.c.conversation_id)
-        .where(conversation.c.base_id == base_id)
+        .where(conversation.c.base_id == bindparam("base"))
         .group_by(turn.c.conversation_id)
         .subquery()
     )
-    statement = (
+    return (
         select(ends.c.conversation_id, first.c.question, ends.c.turns, last.c.created)
         .join(first, first.c.id == ends.c.first)
         .join(last, last.c.id == ends.c.last)
         .order_by(ends.c.last.desc())
-        .limit(limit)
+        .limit(bindparam("limit"))
     )
-    return [ConversationRow(*row) for row in connection.execute(statement)]
 
 
 def ask(

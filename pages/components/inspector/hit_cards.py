@@ -16,8 +16,8 @@ from pages.components.shell.wording import shown_context
 from pages.components.source.snippets import snippet
 from rag import Chunk, Hit, Place, ScoreContribution, Trace, stage_row, without_markup
 
-FIRST = 10  # cards of what is kept before "show more"
-FIRST_DROPPED = 5  # of each group below a cut line
+FIRST = 6  # cards of what is kept before "show more"
+FIRST_DROPPED = 3  # of each group below a cut line
 MORE = 20
 BAR = 16  # signs in a full bar
 _ICONS: dict[Group, str] = {
