@@ -1,0 +1,91 @@
+"""What a question set can show at all: the smallest difference that would probably be noticed.
+
+It is told before anything is measured. Reckoned afterwards, from the difference that was seen, it
+says nothing new, and whoever adds questions until it is enough finds winners among equal runs
+(Hoenig and Heisey, The Abuse of Power, The American Statistician 2001).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from rag.evaluation.comparison import CROWNING_P
+from rag.types import Floats
+
+POWER = 0.8
+TYPICAL_DEVIATION = 0.25
+"""Standard deviation of a question's difference where no two runs tell: docs/how-do-you-know.md has
+what recipes of public collections differ by."""
+_LEAST_CHANGED = 0.02
+"""Runs that differ on fewer of the questions are almost the same recipe, and tell nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What ``questions`` (or groups of them) can show.
+
+    ``smallest`` is the mean difference that is noticed with probability ``POWER``, None where there
+    are too few questions to show any. ``deviation`` is the standard deviation of a question's
+    difference that was reckoned with, from ``pairs`` pairs of runs; 0 for the usual one.
+    """
+
+    questions: int
+    smallest: float | None
+    deviation: float
+    pairs: int
+
+    @property
+    def sentence(self) -> str:
+        """What it means, in plain English."""
+        asked = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
+        if self.smallest is None or self.smallest > 1.0:
+            return f"{asked} cannot show which of two recipes is better"
+        given = (
+            f"going by how the {'runs' if self.pairs > 1 else 'two runs'} so far differ"
+            if self.pairs
+            else "if recipes differ as much as they usually do"
+        )
+        return (
+            f"{asked} show a difference of {self.smallest:.2f} or more "
+            f"in {POWER:.0%} of the cases, {given}"
+        )
+
+
+def plan(questions: int, runs: Sequence[Mapping[str, float]] = ()) -> Plan:
+    """What so many questions can show; ``runs`` are one metric by question id, of earlier runs."""
+    deviations = [
+        spread for first, second in combinations(runs, 2) if (spread := _spread(first, second))
+    ]
+    deviation = float(np.median(deviations)) if deviations else TYPICAL_DEVIATION
+    return Plan(questions, smallest_difference(questions, deviation), deviation, len(deviations))
+
+
+def smallest_difference(
+    questions: int, deviation: float, power: float = POWER, alpha: float = CROWNING_P
+) -> float | None:
+    """The mean difference that a two-sided test at ``alpha`` notices with probability ``power``.
+
+    From the standard deviation of a question's difference (normal approximation with Guenther's
+    correction, The American Statistician 1981). None where even differences of one sign throughout
+    would not be enough.
+    """
+    from scipy.special import ndtri
+
+    upper = float(ndtri(1.0 - alpha / 2.0))
+    if questions < max(1.0 - math.log2(alpha), upper**2 / 2.0 + 1.0):
+        return None
+    return (upper + float(ndtri(power))) * deviation / math.sqrt(questions - upper**2 / 2.0)
+
+
+def _spread(first: Mapping[str, float], second: Mapping[str, float]) -> float | None:
+    """Standard deviation of the differences; None for runs that are almost the same."""
+    shared = [question for question in first if question in second]
+    differences: Floats = np.array([first[name] - second[name] for name in shared])
+    if len(shared) < 2 or (np.abs(differences) > 1e-12).mean() < _LEAST_CHANGED:
+        return None
+    return float(differences.std(ddof=1))
