@@ -76,7 +76,9 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     chosen = by_name[name]
     with more.popover("Export", icon=":material/download:", width="stretch"):
         question_sets.export_buttons(base, name)
-    st.caption(f"{_size(chosen)}. Changed {ago(chosen.changed)}.")
+    st.caption(
+        f"{_size(chosen)}. Changed {ago(chosen.changed)}. {base.run_figures.plan(name).sentence}."
+    )
     # Not in the popover: it would stay open before the dialogs.
     with st.container(horizontal=True, gap="small"):
         if question_sets.import_button():

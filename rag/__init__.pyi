@@ -25,6 +25,9 @@ from .evaluation.comparison import Comparison as Comparison
 from .evaluation.formats.question_tables import QuestionTable as QuestionTable
 from .evaluation.generation.drafts import MODEL_KINDS as MODEL_KINDS
 from .evaluation.generation.drafts import OFFLINE_KINDS as OFFLINE_KINDS
+from .evaluation.inference.planning import Plan as Plan
+from .evaluation.inference.posterior import EQUIVALENT as EQUIVALENT
+from .evaluation.inference.posterior import posterior as posterior
 from .evaluation.intervals import Interval as Interval
 from .evaluation.report.words import counted as counted
 from .evaluation.run_intervals import TagFigures as TagFigures

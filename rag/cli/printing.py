@@ -18,6 +18,7 @@ from rag import (
     JobItem,
     Jobs,
     KnowledgeBase,
+    Plan,
     Run,
     TagFigures,
     TouchstoneError,
@@ -240,9 +241,11 @@ def evaluation(
     open_hits: UnjudgedShare | None,
     tags: Sequence[TagFigures],
     lost: Lost,
+    plan: Plan,
 ) -> Output:
     data = {
         **measured(found.run),
+        "plan": asdict(plan),
         "intervals": {name: list(pair) for name, pair in intervals.items()},
         "unjudged": asdict(open_hits) if open_hits else None,
         "by_tag": [asdict(each) for each in tags],
@@ -263,7 +266,7 @@ def evaluation(
         "seconds": found.run.seconds,
     }
     doubts = _doubts(found.run, intervals, open_hits)
-    lines = [headline(found.run), _metric_table(found.run.metrics), *doubts]
+    lines = [headline(found.run), _metric_table(found.run.metrics), *doubts, plan.sentence]
     return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))
 
 

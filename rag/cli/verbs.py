@@ -173,6 +173,7 @@ def evaluate(args: argparse.Namespace) -> Output:
         base.run_figures.unjudged(run),
         tags,
         base.questions.lost_labels(args.set_name),
+        base.run_figures.plan(args.set_name, leading),
     )
 
 

@@ -1,9 +1,10 @@
-"""How far the figures of a kept run may be off: chance, and hits that nobody has judged."""
+"""How far figures of kept runs may be off: chance, unjudged hits, too few questions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rag.evaluation.inference.planning import Plan, plan
 from rag.evaluation.intervals import Interval
 from rag.evaluation.run_intervals import (
     TagFigures,
@@ -12,8 +13,12 @@ from rag.evaluation.run_intervals import (
     intervals,
     unjudged_share,
 )
+from rag.runs.history import LEADING
 from rag.storage import Database, builds, passages, runs
 from rag.storage import questions as question_rows
+
+_LATEST = 6
+"""Runs of a set whose differences tell what the next one will differ by."""
 
 
 class RunFigures:
@@ -51,3 +56,22 @@ class RunFigures:
         rankings = {item.question_id: [key for key, *_ in item.ranking] for item in results}
         current = found.version == run.set_version
         return unjudged_share(questions, rankings, spans, k, current)
+
+    def plan(self, set_name: str, metric: str = LEADING) -> Plan:
+        """What the answerable questions of a set can show, going by its latest runs.
+
+        Raises NotFound.
+        """
+        with self._database.read() as connection:
+            found = question_rows.named(connection, self._base_id, set_name)
+            of_set = [
+                run.id
+                for run in runs.every(connection, self._base_id)
+                if run.question_set == set_name and metric in run.metrics
+            ][:_LATEST]
+            figures = runs.figures(connection, of_set)
+        measured = [
+            {name: each[metric] for name, each in figures[run_id].items() if metric in each}
+            for run_id in of_set
+        ]
+        return plan(found.answerable, measured)

@@ -76,6 +76,13 @@ def test_figures_stand_by_tag(labelled: Workspace, open_page: OpenPage) -> None:
     assert table.loc["codes", "MRR@10"] == own["mrr@10"]
 
 
+def test_it_says_what_the_questions_can_show_before_anything_is_measured(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    said = [each.value for each in open_page("metrics.py").caption]
+    assert any("3 questions cannot show which of two recipes is better." in each for each in said)
+
+
 def test_hits_that_nobody_judged_leave_the_figures_open(
     labelled: Workspace, open_page: OpenPage
 ) -> None:

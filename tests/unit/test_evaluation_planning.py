@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rag.evaluation.comparison import CROWNING_P, compare
-from rag.evaluation.planning import Plan, plan, smallest_difference
-from rag.evaluation.posterior import Posterior, posterior
+from rag.evaluation.inference.planning import Plan, plan, smallest_difference
+from rag.evaluation.inference.posterior import Posterior, posterior
 
 
 def test_the_smallest_difference_is_noticed_as_often_as_promised() -> None:

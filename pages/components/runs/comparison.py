@@ -17,9 +17,18 @@ from pages.components.shell.buttons import switch
 from pages.components.shell.session import remembered, show, to_url
 from pages.components.shell.text import plain
 from pages.components.shell.wording import capitalised
-from rag import Comparison, KnowledgeBase, LeaderboardRow, RunComparison, TouchstoneError
+from rag import (
+    EQUIVALENT,
+    Comparison,
+    KnowledgeBase,
+    LeaderboardRow,
+    RunComparison,
+    TouchstoneError,
+    posterior,
+)
 
 AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and the run in detail
+MATTERS = "equal"  # the URL's parameter: how close two means are that nobody would tell apart
 HELD_OUT = "Held-out only"
 BADGES = {
     "better": ("Better", "green", ":material/trending_up:"),
@@ -174,5 +183,28 @@ def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
         st.markdown(plain(capitalised(shown.figures.sentence)))
         changed = ", ".join(shown.chips) or "nothing, both search alike"
         st.caption(f"What the recipe changes: {plain(changed)}.")
+        _matters(shown.figures)
         for caveat in shown.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
+
+
+def _matters(figures: Comparison) -> None:
+    """How probable it is that the difference is one to act upon; nothing for a few questions."""
+    if figures.verdict == "incomparable" or posterior(figures.differences) is None:
+        return
+    text, field = st.columns([4, 1], vertical_alignment="center")
+    equivalent = field.number_input(
+        "As good as equal",
+        min_value=0.0,
+        max_value=0.5,
+        value=EQUIVALENT,
+        step=0.005,
+        format="%.3f",
+        key=MATTERS,
+        bind="query-params",
+        help="Differences of the mean up to this do not matter to you. The probabilities are of a "
+        "Bayesian bootstrap of the questions.",
+    )
+    found = posterior(figures.differences, equivalent)
+    if found is not None:
+        text.caption(f"{capitalised(found.sentence)}.")
