@@ -11,7 +11,7 @@ from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
 from pages.components.labels.question_editor import edit_button
 from pages.components.labels.question_proposals import make_button, proposals
-from pages.components.metrics.cards import cards, comparison, figures_table
+from pages.components.metrics.cards import cards, comparison, cutoffs, figures_table
 from pages.components.metrics.charts import against_k, first_ranks
 from pages.components.metrics.failures import failures_table
 from pages.components.metrics.tags import tag_table
@@ -76,9 +76,8 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     chosen = by_name[name]
     with more.popover("Export", icon=":material/download:", width="stretch"):
         question_sets.export_buttons(base, name)
-    st.caption(
-        f"{_size(chosen)}. Changed {ago(chosen.changed)}. {base.run_figures.plan(name).sentence}."
-    )
+    can_show = f" {base.run_figures.plan(name).sentence}." if chosen.answerable else ""
+    st.caption(f"{_size(chosen)}. Changed {ago(chosen.changed)}.{can_show}")
     # Not in the popover: it would stay open before the dialogs.
     with st.container(horizontal=True, gap="small"):
         if question_sets.import_button():
@@ -139,8 +138,11 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     comparable = between is None or between.comparable
     cards(run, before, base.run_figures.intervals(run.id), comparable=comparable)
     st.caption(f"{_about(base, run)} {comparison(before, between, pinned=is_pinned)}")
-    _open_judgements(base, run)
     results = base.runs.results(run.id)
+    if not cutoffs(run):  # only questions without an answer: there is nothing to rank
+        failures_table(base, run, results)
+        return
+    _open_judgements(base, run)
     left, right = st.columns(2, gap="large")
     with left:
         against_k(run)

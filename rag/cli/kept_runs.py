@@ -27,8 +27,16 @@ def listed(found: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output
     ]
     lines = [
         f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} recipe {run.recipe.hash}"
-        f"  nDCG@10 {run.metrics.get('ndcg@10', float('nan')):.4f}  {boards[run.id].name}"
+        f"  {_leading(run)}  {boards[run.id].name}"
         + (f"  (other {' and '.join(boards[run.id].differs)})" if boards[run.id].differs else "")
         for run in found
     ]
     return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
+
+
+def _leading(run: Run) -> str:
+    """The figure that stands for a run in a list; of refusals alone their share."""
+    for name, title in (("ndcg@10", "nDCG@10"), ("correct_refusal", "refused")):
+        if name in run.metrics:
+            return f"{title} {run.metrics[name]:.4f}"
+    return "nDCG@10 –"

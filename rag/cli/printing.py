@@ -266,7 +266,8 @@ def evaluation(
         "seconds": found.run.seconds,
     }
     doubts = _doubts(found.run, intervals, open_hits)
-    lines = [headline(found.run), _metric_table(found.run.metrics), *doubts, plan.sentence]
+    lines = [headline(found.run), *_metric_table(found.run.metrics), *doubts]
+    lines += [plan.sentence] if plan.questions else []
     return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))
 
 
@@ -309,15 +310,15 @@ def _doubts(
         yield f"not of this recipe alone: {failed}"
 
 
-def _metric_table(metrics: Mapping[str, float]) -> str:
+def _metric_table(metrics: Mapping[str, float]) -> list[str]:
     """Measures down, cutoffs across; figures without a cutoff below."""
     by_name = {name.partition("@")[::2]: value for name, value in metrics.items()}
     measures = list(dict.fromkeys(name for name, k in by_name if k))
     cutoffs = list(dict.fromkeys(k for _, k in by_name if k))
-    lines = [" " * 15 + "".join(f"{'@' + k:>8}" for k in cutoffs)]
+    lines = [" " * 15 + "".join(f"{'@' + k:>8}" for k in cutoffs)] if cutoffs else []
     lines += [
         f"{measure:15}" + "".join(f"{by_name[measure, k]:8.4f}" for k in cutoffs)
         for measure in measures
     ]
     lines += [f"{name}: {value:.4f}" for (name, k), value in by_name.items() if not k]
-    return "\n".join(lines)
+    return lines

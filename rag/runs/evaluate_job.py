@@ -29,7 +29,7 @@ class Evaluations:
         Raises NotFound and InvalidInput as ``Evaluator.evaluate`` does, before anything is queued.
         """
         refuse_tools(recipe.search)
-        self._evaluator.questions(set_name)
+        self._evaluator.questions(set_name, refusals_alone=True)
         # The run is named here: who does the job a second time finds the run of the first.
         payload = {
             "set": set_name,

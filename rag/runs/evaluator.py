@@ -87,7 +87,7 @@ class Evaluator:
         """
         started = time.perf_counter()
         refuse_tools(recipe.search)
-        found, questions = self.questions(set_name)
+        found, questions = self.questions(set_name, refusals_alone=True)
         index = self._services.indexes.current(self._base_id, recipe.index)
         queries = self._embedded(questions, recipe.index)
         fallbacks = Fallbacks()
@@ -150,20 +150,25 @@ class Evaluator:
         }
         return _environment() | {name: value for name, value in more.items() if value}
 
-    def questions(self, set_name: str) -> tuple[QuestionSet, list[Question]]:
+    def questions(
+        self, set_name: str, *, refusals_alone: bool = False
+    ) -> tuple[QuestionSet, list[Question]]:
         """A set, and those of its questions that are labelled or said to be unanswerable.
 
-        Raises NotFound for an unknown set, InvalidInput when no question is labelled.
+        Raises NotFound for an unknown set, InvalidInput when no question is labelled; with
+        ``refusals_alone`` not where all are unanswerable, whose refusals can be counted.
         """
         with self._services.database.read() as connection:
             found = question_rows.named(connection, self._base_id, set_name)
             questions = question_rows.usable(connection, self._base_id, found.id)
         judged = [item for item in questions if is_measurable(item)]
+        if refusals_alone and found.questions and not found.answerable:
+            return found, judged
         labels = [item for question in judged for item in question.evidence]
         if not any(item.grade > 0 and not item.lost for item in labels):
             raise InvalidInput(
                 f"No question of {set_name!r} has a label in these documents.",
-                "Add questions that they answer: how well others are refused says little alone."
+                "Add questions that they answer: nothing else can be chosen by refusals alone."
                 if judged and not any(question.answerable for question in judged)
                 else "Label passages first, or import the documents that the labels point to.",
             )
@@ -213,7 +218,8 @@ class Evaluator:
         # As deep as the deepest cutoff, or the last metrics would be cut by the recipe's top-k.
         depth = max(cutoffs) + max(map(len, own.values()), default=0)
         search = deepened(recipe.search, depth)
-        judge = self.judge(questions, index)
+        labelled = any(question.answerable for question in questions)
+        judge = self.judge(questions, index) if labelled else Judge({}, index.keys)
         searched = corpus(self._services, self._base_id, recipe, index, asked.calibration)
         ranked = []
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):

@@ -154,10 +154,15 @@ class Reports:
 
 
 def _metric(run: Run) -> str:
-    """nDCG@10, or at the deepest cutoff that the run has."""
+    """nDCG@10, or at the deepest cutoff that the run has. Raises InvalidInput where it has none."""
     if _PREFERRED in run.metrics:
         return _PREFERRED
     depths = [int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@")]
+    if not depths:
+        raise InvalidInput(
+            f"No question of run {run.id} has an answer, and a report is about what was found.",
+            "`evaluate` and the page of metrics tell how many of them were refused.",
+        )
     return f"ndcg@{max(depths)}"
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.labels.question_editor import read_rows
 from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
 from pages.components.shell.text import plain
-from rag import QuestionResult, QuestionRow, Workspace
+from rag import InvalidInput, QuestionResult, QuestionRow, Workspace
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
+_FOREIGN = (("a", "Who won the 2022 world cup?"), ("b", "What is the weather in Paris tomorrow?"))
 
 
 def evaluated(workspace: Workspace) -> dict[str, float]:
@@ -81,6 +83,31 @@ def test_it_says_what_the_questions_can_show_before_anything_is_measured(
 ) -> None:
     said = [each.value for each in open_page("metrics.py").caption]
     assert any("3 questions cannot show which of two recipes is better." in each for each in said)
+
+
+def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    rows = [{"id": name, "text": text, "answerable": False} for name, text in _FOREIGN]
+    content = "\n".join(json.dumps(row) for row in rows)
+    base.exchange.import_file("foreign", "foreign.jsonl", content)
+    strict = base.recipe().with_fields({"search.threshold": 1.0})
+    lax = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off"})
+    refused = base.evaluator.evaluate("foreign", strict).run
+    answered = base.evaluator.evaluate("foreign", lax).run
+    assert refused.metrics == {"correct_refusal": 1.0}
+    assert answered.metrics == {"correct_refusal": 0.0}
+    app = open_page("metrics.py", set="foreign")
+    assert not app.error
+    assert [card.value for card in app.metric] == ["–"] * 4 + ["0%"]
+    table = app.dataframe[0].value
+    assert list(table["First relevant"]) == ["answered, wrongly"] * 2
+    app = open_page("runs.py", set="foreign")
+    assert not app.error
+    assert list(app.dataframe[0].value["Correct refusals"]) == [1.0, 0.0]
+    with pytest.raises(InvalidInput, match="a report is about what was found"):
+        base.reports.html(answered.id)
 
 
 def test_hits_that_nobody_judged_leave_the_figures_open(

@@ -160,11 +160,9 @@ def test_a_set_that_is_renamed_meanwhile_keeps_its_run(
 
 def test_what_cannot_be_evaluated_is_not_queued(parts: tuple[Workspace, KnowledgeBase]) -> None:
     workspace, base = parts
-    base.exchange.import_file(
-        "refusals", "r.jsonl", '{"id": "u", "text": "Who?", "answerable": false}'
-    )
-    with pytest.raises(InvalidInput, match="No question of 'refusals' has a label"):
-        base.evaluations.start("refusals", WORDS)
+    base.exchange.import_file("unlabelled", "r.jsonl", '{"id": "u", "text": "Who?"}')
+    with pytest.raises(InvalidInput, match="No question of 'unlabelled' has a label"):
+        base.evaluations.start("unlabelled", WORDS)
     with pytest.raises(NotFound):
         base.evaluations.start("unknown", WORDS)
     assert [job.kind for job in workspace.jobs.recent(base.id)] == ["ingest"]

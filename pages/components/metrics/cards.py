@@ -55,6 +55,7 @@ MEASURES: Mapping[str, str] = {
     "token_recall": "Span recall, tokens",
     "token_precision": "Span precision, tokens",
     "token_iou": "Span IoU, tokens",
+    "correct_refusal": "Correct refusals",
 }
 
 

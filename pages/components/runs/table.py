@@ -60,13 +60,16 @@ def run_names(leaderboard: Sequence[LeaderboardRow]) -> dict[str, str]:
 
 
 def metric_names(runs: Sequence[Run]) -> dict[str, str]:
-    """Label to metric, of all that any of the runs measured by question; nDCG@10 first."""
+    """Label to metric, of all that any of the runs measured by question; nDCG@10 first.
+
+    Where only questions without an answer were asked it is the share of them that was refused.
+    """
     names = {name for run in runs for name in run.metrics if "@" in name}
     order = list(MEASURES)
     known = [name for name in names if name.partition("@")[0] in order]
     known.sort(key=lambda name: (order.index(name.partition("@")[0]), int(name.partition("@")[2])))
     known.sort(key=lambda name: name != "ndcg@10")
-    return {metric_label(name): name for name in known}
+    return {metric_label(name): name for name in known or ["correct_refusal"]}
 
 
 def table(
@@ -123,7 +126,7 @@ def _columns(metric: str) -> dict[str, object]:
         metric_label(metric): st.column_config.NumberColumn(format="%.3f", width=90),
         "95% interval": st.column_config.ImageColumn(
             width=190,
-            help="Where the true mean lies, given how few questions there are. "
+            help="What the mean over all questions of this kind may be, given how few were asked. "
             "The dashed line is the baseline.",
         ),
         "Other data": st.column_config.ListColumn(
