@@ -38,6 +38,7 @@ def sweep(
     data = {
         "set": found.set_name,
         "recipes": len(found.grid),
+        "distinct": found.distinct,
         "questions": found.questions,
         "seconds": found.seconds,
         "recipes_per_second": found.recipes_per_second,
@@ -82,7 +83,8 @@ def _sweep_lines(
         f"{counted(count, 'recipe')} on {counted(found.questions, 'question')} of "
         f"{found.set_name!r}: candidates in "
         f"{found.fetch_seconds:.1f} s, then {found.seconds:.2f} s "
-        f"({found.recipes_per_second:,.0f} recipes a second)",
+        f"({found.recipes_per_second:,.0f} recipes a second); "
+        f"{found.distinct:,} with figures of their own",
         f"{by:>10}  recipe",
     ]
     lines += [

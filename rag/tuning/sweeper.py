@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,15 @@ class Sweep:
     def recipes_per_second(self) -> float:
         """Recipes by second of arithmetic."""
         return len(self.grid) / max(self.seconds, 1e-9)
+
+    @cached_property
+    def distinct(self) -> int:
+        """How many of the recipes have figures of their own.
+
+        Fields that the others leave without effect, and thresholds between which no passage lies,
+        make recipes that cannot be told apart: as candidates for the best they count once.
+        """
+        return len(np.unique(self.figures, axis=0))
 
     def metrics(self, number: int) -> dict[str, float]:
         """The figures of one recipe, by name."""

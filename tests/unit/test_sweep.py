@@ -154,6 +154,12 @@ def test_the_best_come_first_and_the_base_has_its_place(base: KnowledgeBase) -> 
     assert min(values) == 0.0  # nothing is as relevant as 1.0
 
 
+def test_recipes_that_cannot_be_told_apart_count_once(base: KnowledgeBase) -> None:
+    idle = {"search.mode": ["lexical"], "search.dense_weight": [0.1, 0.9], "search.rrf_k": [5, 60]}
+    sweep = base.tuning.sweep(SET, idle | {"search.threshold": [None, 1.0]}, WORDS, (3,))
+    assert (len(sweep.grid), sweep.distinct) == (8, 2)
+
+
 def test_index_fields_split_the_grid_into_builds(base: KnowledgeBase) -> None:
     grid = Grid.parse({"index.chunk_size": [24, 24, 48], "search.dense_weight": [0.2, 0.8]}, QUICK)
     assert [recipe.index.chunk_size for recipe in grid.indexes()] == [24, 48]
