@@ -171,7 +171,7 @@ def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
     good, bad = (each.run.id for each in runs)
     base.runs.pin(good)
     app = open_page("runs.py", set="many", runs=bad)
-    assert "worse by more 100%" in _said(app)
+    assert "worse by more over 99%." in _said(app)
     app = open_page("runs.py", set="many", runs=bad, equal="0.5")
     (found,) = base.runs.compare([bad], good)
     expected = posterior(found.figures.differences, 0.5)

@@ -207,4 +207,4 @@ def _matters(figures: Comparison) -> None:
     )
     found = posterior(figures.differences, equivalent)
     if found is not None:
-        text.caption(f"{capitalised(found.sentence)}.")
+        text.caption(capitalised(found.sentence))

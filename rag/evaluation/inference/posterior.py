@@ -76,8 +76,8 @@ def _draws(sums: Floats, counts: Floats, seed: int) -> Floats:
 
 
 def _share(probability: float) -> str:
-    if 0.0 < probability < 0.005:
+    if probability < 0.005:  # of finitely many draws, none is not never
         return "under 1%"
-    if 0.995 <= probability < 1.0:
+    if probability >= 0.995:
         return "over 99%"
     return f"{100 * probability:.0f}%"
