@@ -69,7 +69,7 @@ def _quoted(
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         citations, gone = placed(found, sources)
-        note = " ".join(filter(None, (note, gone)))
+        note = " ".join(filter(None, (note, gone, of_language(trace))))
         return Answer(text, citations, trace, QUOTES_MODE, status, usage, note=note)
 
     return AnswerStream(deltas(), finish)
@@ -98,10 +98,17 @@ def _grounded(
         prompt = prompt_text(trace.question, hits, reader)
         if status == "complete":
             status, note = _verdict(text, usage, recipe)
-        text, note = in_order(text, len(hits)), " ".join(filter(None, (note, gone)))
+        text = in_order(text, len(hits))
+        note = " ".join(filter(None, (note, gone, of_language(trace))))
         return Answer(text, citations, trace, recipe.mode, status, usage, prompt, unsupported, note)
 
     return AnswerStream(deltas(), finish)
+
+
+def of_language(trace: Trace) -> str:
+    """What a reader is told of a question in a language that the embedder does not know."""
+    stage = trace.stage("language")
+    return f"{stage.note[0].upper()}{stage.note[1:]}." if stage else ""
 
 
 def _verdict(text: str, usage: Usage, recipe: AnswerRecipe) -> tuple[AnswerStatus, str]:

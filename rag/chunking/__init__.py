@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from rag.chunking.atoms import Scale, read_atoms
 from rag.chunking.contexts import Contexts
 from rag.chunking.edits import added_words, edited
+from rag.chunking.estimates import EstimatedTokens
 from rag.chunking.semantic import Embed, topics
 from rag.chunking.spans import Policy, cut
+from rag.lexical.languages import document_language
 from rag.protocols import Tokenizer
 from rag.recipe import Chunker, IndexRecipe
 from rag.types import Chunk, Document, Span, Vectors, chunk_key
 
-__all__ = ["CHUNKERS", "Cutting", "Embed", "chunks"]
+__all__ = ["CHUNKERS", "Cutting", "Embed", "chunks", "length_counter"]
 
 _LONGEST_TITLE = 500
 _VISIBLE = re.compile(r"\S")
@@ -103,9 +105,11 @@ def chunks(
     recipe: IndexRecipe,
     tokenizer: Tokenizer,
     embed: Embed = _no_embedder,
+    languages: Collection[str] = (),
 ) -> Iterator[Chunk]:
     """The passages of ``document`` in order, by the chunker, size, overlap and unit of ``recipe``.
-    Only the chunker ``semantic`` calls ``embed``.
+    Only the chunker ``semantic`` calls ``embed``. ``languages`` are the only ones that the embedder
+    knows (ISO 639-1), none where it is not known to lack any: see ``chunk_unit``.
 
     Passages are trimmed of white space, never empty, and hold every visible character. Starts and
     ends strictly increase; no row of a table that is within the limit is split; neighbours share
@@ -114,9 +118,10 @@ def chunks(
     (``document.edits``) holds in every cut; words that they added are part of the context.
     """
     cutting, contexts = CHUNKERS[recipe.chunker], Contexts(document, recipe.context)
+    counted = length_counter(document, recipe, tokenizer, languages)
 
     def cut_part(part: Document) -> Iterator[Span]:
-        return _spans(part, recipe, tokenizer, embed)
+        return _spans(part, recipe, counted, embed)
 
     for order, (start, end) in enumerate(edited(document, cut_part)):
         about = contexts.of(start, end), added_words(document, start, end)
@@ -133,11 +138,21 @@ def chunks(
         )
 
 
+def length_counter(
+    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer, languages: Collection[str] = ()
+) -> Tokenizer | None:
+    """What lengths of a document's passages are counted in; None for characters."""
+    if recipe.chunk_unit == "characters":
+        return None
+    if recipe.chunk_unit == "tokens" or not languages:
+        return tokenizer
+    return tokenizer if document_language(document.text) in languages else EstimatedTokens()
+
+
 def _spans(
-    document: Document, recipe: IndexRecipe, tokenizer: Tokenizer, embed: Embed
+    document: Document, recipe: IndexRecipe, counted: Tokenizer | None, embed: Embed
 ) -> Iterator[Span]:
     cutting = CHUNKERS[recipe.chunker]
-    counted = tokenizer if recipe.chunk_unit == "tokens" else None
     scale = Scale(recipe.chunk_size, counted, cutting.fine)
     for start, end in cutting.regions(document, recipe, embed):
         if cutting.policy is None:

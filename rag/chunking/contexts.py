@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rag.chunking.document_titles import name_words, stated_title, title_of
+from rag.chunking.estimates import tokens
 from rag.chunking.places import place_of
 from rag.recipe import ContextLevel
 from rag.types import Document
@@ -25,8 +26,6 @@ _BEGINNING = 40  # words of a passage in which what is around it may be repeated
 _BEGINNING_CHARACTERS = 1000
 _LEAST_DIGITS = 3  # of a number in a name that is worth a place
 _WORD = re.compile(r"\w+")
-_PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
-_BYTES_PER_TOKEN = 6
 _FOLIO = re.compile(
     r"(?:\b(?:page|p\.|seite)\s*)?\b\d{1,4}(?:\s*(?:of|/|von)\s*\d+)?\s*$", re.IGNORECASE
 )
@@ -123,15 +122,6 @@ class _Said:
         for said in self._parts:
             part = re.sub(rf"(?<!\w){re.escape(said)}(?!\w)", " ", part, flags=re.IGNORECASE)
         return part.strip(" -–—|·")
-
-
-def tokens(text: str) -> int:
-    """About how many tokens a text is: embedders differ, and a cut is shared by several."""
-    return sum(map(_weight, _PIECE.findall(text)))
-
-
-def _weight(piece: str) -> int:
-    return 1 + (len(piece.encode("utf-8", "surrogatepass")) - 1) // _BYTES_PER_TOKEN
 
 
 def _clipped(text: str, most: int) -> str:

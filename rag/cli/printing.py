@@ -141,7 +141,8 @@ def trace(found: Trace) -> Output:
     if merge := found.stage("merge"):
         asked = found.stage("tool")
         lines += ["", *([f"tools: {asked.note}"] if asked else []), f"merged {merge.note}"]
-    lines += _left_out(found)
+    language = found.stage("language")
+    lines += [*([language.note] if language else []), *_left_out(found)]
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
     return Output(data, "\n".join([*lines, "", f"{counted(found.passages, 'passage')} → {funnel}"]))
 

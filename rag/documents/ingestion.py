@@ -203,7 +203,13 @@ class Ingestion:
         for document in group:
             if (document.id, recipe.cut) not in cuttings:
                 made = cuttings[document.id, recipe.cut] = Cutting(document)
-                found = chunks(document, recipe, embedder.tokenizer, sentences)
+                found = chunks(
+                    document,
+                    recipe,
+                    embedder.tokenizer,
+                    sentences,
+                    providers.languages(recipe.embedder),
+                )
                 for place, chunk in enumerate(found):
                     if place % _CUT_AT_ONCE == 0:
                         tell(cutting, before + chunk.start, total)

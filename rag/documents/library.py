@@ -6,15 +6,14 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
 
 from rag import readers
-from rag.chunking import chunks
 from rag.documents.file_names import named
 from rag.documents.page_images import page_image
+from rag.documents.previews import preview, sizes
 from rag.documents.reading_again import PASTED, ReadingAgain
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation.formats import beir
@@ -127,15 +126,11 @@ class Library:
 
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
         """How a recipe would cut a document: only ``semantic`` embeds, and nothing is stored."""
-        embedder = self._services.models.embedder(recipe.embedder)
-        embed = partial(embedder.embed, input_type="document")
-        return chunks(document, recipe, embedder.tokenizer, embed)
+        return preview(self._services.models, document, recipe)
 
-    def sizes(self, cut: Sequence[Chunk], recipe: IndexRecipe) -> list[int]:
-        """How long passages are, in the unit of a recipe: tokens of its embedder or characters."""
-        tokenizer = self._services.models.embedder(recipe.embedder).tokenizer
-        size = len if recipe.chunk_unit == "characters" else tokenizer.count
-        return [size(passage.text) for passage in cut]
+    def sizes(self, document: Document, cut: Sequence[Chunk], recipe: IndexRecipe) -> list[int]:
+        """How long passages of a document are, in the unit of a recipe."""
+        return sizes(self._services.models, document, cut, recipe)
 
     def add_files(
         self, uploads: Iterable[Upload], questions: tuple[str, str, BinaryIO] | None = None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rag.explanation.depths import Depths
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates, compared
-from rag.retrieval.fusion import fused_scores, min_max, reciprocal
+from rag.retrieval.fusion import fused_scores, line_ends
 from rag.types import Mask, Scores
 
 Field = Literal["dense_weight", "refuse", "threshold", "top_k", "candidates"]
@@ -179,15 +179,6 @@ def by_weight(case: Case) -> Breakpoint | None:
     highs = np.concatenate([[0.0], cuts[1:], [1.0]])
     is_in = _counts(case, dense, words, own, probes) < case.search.top_k
     return _nearest(lows, highs, is_in != case.is_in, case.search.dense_weight)
-
-
-def line_ends(found: Candidates, search: SearchRecipe) -> tuple[Scores, Scores]:
-    """Scores at the weights 1 and 0; in between they are on the line that joins the two."""
-    if search.fusion == "rrf":
-        lists = (found.dense_rank, found.lexical_rank)
-        dense, words = (reciprocal(ranks, search.rrf_k) for ranks in lists)
-        return dense, words
-    return min_max(found.dense_scores), min_max(found.lexical_scores)
 
 
 def _crossings(dense: Scores, words: Scores, own: int) -> Scores:

@@ -9,6 +9,7 @@ from rag.explanation import breakpoints, phrases
 from rag.explanation.breakpoints import ENDS, WHOLE, Breakpoint, Case, Field
 from rag.explanation.phrases import shorter, stated
 from rag.recipe import SearchRecipe
+from rag.retrieval.languages import leans_on_words
 from rag.retrieval.stages import measured_by_pipeline
 from rag.topic import Topic
 
@@ -88,6 +89,9 @@ def _changed(field: Field, case: Case, is_in: bool, run: Run) -> Counterfactual:
     now = _now(field, case.search, case.threshold, case.candidates.topic)
     if field == "dense_weight" and case.search.mode != "hybrid":
         words = f"The weight plays no part: the mode is {case.search.mode}."
+        return Counterfactual(field, not is_in, now, words)
+    if field == "threshold" and leans_on_words(case.candidates.lacking, case.search):
+        words = "The threshold plays no part: words decide, as the embedder lacks the language."
         return Counterfactual(field, not is_in, now, words)
     if any(field in row.tried for row in measured_by_pipeline(case.search)):
         return _tried(field, case, is_in, run)

@@ -8,6 +8,8 @@ import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
+from rag.retrieval.fusion import leaning
+from rag.retrieval.languages import full_share
 from rag.types import Integers, Mask, Ranks, Scores
 
 
@@ -74,6 +76,7 @@ class Depths:
         else:
             dense = _stretched(candidates.dense_scores, self.dense, depths)
             words = _stretched(candidates.lexical_scores, self.words, depths)
+        dense = leaning(dense, words, full_share(candidates.lacking, search))
         return weight * dense + (1.0 - weight) * words
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from rag.explanation.standing import FullRankings, Gap, Standing, figures, gap, 
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Asked, Candidates, Corpus, Timeline, embed_question, gather, retrieve
 from rag.retrieval.candidates import Found, bm25_options, join
+from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
 
 LONGEST_TEXT = 5000
@@ -93,7 +94,7 @@ class Explainer:
         case = Case(
             key,
             search,
-            self._threshold,
+            resolved_threshold(self._candidates, search, self._threshold),
             self._candidates,
             self._deepest,
             self._corpus.calibration,
@@ -214,7 +215,7 @@ class Explainer:
             Found(found.keys[:MOST_CANDIDATES], found.scores[:MOST_CANDIDATES])
             for found in (self._deep.near, self._deep.words)
         )
-        return join(
+        found = join(
             self._asked,
             Found.nothing() if search.mode == "lexical" else near,
             Found.nothing() if search.mode == "dense" else words,
@@ -222,6 +223,7 @@ class Explainer:
             corpus.lexical,
             search,
         )
+        return replace(found, lacking=self._candidates.lacking)
 
 
 def passage_key(chunk_id: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Protocol
@@ -42,6 +43,18 @@ ANALYZERS: Mapping[str, str] = {
 }
 """Analyzers by the code of a language (ISO 639-1). The others are cut without a stemmer."""
 NO_STEMMER = "multilingual"
+_NAMES: Mapping[str, str] = {
+    "bg": "Bulgarian",
+    "fa": "Persian",
+    "he": "Hebrew",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "th": "Thai",
+    "uk": "Ukrainian",
+    "ur": "Urdu",
+    "vi": "Vietnamese",
+    "zh": "Chinese",
+}
 _BY_SCRIPT: Mapping[str, str] = {
     "ja": "\u3040-\u30ff",  # before Han: Japanese has both
     "zh": "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f",
@@ -66,6 +79,10 @@ _LOOKED_AT = 600  # characters
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
+_WINDOWS = 3
+"""Stretches of a document that are looked at, each a part of it."""
+
+
 class _Identifier(Protocol):
     def classify(self, text: str) -> tuple[str, float]: ...
 
@@ -79,6 +96,18 @@ def language(text: str) -> str:
     if len(_LATIN.findall(start)) < count / 2 or found in _BY_SCRIPT:
         return found  # whatever it is, it is not English
     return found if probability >= SUREST and count >= FEWEST_LETTERS else "en"
+
+
+def document_language(text: str) -> str:
+    """The language of a whole document: that of most of some stretches of it."""
+    step = max(len(text) // _WINDOWS, _LOOKED_AT)
+    found = Counter(language(text[start : start + step]) for start in range(0, len(text), step))
+    return found.most_common(1)[0][0] if found else "en"
+
+
+def language_name(code: str) -> str:
+    """A language as people write it: ``German``."""
+    return _NAMES.get(code) or ANALYZERS.get(code, code).capitalize()
 
 
 def likeliest(text: str) -> tuple[str, float]:

@@ -35,6 +35,10 @@ class LexicalView(Protocol):
     def analyzer(self) -> Analyzer:
         """What cuts texts into index terms."""
 
+    @property
+    def analyzers(self) -> set[str]:
+        """The names of those that cut its passages; none where that is not known."""
+
     def search(
         self, query: Query, k: int, *, allowed: Keys | None = None, **options: Unpack[Bm25Options]
     ) -> tuple[Keys, Scores]:

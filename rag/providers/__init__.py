@@ -11,7 +11,14 @@ from rag.providers.making import (
     reranker,
 )
 from rag.providers.probing import ProviderStatus, check, statuses
-from rag.providers.table import ROWS, ProviderRow, default_threshold, is_local
+from rag.providers.table import (
+    ROWS,
+    ProviderRow,
+    default_threshold,
+    is_local,
+    languages,
+    multilingual_embedders,
+)
 
 __all__ = [
     "CHAT_PATIENCE",
@@ -26,6 +33,8 @@ __all__ = [
     "default_threshold",
     "embedder",
     "is_local",
+    "languages",
+    "multilingual_embedders",
     "require_embedder",
     "reranker",
     "statuses",

@@ -27,6 +27,8 @@ class ProviderRow:
     """One provider. A default model of "" says that it does not offer that service.
 
     ``key_variable`` "" says that no key is needed; ``base_url_variable`` overrides ``base_url``.
+    ``languages`` are the only ones that its embedding model knows, by ISO 639-1 code, "" where it
+    knows many or that is not known; ``multilingual`` is a model of it that knows many.
     """
 
     name: str
@@ -40,6 +42,8 @@ class ProviderRow:
     model_variable: str = ""
     key_optional: bool = False
     threshold: float = 0.3
+    languages: str = ""
+    multilingual: str = ""
     note: str = ""
 
     @property
@@ -60,7 +64,8 @@ class ProviderRow:
 
 @dataclass(frozen=True, slots=True)
 class ModelTraits:
-    """What has to be known about an embedding model: prefixes for its input, usual cosines.
+    """What has to be known about an embedding model: prefixes for its input, usual cosines, and
+    the languages that it knows, as in ``ProviderRow``.
 
     ``pattern`` is matched against the lower-case model name (shell wildcards).
     """
@@ -69,6 +74,7 @@ class ModelTraits:
     query_prefix: str = ""
     document_prefix: str = ""
     threshold: float = 0.3
+    languages: str = ""
 
 
 _TABLE = tomllib.loads(Path(__file__).with_name("table.toml").read_text("utf-8"))
@@ -125,7 +131,7 @@ def traits(row: ProviderRow, model: str) -> ModelTraits:
         for entry in TRAITS:
             if fnmatchcase(model.lower(), entry.pattern):
                 return entry
-    return ModelTraits(model, threshold=row.threshold)
+    return ModelTraits(model, threshold=row.threshold, languages=row.languages)
 
 
 def default_threshold(embedder: str) -> float:
@@ -134,6 +140,18 @@ def default_threshold(embedder: str) -> float:
     Cosines of different models are not comparable, so each has its own. Raises InvalidRecipe.
     """
     return traits(*embedding_row(embedder)).threshold
+
+
+def languages(embedder: str) -> frozenset[str]:
+    """The only languages that an embedder knows, by ISO 639-1 code; none where it knows many, or
+    that is not known. Raises InvalidRecipe.
+    """
+    return frozenset(traits(*embedding_row(embedder)).languages.split())
+
+
+def multilingual_embedders() -> tuple[str, ...]:
+    """Embedders that know many languages, as a recipe names them."""
+    return tuple(f"{row.name}:{row.multilingual}" for row in ROWS if row.multilingual)
 
 
 def _listed(rows: Iterable[ProviderRow]) -> str:

@@ -10,6 +10,7 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.filters import described
+from rag.retrieval.languages import dense_weight, leans_on_words, noted
 from rag.retrieval.query_transforms import transformed
 from rag.retrieval.stages import stage_rows
 from rag.retrieval.timeline import Timeline
@@ -31,9 +32,14 @@ def gather(
     conversation before it.
     """
     asked = transformed(question, recipe, corpus, timeline, vector, history)
+    lacking = corpus.known.lacks(asked.question, corpus.lexical)
+    if leans_on_words(lacking, recipe):
+        weight = dense_weight(lacking, recipe)
+        note = noted(lacking, corpus.known, weight)
+        timeline.passed("language", 1, 1, note, figures={"dense_weight": weight})
     if corpus.allowed is not None:
         timeline.passed("filter", corpus.passages, len(corpus.allowed), described(recipe))
-    candidates = _search(asked, recipe, corpus, timeline)
+    candidates = replace(_search(asked, recipe, corpus, timeline, lacking), lacking=lacking)
     for row in stage_rows():
         if row.run is not None and row.is_on(recipe):
             asked, candidates = row.run(asked, candidates, recipe, corpus, timeline)
@@ -61,7 +67,9 @@ def embed_question(question: str, embedder: Embedder) -> Vectors:
     return vector
 
 
-def _search(asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline) -> Candidates:
+def _search(
+    asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline, lacking: str
+) -> Candidates:
     depth, of = recipe.candidates, _variants(asked)
     reach = corpus.passages if corpus.allowed is None else len(corpus.allowed)
     near = nearest(asked, corpus.dense, recipe, corpus.allowed)
@@ -71,7 +79,7 @@ def _search(asked: Asked, recipe: SearchRecipe, corpus: Corpus, timeline: Timeli
     if recipe.mode != "dense":
         timeline.passed("lexical", reach, len(words.keys), f"best {depth} by BM25{of}")
     union = join(asked, near, words, corpus.dense, corpus.lexical, recipe)
-    timeline.passed("fusion", len(near.keys) + len(words.keys), len(union), _how(recipe))
+    timeline.passed("fusion", len(near.keys) + len(words.keys), len(union), _how(recipe, lacking))
     return union
 
 
@@ -79,9 +87,10 @@ def _variants(asked: Asked) -> str:
     return f", of {1 + len(asked.variants)} wordings the best" if asked.variants else ""
 
 
-def _how(recipe: SearchRecipe) -> str:
+def _how(recipe: SearchRecipe, lacking: str) -> str:
     if recipe.mode != "hybrid":
         return "one retriever, nothing to fuse"
+    weight = dense_weight(lacking, recipe)
     if recipe.fusion == "rrf":
-        return f"reciprocal ranks, constant {recipe.rrf_k}, {recipe.dense_weight:.2f} on dense"
-    return f"weighted, {recipe.dense_weight:.2f} on dense"
+        return f"reciprocal ranks, constant {recipe.rrf_k}, {weight:.2f} on dense"
+    return f"weighted, {weight:.2f} on dense"

@@ -36,7 +36,8 @@ class Candidates:
     else than the question alone: an enriched one, or several wordings. None where that is
     ``cosine``, or ``bm25``. ``rerank`` has the scores of a reranker, NaN for what it has not read.
     ``exact`` says which hold a rare code of the question, None where it has none. ``topic`` says
-    whether the documents speak of the question, None where nobody was asked.
+    whether the documents speak of the question, None where nobody was asked. ``lacking`` is the
+    language of the question (ISO 639-1) where the embedder does not know it, else "".
     """
 
     keys: Keys
@@ -49,6 +50,7 @@ class Candidates:
     rerank: Scores | None = None
     exact: Mask | None = None
     topic: Topic | None = None
+    lacking: str = ""
 
     @property
     def dense_scores(self) -> Scores:

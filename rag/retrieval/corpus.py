@@ -9,6 +9,7 @@ from typing import Protocol
 from rag.lexical import LexicalView
 from rag.protocols import ChatModel, Embedder, Reranker, VectorView
 from rag.retrieval.candidates import Calibrated
+from rag.retrieval.languages import ANY_LANGUAGE, KnownLanguages
 from rag.topic import TopicModel
 from rag.types import Chunk, Keys, Vectors
 
@@ -29,9 +30,10 @@ class Corpus:
 
     ``keys`` are those of all its passages, in order. ``calibration`` is there where the recipe's
     threshold is a probability, ``chat`` and ``reranker`` where the recipe has steps that need them.
-    ``allowed`` restricts every search to these passages. ``queries`` knows the vectors of texts
-    that were asked before. ``topic`` tells whether the documents speak of a question; None where a
-    recipe does not ask, or nothing was taught for the embedder.
+    ``known`` are the languages of the embedder. ``allowed`` restricts every search to these
+    passages. ``queries`` knows the vectors of texts that were asked before. ``topic`` tells whether
+    the documents speak of a question; None where a recipe does not ask, or nothing was taught for
+    the embedder.
     """
 
     embedder: Embedder
@@ -45,6 +47,7 @@ class Corpus:
     allowed: Keys | None = None
     queries: QueryVectors | None = None
     topic: TopicModel | None = None
+    known: KnownLanguages = ANY_LANGUAGE
 
     @property
     def passages(self) -> int:

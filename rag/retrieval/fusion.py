@@ -9,6 +9,7 @@ import numpy as np
 
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
+from rag.retrieval.languages import full_share
 from rag.types import Hit, Keys, Order, Ranks, Scores, Trace
 
 
@@ -21,19 +22,29 @@ def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
         return candidates.dense_scores
     if recipe.mode == "lexical":
         return candidates.lexical_scores
-    if recipe.fusion == "rrf":
-        return reciprocal_ranks(
-            candidates.dense_rank, candidates.lexical_rank, recipe.rrf_k, recipe.dense_weight
-        )
-    return weighted(candidates.dense_scores, candidates.lexical_scores, recipe.dense_weight)
+    dense, words = line_ends(candidates, recipe)
+    return recipe.dense_weight * dense + (1.0 - recipe.dense_weight) * words
 
 
-def weighted(cosine: Scores, bm25: Scores, dense_weight: float) -> Scores:
-    """Convex combination of min-max normalised scores.
+def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Scores]:
+    """Scores at the weights 1 and 0; in between they are on the line that joins the two.
 
-    Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023.
+    Min-max normalised scores (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid
+    Retrieval, TOIS 2023), or reciprocal ranks, 1 / (constant + rank) with ranks from 1, where a
+    list that lacks a passage adds nothing (Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR
+    2009; with a weight of 0.5 the order is theirs).
     """
-    return dense_weight * min_max(cosine) + (1.0 - dense_weight) * min_max(bm25)
+    if recipe.fusion == "rrf":
+        ranks = candidates.dense_rank, candidates.lexical_rank
+        dense, words = (reciprocal(each, recipe.rrf_k) for each in ranks)
+    else:
+        dense, words = min_max(candidates.dense_scores), min_max(candidates.lexical_scores)
+    return leaning(dense, words, full_share(candidates.lacking, recipe)), words
+
+
+def leaning(dense: Scores, words: Scores, share: Scores | float) -> Scores:
+    """What the weight mixes with the words: the vectors, or a ``share`` of them with the words."""
+    return share * dense + (1.0 - share) * words
 
 
 def min_max(scores: Scores) -> Scores:
@@ -44,18 +55,8 @@ def min_max(scores: Scores) -> Scores:
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
 
 
-def reciprocal_ranks(dense: Ranks, lexical: Ranks, constant: int, dense_weight: float) -> Scores:
-    """Sum of weight / (constant + rank), ranks from 1; a list that lacks a passage adds nothing.
-
-    Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR 2009; with a weight of 0.5 the order
-    is theirs.
-    """
-    return dense_weight * reciprocal(dense, constant) + (1.0 - dense_weight) * reciprocal(
-        lexical, constant
-    )
-
-
 def reciprocal(ranks: Ranks, constant: int) -> Scores:
+    """1 / (constant + rank), ranks from 1; 0 where a passage has none."""
     return np.where(ranks == NOT_FOUND, 0.0, 1.0 / (constant + 1.0 + ranks))
 
 
@@ -95,11 +96,12 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
         return {key: ScoreContribution(_asked(hit, "dense"), 0.0) for key, hit in held.items()}
     if recipe.mode == "lexical":
         return {key: ScoreContribution(0.0, _asked(hit, "bm25")) for key, hit in held.items()}
+    language = trace.stage("language")
+    weight = recipe.dense_weight if language is None else language.figures["dense_weight"]
     if recipe.fusion == "rrf":
-        return {key: _reciprocal(hit, recipe) for key, hit in held.items()}
+        return {key: _reciprocal(hit, recipe, weight) for key, hit in held.items()}
     dense = min_max(np.array([_asked(hit, "dense") for hit in held.values()]))
     words = min_max(np.array([_asked(hit, "bm25") for hit in held.values()]))
-    weight = recipe.dense_weight
     return {
         key: ScoreContribution(weight * float(near), (1.0 - weight) * float(word))
         for key, near, word in zip(held, dense, words, strict=True)
@@ -112,10 +114,8 @@ def _asked(hit: Hit, plain: str) -> float:
     return next((hit.parts[name] for name in names if name in hit.parts), hit.parts[plain])
 
 
-def _reciprocal(hit: Hit, recipe: SearchRecipe) -> ScoreContribution:
+def _reciprocal(hit: Hit, recipe: SearchRecipe, dense: float) -> ScoreContribution:
     def part(name: str, weight: float) -> float:
         return weight / (recipe.rrf_k + hit.parts[name]) if name in hit.parts else 0.0
 
-    return ScoreContribution(
-        part("dense_rank", recipe.dense_weight), part("bm25_rank", 1.0 - recipe.dense_weight)
-    )
+    return ScoreContribution(part("dense_rank", dense), part("bm25_rank", 1.0 - dense))

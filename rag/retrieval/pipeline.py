@@ -9,7 +9,7 @@ from rag.retrieval.candidate_generation import gather
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
 from rag.retrieval.hits import Hits, pass_cuts
-from rag.retrieval.selection import select
+from rag.retrieval.selection import resolved_threshold, select
 from rag.retrieval.timeline import Timeline
 from rag.types import Message, Trace
 
@@ -28,6 +28,7 @@ def retrieve(
     """
     timeline, search = Timeline(), recipe.search
     asked, candidates = gather(question, search, corpus, timeline, history=history)
+    threshold = resolved_threshold(candidates, search, threshold)
     nearness = Nearness(candidates.keys, corpus.dense.vectors)
     selection = select(candidates, search, threshold, corpus.calibration, nearness)
     at = Hits(candidates, selection, search, corpus.lookup).at

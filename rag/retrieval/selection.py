@@ -11,6 +11,7 @@ from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Calibrated, Candidates, compared
 from rag.retrieval.diversity import Double, Nearness, diversified, doubles
 from rag.retrieval.fusion import fused_scores, ranking, reread
+from rag.retrieval.languages import leans_on_words
 from rag.types import Keys, Mask, Order, Scores
 
 _NOTHING: Order = np.empty(0, np.intp)
@@ -53,12 +54,21 @@ def select(
     a rare code of the question passes whatever its relevance. Recipes with
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
+    threshold = resolved_threshold(candidates, recipe, threshold)
     scores = reread(fused_scores(candidates, recipe), candidates.rerank)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
     if candidates.topic is not None and candidates.topic.refused(recipe.refuse):
         order = ranking(candidates.keys, scores)
         return Selection(order, scores, relevance, _NOTHING, _NOTHING, _NOTHING, refused=order)
     return cut(candidates.keys, scores, relevance, recipe, threshold, nearness, candidates.exact)
+
+
+def resolved_threshold(
+    candidates: Candidates, recipe: SearchRecipe, threshold: float | None
+) -> float | None:
+    """The threshold for one question: none on a cosine where its words decide."""
+    by_words = leans_on_words(candidates.lacking, recipe) and recipe.relevance == "cosine"
+    return None if by_words else threshold
 
 
 def cut(

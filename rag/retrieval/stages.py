@@ -73,6 +73,7 @@ STAGES: tuple[StageRow, ...] = (
     _of_question("expansions", ("expansions",), failed="No further wordings were searched"),
     _of_question("hyde", ("hyde",), failed="No imagined answer was searched"),
     StageRow("question", passes="question", swept="arithmetic"),
+    StageRow("language", ("other_languages",), passes="question", swept="arithmetic"),
     StageRow(
         "filter",
         ("documents", "types", "tags", "pages", "after", "before", "heading"),

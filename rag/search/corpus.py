@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag import providers
 from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
 from rag.indexing.indexes import Index, lookup
 from rag.protocols import ChatModel, Reranker
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Listwise, filters
+from rag.retrieval.languages import KnownLanguages
 from rag.search.refusal import topic_model
 from rag.services import Services
 from rag.storage import Connection, Database, bases, documents, passages
@@ -44,6 +46,9 @@ def corpus(
         allowed=allowed(services, base_id, recipe.search, index),
         queries=services.queries,
         topic=topic_model(services, base_id, recipe.index, recipe.search),
+        known=KnownLanguages(
+            providers.languages(recipe.index.embedder), providers.multilingual_embedders()
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from rag.lexical import (
     Variants,
     analyzer,
 )
+from rag.lexical.analyzers import AUTO
 from rag.lexical.explain import term_spans
 from rag.lexical.spelling import corrections
 from rag.stores.moments import Moment
@@ -56,6 +57,11 @@ class ServedWords:
         if passages:
             self.server.upsert(self.moment.build, self.analyzer.name, list(passages.items()))
         return replace(self, moment=self.moment.plus(np.array(list(passages), np.int64)))
+
+    @property
+    def analyzers(self) -> set[str]:
+        """What cuts every passage; none where each has its own, as the server does not tell."""
+        return {self.analyzer.name} - {AUTO}
 
     @property
     def bytes(self) -> int:

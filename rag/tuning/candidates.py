@@ -138,12 +138,14 @@ class CandidateSource:
         if not isinstance(lexical, LexicalIndex):
             return None  # a server lays no postings out
         asked, near, topics = list[str](), list[Keys](), list[Topic | None]()
+        lacking = list[str]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
             each = transformed(question.text, search, searched, Timeline(), query)
             asked.append(each.words)
             near.append(nearest(each, self._dense, search, searched.allowed).keys)
             topics.append(topic_of(each, searched))
+            lacking.append(searched.known.lacks(each.question, lexical))
         fuzzy, prefix = search.fuzzy, search.prefix
         known = (lexical.frequencies(each, fuzzy=fuzzy, prefix=prefix).values() for each in asked)
         if sum(map(sum, known)) > MOST_POSTINGS:
@@ -160,6 +162,7 @@ class CandidateSource:
             self.calibration,
             self._exact(asked, postings, lexical),
             topics,
+            lacking,
         )
 
     def _exact(

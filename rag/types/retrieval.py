@@ -10,9 +10,9 @@ from typing import Literal
 from rag.types.documents import Chunk
 
 StageName = (
-    Literal["rewrite", "spelling", "expansions", "hyde", "question", "filter", "dense", "lexical"]
-    | Literal["fusion", "feedback", "rerank", "tool", "refuse", "threshold", "duplicates", "mmr"]
-    | Literal["top_k", "merge", "context"]
+    Literal["rewrite", "spelling", "expansions", "hyde", "question", "language", "filter"]
+    | Literal["dense", "lexical", "fusion", "feedback", "rerank", "tool", "refuse", "threshold"]
+    | Literal["duplicates", "mmr", "top_k", "merge", "context"]
 )
 """What a stage of retrieval is called wherever it is stored; ``retrieval.stages`` tells of each."""
 

@@ -2,8 +2,11 @@
 
 ``python -m rag bench --only refusal`` prints, for five collections, the share of foreign questions
 (those of the other collections) and of answerable ones that ``search.refuse=auto`` refuses, by a
-model that was taught without the collection and without its questions. ``python -m
-tests.bench.refusal FOLDER`` teaches the shipped models on all of them.
+model that was taught without the collection and without its questions. For the sample's questions
+on its topic that it does not answer it also prints what a threshold on calibrated probabilities
+does, fitted and chosen on one half of the questions and measured on the other. ``python -m
+tests.bench.refusal FOLDER [HOME]`` teaches the shipped models on all of them; a home that is named
+is kept, and nothing is read or embedded a second time.
 
 A model is taught with what the collections have, and with harder questions made of it: where the
 relevant passages are left out the documents still speak of the topic, and a question of which most
@@ -41,6 +44,8 @@ SHARES = (0.3, 0.2, 0.5)
 """Of the questions as they are, with hidden words, and without their answers."""
 WEIGHT = 200.0
 """Of the questions of each side of a collection together, however many there are."""
+COSTS = (0.05, 0.1, 0.2, 0.3)
+"""Shares of the answerable questions that may be refused for the sake of the others."""
 ELSEWHERE = ("Who won the 2022 world cup?", "What is the weather in Paris tomorrow?")
 
 
@@ -48,7 +53,7 @@ ELSEWHERE = ("Who won the 2022 world cup?", "What is the weather in Paris tomorr
 class Asked:
     """Evidence for one collection: on its own questions, easy and hard, and on those of others.
 
-    ``foreign`` is by collection of the questions.
+    ``foreign`` is by collection of the questions; ``calibrated`` has figures by name.
     """
 
     answerable: list[TopicEvidence] = field(default_factory=list)
@@ -56,6 +61,7 @@ class Asked:
     foreign: dict[str, list[TopicEvidence]] = field(default_factory=dict)
     unanswerable: list[TopicEvidence] = field(default_factory=list)
     elsewhere: list[TopicEvidence] = field(default_factory=list)
+    calibrated: dict[str, float] = field(default_factory=dict)
 
 
 def measure(folder: Path) -> dict[str, float]:
@@ -80,6 +86,8 @@ def left_out(asked: Mapping[str, Asked], embedder: str) -> dict[str, float]:
         if each.unanswerable:
             refused = _refused(model, each.unanswerable)
             figures[f"{embedder} {name}: unanswerable, of its topic, refused"] = refused
+        for what, share in each.calibrated.items():
+            figures[f"{embedder} {name}: {what}"] = share
         for question, found in zip(ELSEWHERE, each.elsewhere, strict=False):
             figures[f"{embedder} {name}: probability, {question}"] = model.judged(found).probability
     return figures
@@ -132,8 +140,22 @@ def evidence(home: Path, folder: Path, embedder: str) -> dict[str, Asked]:
             for kind, asked in (("unanswerable", lacking), ("elsewhere", list(ELSEWHERE))):
                 pairs = list(zip(asked, model.embed(asked, "query"), strict=True))
                 setattr(found[name], kind, lookup.all(pairs))
+            found[name].calibrated = _calibrated(base, recipe)
     workspace.close()
     return found
+
+
+def _calibrated(base: KnowledgeBase, recipe: Recipe) -> dict[str, float]:
+    """What thresholds on probabilities refuse, on questions that they were not chosen on."""
+    calibrator, figures = base.tuning.calibrator, dict[str, float]()
+    by_probability = recipe.with_fields({"search.relevance": "probability"})
+    _, seen = calibrator.fit(SAMPLE, recipe)
+    others = calibrator.threshold_curve(SAMPLE, by_probability)
+    for cost in COSTS:
+        point = others.at(float(np.quantile(seen.answerable, cost)))
+        figures[f"calibrated, aiming at {cost:.0%}: answerable refused"] = 1 - (point.answered or 0)
+        figures[f"calibrated, aiming at {cost:.0%}: unanswerable refused"] = point.refused or 0
+    return figures
 
 
 class _Lookup:
@@ -197,14 +219,15 @@ def _without_answers(
         yield np.setdiff1d(index.passages, np.array(relevant, np.int64))
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, home: Path | None = None) -> None:
     """Teaches a model for each embedder on all collections, and writes the shipped ones."""
     models = {}
     for embedder in EMBEDDERS:
-        with tempfile.TemporaryDirectory() as home:
-            models[embedder] = taught_on(evidence(Path(home), folder, embedder), embedder)
+        with tempfile.TemporaryDirectory() as fresh:
+            asked = evidence(home or Path(fresh), folder, embedder)
+        models[embedder] = taught_on(asked, embedder)
     write_shipped(models)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rag.recipe import SearchRecipe
 from rag.retrieval import Candidates, select
 from rag.retrieval.candidates import NOT_FOUND
-from rag.retrieval.fusion import fused_scores, min_max, ranking, reciprocal_ranks
+from rag.retrieval.fusion import fused_scores, min_max, ranking
 
 
 def candidates(rows: list[tuple[int, float, float, int | None, int | None]]) -> Candidates:
@@ -52,7 +52,7 @@ def test_weighted_fusion_is_the_convex_combination_of_min_max_scores() -> None:
 
 
 def test_reciprocal_ranks_follow_the_paper() -> None:
-    scores = reciprocal_ranks(FOUR.dense_rank, FOUR.lexical_rank, 60, 0.5)
+    scores = fused_scores(FOUR, SearchRecipe(fusion="rrf", rrf_k=60, dense_weight=0.5))
     expected = [0.5 / 61, 0.5 / 63 + 0.5 / 61, 0.5 / 62 + 0.5 / 63, 0.5 / 62]
     assert scores == pytest.approx(expected, abs=1e-15)
 

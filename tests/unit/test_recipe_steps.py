@@ -14,9 +14,11 @@ BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was
 OLD = Recipe().with_fields(
     {
         "index.analyzer": "english",
+        "index.chunk_unit": "tokens",
         "index.context": "none",
         "search.exact_codes": False,
         "search.refuse": "off",
+        "search.other_languages": "alike",
     }
 )
 
@@ -33,8 +35,10 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     assert Recipe.parse({}).search.exact_codes
     assert Recipe().hash != BEFORE_STEPS
     stored = Recipe().model_dump(mode="json")
-    del stored["index"]["analyzer"], stored["search"]["exact_codes"], stored["search"]["refuse"]
-    del stored["index"]["context"]
+    for later in ("exact_codes", "refuse", "other_languages"):
+        del stored["search"][later]
+    for later in ("analyzer", "chunk_unit", "context"):
+        del stored["index"][later]
     assert not Recipe.parse(stored).search.exact_codes
     assert Recipe.parse(stored).hash == BEFORE_STEPS
 
@@ -42,7 +46,7 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
 def test_a_new_recipe_indexes_context_and_one_that_was_stored_before_does_not() -> None:
     assert Recipe().index.context == Recipe.parse({}).index.context == "table"
     stored = Recipe().model_dump(mode="json")
-    for later in ("analyzer", "context", "breakpoint_percentile"):
+    for later in ("analyzer", "chunk_unit", "context", "breakpoint_percentile"):
         del stored["index"][later]
     old = Recipe.parse(stored).index
     assert (old.context, old.hash) == ("none", "e8463ac85774")

@@ -17,7 +17,7 @@ from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut, kind
 from pages.components.source.passages import draw_passages
-from rag import Chunk, DocumentInfo, IndexRecipe, KnowledgeBase, counted
+from rag import Chunk, Document, DocumentInfo, IndexRecipe, KnowledgeBase, counted
 
 CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CHUNKER, _SIZE, _OVERLAP = "documents_chunker", "documents_size", "documents_overlap"
@@ -31,7 +31,7 @@ _FEW = 5
 
 def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
     """The picked document: its text in passages, their sizes, and controls for another cut."""
-    stored = base.recipe().index
+    stored, document = base.recipe().index, base.documents.document(info.id)
     st.header(plain(info.name), divider="gray")
     _about(base, info)
     passage_edits(base, info)
@@ -40,15 +40,14 @@ def chunk_preview(base: KnowledgeBase, info: DocumentInfo) -> None:
         wanted = cut_controls(stored)
         proposed = _chunks(base, info.id, wanted)
         present = base.documents.chunks(info.id, stored)
-        _sizes(base, wanted, proposed, present)
+        _sizes(base, document, wanted, proposed, present)
         if wanted.cut != stored.cut:
             build_button(base, wanted, "documents_build_cut")
             label, key = "Back to the stored cut", "documents_cut_reset"
             action_button(label, key, "", _follow, stored, type="tertiary")
     with left:
         st.caption(_caption(wanted, stored))
-        text = base.documents.document(info.id).text
-        draw_passages(text, proposed, f"documents_window_{info.id[:12]}")
+        draw_passages(document.text, proposed, f"documents_window_{info.id[:12]}")
 
 
 def _about(base: KnowledgeBase, info: DocumentInfo) -> None:
@@ -69,7 +68,7 @@ def cut_controls(stored: IndexRecipe) -> IndexRecipe:
     """Pickers of the cut, which begin with the stored one; returns what they say."""
     if st.session_state.get(_ORIGIN) != stored.hash:
         _follow(stored)
-    unit = stored.chunk_unit
+    unit = stored.unit
     chunker = st.selectbox("Cut by", CHUNKERS, key=_CHUNKER)
     whole = chunker == "whole"
     percentile = stored.breakpoint_percentile
@@ -108,7 +107,7 @@ def _follow(stored: IndexRecipe) -> None:
     st.session_state[_CHUNKER] = stored.chunker
     st.session_state[_CONTEXT] = stored.context
     st.session_state.pop(_PERCENTILE, None)
-    st.session_state[_SIZE] = max(stored.chunk_size, _SMALLEST[stored.chunk_unit])
+    st.session_state[_SIZE] = max(stored.chunk_size, _SMALLEST[stored.unit])
     st.session_state[_OVERLAP] = min(stored.chunk_overlap, stored.chunk_size // 2)
 
 
@@ -124,18 +123,23 @@ def _caption(wanted: IndexRecipe, stored: IndexRecipe) -> str:
 
 
 def _sizes(
-    base: KnowledgeBase, wanted: IndexRecipe, proposed: Sequence[Chunk], present: Sequence[Chunk]
+    base: KnowledgeBase,
+    document: Document,
+    wanted: IndexRecipe,
+    proposed: Sequence[Chunk],
+    present: Sequence[Chunk],
 ) -> None:
-    lengths = base.documents.sizes(proposed, wanted)
-    before = base.documents.sizes(present, wanted) if wanted.cut != base.recipe().index.cut else []
+    lengths = base.documents.sizes(document, proposed, wanted)
+    is_other = wanted.cut != base.recipe().index.cut
+    before = base.documents.sizes(document, present, wanted) if is_other else []
     if not lengths:
         st.caption("This document has no text to cut.")
         return
-    st.markdown(_takeaway(lengths, before, wanted.chunk_unit))
+    st.markdown(_takeaway(lengths, before, wanted.unit))
     draw_chart(
-        _histogram(lengths, before, wanted.chunk_unit),
+        _histogram(lengths, before, wanted.unit),
         "documents_sizes",
-        f"Histogram of passage sizes in {wanted.chunk_unit}. {_summary(lengths)}.",
+        f"Histogram of passage sizes in {wanted.unit}. {_summary(lengths)}.",
     )
 
 

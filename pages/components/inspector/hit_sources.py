@@ -75,7 +75,11 @@ def result_view(name: str, title: str, text: str, url: str, height: int = 520) -
 
 
 def search_notes(trace: Trace) -> None:
-    """What the search could not do: a line for each step that failed."""
+    """What the search could not do: a line for each step that failed, and for a language that the
+    embedder does not know.
+    """
+    if (language := trace.stage("language")) is not None:
+        st.caption(f":material/translate: {plain(language.note)}")
     for stage in trace.failures:
         name, note = plain(failure_words(stage)), plain(stage.note)
         st.caption(f":material/warning: **{name}:** {note}")

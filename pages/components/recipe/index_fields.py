@@ -75,7 +75,8 @@ def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) ->
         )
         if st.form_submit_button("Build", icon=":material/construction:"):
             cut_by = {"chunker": chunker, "chunk_size": size, "chunk_overlap": overlap}
-            wanted = cut_by | {"embedder": embedder, "chunk_unit": "tokens", "context": context}
+            unit = "auto" if now.unit == "characters" else now.chunk_unit
+            wanted = cut_by | {"embedder": embedder, "chunk_unit": unit, "context": context}
             with guard():
                 fields = {f"index.{name}": value for name, value in wanted.items()}
                 base.documents.build(recipe.with_fields(fields).index)

@@ -201,6 +201,13 @@ class _Panel(Widgets):
             self.choice("fusion", "Fusion", help="Weighted scores, or reciprocal ranks.")
             if search.fusion == "rrf":
                 self.number("rrf", "Constant of reciprocal ranks")
+            self.choice(
+                "languages",
+                "Other languages",
+                help="A question in a language of your documents that the embedding model does "
+                "not know: ranked alike, or by words (a third of the dense weight, no threshold "
+                "on the cosine).",
+            )
         if search.mode != "dense":
             self.slider("k1", "BM25 k1", step=0.1, help="How soon repeated words stop counting.")
             self.slider("b", "BM25 b", step=0.05, help="How much long passages are discounted.")

@@ -29,6 +29,7 @@ PARAMETERS: Mapping[str, str] = {
     "by": "search.relevance",
     "codes": "search.exact_codes",
     "refuse": "search.refuse",
+    "languages": "search.other_languages",
     "w": "search.dense_weight",
     "candidates": "search.candidates",
     "fusion": "search.fusion",

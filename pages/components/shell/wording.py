@@ -87,7 +87,7 @@ def cut(recipe: IndexRecipe) -> str:
     if recipe.chunker == "whole":
         return f"whole documents{around}"
     overlap = f", overlap {recipe.chunk_overlap}" if recipe.chunk_overlap else ""
-    size = f"{recipe.chunk_size} {recipe.chunk_unit}{overlap}"
+    size = f"{recipe.chunk_size} {recipe.unit}{overlap}"
     if recipe.chunker == "semantic":
         size += f", percentile {recipe.breakpoint_percentile:g}"
     return f"{recipe.chunker}, {size}{around}"

@@ -77,10 +77,10 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
     with right:
         names = offered_embedders(now)
         embedders = free("Embedded with", names, [now.embedder], key="tuning_cut_embedders")
-        label, offered = f"Overlap, in {now.chunk_unit}", sorted({0, 25, 50, now.chunk_overlap})
+        label, offered = f"Overlap, in {now.unit}", sorted({0, 25, 50, now.chunk_overlap})
         overlaps = free(label, offered, [now.chunk_overlap], key="tuning_cut_overlaps")
     with left:
-        label = f"Longest passage, in {now.chunk_unit}"
+        label = f"Longest passage, in {now.unit}"
         offered = sorted({100, 200, 400, now.chunk_size})
         sizes = free(label, offered, [now.chunk_size], key="tuning_cut_sizes")
         contexts = st.multiselect(

@@ -116,7 +116,7 @@ def _cutting(recipe: IndexRecipe) -> str:
     )
     return (
         f"Documents are cut {where}, into passages of at most {recipe.chunk_size} "
-        f"{recipe.chunk_unit}, {overlap}."
+        f"{recipe.unit}, {overlap}."
     )
 
 

@@ -38,17 +38,19 @@ class Bm25Grid:
         calibration: Calibration | None = None,
         exact: Mask | None = None,
         topics: Sequence[Topic | None] = (),
+        lacking: Sequence[str] = (),
     ) -> None:
         """``postings`` has the passages that are ``near`` (best first, by question) as well.
 
         ``exact`` says which of them hold a rare code of their question, None where none has any;
-        ``topics`` whether the documents speak of each question.
+        ``topics`` whether the documents speak of each question, ``lacking`` which of their
+        languages the embedder does not know.
         """
         self._postings = postings
         self._cosines = cosines
         self._calibration = calibration
         self._exact = exact
-        self._topics = tuple(topics)
+        self._topics, self._lacking = tuple(topics), tuple(lacking)
         self._starts = np.searchsorted(postings.rows, np.arange(len(questions) + 1))
         parts = [
             postings.keys[begin:end]
@@ -87,6 +89,7 @@ class Bm25Grid:
             grade=self._grade[kept],
             exact=None if self._exact is None else self._exact[kept],
             topics=self._topics,
+            lacking=self._lacking,
         )
         return Field(deep, postings, depth, self._calibration)
 

@@ -25,7 +25,8 @@ class Deep:
     document for questions that are judged by document; ``grade`` is that unit's. ``probability`` is
     there where a calibration was given, ``exact`` where a question has a rare code. The other
     columns are those of ``Candidates``. ``topics`` has, by question, whether the documents speak
-    of it; it is empty where nobody was asked.
+    of it; it is empty where nobody was asked. ``lacking`` has those of ``Candidates``, by question;
+    it is empty where there are none.
     """
 
     questions: int
@@ -40,12 +41,20 @@ class Deep:
     probability: Scores | None = None
     exact: Mask | None = None
     topics: tuple[Topic | None, ...] = ()
+    lacking: tuple[str, ...] = ()
 
     def refused(self, refuse: Refuse) -> Mask:
         """Which questions a recipe refuses, shape (questions,)."""
         if not self.topics:
             return np.zeros(self.questions, np.bool_)
         return np.array([topic is not None and topic.refused(refuse) for topic in self.topics])
+
+    @property
+    def unknown(self) -> Mask:
+        """Which candidates are of a question whose language the embedder does not know."""
+        if not any(self.lacking):
+            return np.zeros(len(self.row), np.bool_)
+        return np.array([bool(code) for code in self.lacking], np.bool_)[self.row]
 
     def within(self, mode: Mode, candidates: int) -> npt.NDArray[np.bool_]:
         """Which of them a recipe of that mode finds when it asks for so many."""
@@ -55,14 +64,19 @@ class Deep:
     def only(self, chosen: npt.NDArray[np.bool_]) -> Deep:
         """The candidates of some questions; ``chosen`` has shape (questions,)."""
         rows = (np.cumsum(chosen) - 1)[self.row]
-        topics = tuple(compress(self.topics, chosen))
-        kept = replace(self, questions=int(np.count_nonzero(chosen)), row=rows, topics=topics)
+        kept = replace(
+            self,
+            questions=int(np.count_nonzero(chosen)),
+            row=rows,
+            topics=tuple(compress(self.topics, chosen)),
+            lacking=tuple(compress(self.lacking, chosen)),
+        )
         return kept.at(np.flatnonzero(chosen[self.row]))
 
     def at(self, inside: Integers) -> Deep:
         """Some of the candidates, by rising place."""
         held: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        del held["questions"], held["topics"]
+        del held["questions"], held["topics"], held["lacking"]
         arrays = {name: each[inside] for name, each in held.items() if each is not None}
         return replace(self, **arrays)
 
@@ -94,6 +108,7 @@ def flattened(
         else np.concatenate([calibration.probabilities(found) for found in candidates]),
         exact=_exact(candidates),
         topics=tuple(found.topic for found in candidates),
+        lacking=tuple(found.lacking for found in candidates),
     )
 
 

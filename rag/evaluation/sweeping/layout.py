@@ -11,19 +11,23 @@ import numpy as np
 from rag.evaluation.sweeping.deep import Deep
 from rag.recipe import Relevance, SearchRecipe
 from rag.retrieval.candidates import lifted
+from rag.retrieval.languages import may_lean
 from rag.types import Integers, Scores
 
 
 class By(NamedTuple):
-    """What a threshold is compared with, and whether a rare code passes it in any case."""
+    """What a threshold is compared with, and what passes it in any case: rare codes, and passages
+    for a question in a language that the embedder does not know, which is ranked ``by_words``.
+    """
 
     relevance: Relevance = "cosine"
     exact_codes: bool = False
+    by_words: bool = False
 
     @classmethod
     def of(cls, search: SearchRecipe) -> By:
         """That of a recipe."""
-        return cls(search.relevance, search.exact_codes)
+        return cls(search.relevance, search.exact_codes, may_lean(search))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,11 @@ def _relevance(deep: Deep, by: By) -> Scores:
     relevance = deep.cosine if by.relevance == "cosine" else deep.probability
     if relevance is None:
         raise ValueError("candidates without a calibration have no probability")
-    return lifted(relevance, deep.exact) if by.exact_codes else relevance
+    if by.exact_codes:
+        relevance = lifted(relevance, deep.exact)
+    if by.by_words and by.relevance == "cosine":  # a cosine is at most 1, and so is a threshold
+        relevance = np.where(deep.unknown, relevance + 2.0, relevance)
+    return relevance
 
 
 def _changes(values: Integers) -> Integers:

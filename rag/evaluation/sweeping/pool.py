@@ -19,7 +19,8 @@ from rag.evaluation.sweeping.layout import By, Layout
 from rag.evaluation.sweeping.pruning import SMALLEST_WEIGHT, Leading
 from rag.recipe import Refuse, SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND
-from rag.retrieval.fusion import reciprocal
+from rag.retrieval.fusion import leaning, reciprocal
+from rag.retrieval.languages import SHARE
 from rag.types import Floats, Integers, Mask
 
 Words = npt.NDArray[np.uint64]
@@ -189,8 +190,13 @@ def _parts(deep: Deep, family: Family, chosen: Mask, places: Integers) -> list[F
     if family.kind == "rrf":
         ranks = (deep.dense_rank[places], deep.lexical_rank[places])
         cut = (np.where(part < family.candidates, part, NOT_FOUND) for part in ranks)
-        return [reciprocal(part, family.rrf_k) for part in cut]
-    return [_min_max(deep, scores, chosen, places) for scores in (deep.cosine, deep.bm25)]
+        dense, words = (reciprocal(part, family.rrf_k) for part in cut)
+    else:
+        both = deep.cosine, deep.bm25
+        dense, words = (_min_max(deep, scores, chosen, places) for scores in both)
+    if family.by.by_words:
+        dense = leaning(dense, words, np.where(deep.unknown[places], SHARE, 1.0))
+    return [dense, words]
 
 
 def _min_max(deep: Deep, scores: Floats, chosen: Mask, places: Integers) -> Floats:

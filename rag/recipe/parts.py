@@ -1,9 +1,4 @@
-"""The unit of experiment: a frozen, validated, hashable description of one way to answer.
-
-A recipe has three parts, split by what a change costs: ``index`` needs re-indexing, ``search`` is
-free, ``answer`` costs a model call. Fields are addressed by dotted names (``search.top_k``) on the
-command line, in grids and in URLs.
-"""
+"""The parts of a recipe: their fields, the bounds of each, and what a hash covers."""
 
 from __future__ import annotations
 
@@ -15,29 +10,28 @@ from datetime import date
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-
-from rag.errors import InvalidRecipe, validation_words
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page", "semantic"]
+ChunkUnit = Literal["tokens", "characters", "auto"]
 ContextLevel = Literal["none", "document", "headings", "table"]
 Mode = Literal["dense", "lexical", "hybrid"]
 Relevance = Literal["cosine", "probability"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
 Names = tuple[Annotated[str, Field(min_length=1)], ...]
 
+_UNITS: Mapping[ChunkUnit, str] = {
+    "tokens": "tokens of {embedder}",
+    "characters": "characters",
+    "auto": "tokens of {embedder} or estimated",
+}
 _DATE = r"^(\d{4}-\d\d-\d\d)?$"
 _PAGES = r"^(\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*)?$"
 
 
-class _RecipePart(BaseModel):
+class RecipePart(BaseModel):
+    """Fields that cannot change, and a hash of them."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     @property
@@ -46,7 +40,7 @@ class _RecipePart(BaseModel):
         return _hash(self)
 
 
-class IndexRecipe(_RecipePart):
+class IndexRecipe(RecipePart):
     """How documents become searchable passages. Its hash names a build."""
 
     chunker: Chunker = Field("recursive", description="where documents are cut")
@@ -54,8 +48,11 @@ class IndexRecipe(_RecipePart):
     chunk_overlap: int = Field(
         0, ge=0, le=4096, description="what neighbours share, in chunk_unit; less than chunk_size"
     )
-    chunk_unit: Literal["tokens", "characters"] = Field(
-        "tokens", description="tokens of the embedder's tokenizer, or characters"
+    chunk_unit: ChunkUnit = Field(
+        "tokens",
+        description="tokens of the embedder's tokenizer, characters, or auto: tokens, estimated in "
+        "documents whose language the embedder does not know; absent is tokens, a new recipe has "
+        "auto",
     )
     embedder: str = Field(
         "minilm", min_length=1, description="embedding model: NAME or PROVIDER:MODEL"
@@ -85,11 +82,16 @@ class IndexRecipe(_RecipePart):
         return self
 
     @property
+    def unit(self) -> Literal["tokens", "characters"]:
+        """What sizes are counted in, in a word."""
+        return "characters" if self.chunk_unit == "characters" else "tokens"
+
+    @property
     def spans(self) -> str:
         """Names where documents are cut, whatever is indexed with the passages."""
         if self.chunker == "whole":
             return "whole"
-        unit = f"tokens of {self.embedder}" if self.chunk_unit == "tokens" else "characters"
+        unit = _UNITS[self.chunk_unit].format(embedder=self.embedder)
         semantic = self.chunker == "semantic"
         where = f" at {self.breakpoint_percentile:g} by {self.embedder}" if semantic else ""
         return f"{self.chunker} {self.chunk_size}/{self.chunk_overlap} {unit}{where}"
@@ -106,7 +108,7 @@ class IndexRecipe(_RecipePart):
         return off if self.chunker == "semantic" else off | {"breakpoint_percentile"}
 
 
-class Retrievers(_RecipePart):
+class Retrievers(RecipePart):
     """What every search needs: two retrievers, how they merge, where the list ends."""
 
     mode: Mode = Field("hybrid", description="vectors, words (BM25), or both")
@@ -131,6 +133,12 @@ class Retrievers(_RecipePart):
         description="least probability that the documents speak of the question at all; below it "
         "nothing comes back. auto is the limit that was fitted for the embedder; absent is "
         "off, a new recipe has auto",
+    )
+    other_languages: Literal["alike", "words"] = Field(
+        "alike",
+        description="hybrid: a question in a language of the documents that the embedder does not "
+        "know is ranked alike, or by words: a third of dense_weight, no threshold on the cosine; "
+        "absent is alike, a new recipe has words",
     )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
     fusion: Literal["weighted", "rrf"] = Field(
@@ -242,7 +250,7 @@ class SearchRecipe(Retrievers):
         return value
 
 
-class AnswerRecipe(_RecipePart):
+class AnswerRecipe(RecipePart):
     """How passages become an answer. Changing it costs a model call."""
 
     provider: str = Field("extractive", min_length=1, description="extractive, openai, ollama, ...")
@@ -255,62 +263,18 @@ class AnswerRecipe(_RecipePart):
     )
 
 
-class Recipe(_RecipePart):
-    """One way to answer, whole."""
-
-    index: IndexRecipe = IndexRecipe(analyzer="auto", context="table")
-    search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto")
-    answer: AnswerRecipe = AnswerRecipe()
-
-    def with_fields(self, changes: Mapping[str, Any]) -> Recipe:
-        """A copy with fields replaced by dotted name. Raises InvalidRecipe, naming the field."""
-        data = self.model_dump()
-        for name, value in changes.items():
-            part, _, key = name.partition(".")
-            if key not in data.get(part, {}):
-                raise InvalidRecipe(f"No recipe field is called {name!r}.", _known_fields_hint())
-            data[part][key] = value
-        return Recipe.parse(data)
-
-    @classmethod
-    def parse(cls, data: Any) -> Recipe:
-        """A recipe from plain data; absent fields take their defaults. Raises InvalidRecipe."""
-        try:
-            return cls.model_validate(data)
-        except ValidationError as error:
-            raise _refused(error.errors()[0]) from error
-
-    def fields(self) -> dict[str, Any]:
-        """All fields by dotted name, in schema order."""
-        return {
-            f"{part}.{key}": value
-            for part, values in self.model_dump(mode="json").items()
-            for key, value in values.items()
-        }
-
-    def differences(self, other: Recipe) -> dict[str, tuple[Any, Any]]:
-        """Fields in which ``other`` differs, by dotted name: (mine, theirs)."""
-        theirs = other.fields()
-        return {
-            name: (value, theirs[name])
-            for name, value in self.fields().items()
-            if value != theirs[name]
-        }
-
-
 @lru_cache(maxsize=4096)
-def _hash(part: _RecipePart) -> str:
+def _hash(part: RecipePart) -> str:
     canonical = json.dumps(_deciding(part), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 
-_LATER = frozenset(
-    {"exact_codes", "refuse"}
-)  # of the retrievers: recipes stored before do without it
+# Of the retrievers: recipes stored before do without them.
+_LATER = frozenset({"exact_codes", "refuse", "other_languages"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 
-def _deciding(part: _RecipePart) -> dict[str, Any]:
+def _deciding(part: RecipePart) -> dict[str, Any]:
     """The fields that a hash covers.
 
     Steps at their defaults are left out: the default of such a field means that the step is not
@@ -321,30 +285,8 @@ def _deciding(part: _RecipePart) -> dict[str, Any]:
     """
     content = part.model_dump(mode="json")
     for name, value in part:
-        if isinstance(value, _RecipePart):
+        if isinstance(value, RecipePart):
             content[name] = _deciding(value)
         elif isinstance(part, IndexRecipe | SearchRecipe) and name in part.left_out:
             del content[name]
     return content
-
-
-_PARTS: dict[str, type[_RecipePart]]
-_PARTS = {"index": IndexRecipe, "search": SearchRecipe, "answer": AnswerRecipe}
-_NAMES = {*_PARTS, *(field for part in _PARTS.values() for field in part.model_fields)}
-
-
-def _refused(problem: Any) -> InvalidRecipe:
-    """What was found wrong first; in the words of the field, where a pattern says too little."""
-    path = [str(part) for part in problem["loc"] if part in _NAMES]
-    where, said = ".".join(path) or "recipe", validation_words(problem)
-    if problem["type"] == "string_pattern_mismatch" and len(path) == 2:
-        meant = _PARTS[path[0]].model_fields[path[1]].description
-        return InvalidRecipe(
-            f"Recipe field {where} cannot be {problem['input']!r}.", f"The field means: {meant}."
-        )
-    return InvalidRecipe(f"Recipe field {where}: {said}.", _known_fields_hint())
-
-
-def _known_fields_hint() -> str:
-    names = [f"{part}.{field}" for part, model in _PARTS.items() for field in model.model_fields]
-    return "Fields are: " + ", ".join(names)

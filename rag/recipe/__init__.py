@@ -1,0 +1,105 @@
+"""The unit of experiment: a frozen, validated, hashable description of one way to answer.
+
+A recipe has three parts, split by what a change costs: ``index`` needs re-indexing, ``search`` is
+free, ``answer`` costs a model call. Fields are addressed by dotted names (``search.top_k``) on the
+command line, in grids and in URLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from rag.errors import InvalidRecipe, validation_words
+from rag.recipe.parts import (
+    AnswerRecipe,
+    Chunker,
+    ChunkUnit,
+    ContextLevel,
+    IndexRecipe,
+    Mode,
+    RecipePart,
+    Refuse,
+    Relevance,
+    SearchRecipe,
+)
+
+__all__ = [
+    "AnswerRecipe",
+    "ChunkUnit",
+    "Chunker",
+    "ContextLevel",
+    "IndexRecipe",
+    "Mode",
+    "Recipe",
+    "Refuse",
+    "Relevance",
+    "SearchRecipe",
+]
+
+
+class Recipe(RecipePart):
+    """One way to answer, whole."""
+
+    index: IndexRecipe = IndexRecipe(analyzer="auto", chunk_unit="auto", context="table")
+    search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto", other_languages="words")
+    answer: AnswerRecipe = AnswerRecipe()
+
+    def with_fields(self, changes: Mapping[str, Any]) -> Recipe:
+        """A copy with fields replaced by dotted name. Raises InvalidRecipe, naming the field."""
+        data = self.model_dump()
+        for name, value in changes.items():
+            part, _, key = name.partition(".")
+            if key not in data.get(part, {}):
+                raise InvalidRecipe(f"No recipe field is called {name!r}.", _known_fields_hint())
+            data[part][key] = value
+        return Recipe.parse(data)
+
+    @classmethod
+    def parse(cls, data: Any) -> Recipe:
+        """A recipe from plain data; absent fields take their defaults. Raises InvalidRecipe."""
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise _refused(error.errors()[0]) from error
+
+    def fields(self) -> dict[str, Any]:
+        """All fields by dotted name, in schema order."""
+        return {
+            f"{part}.{key}": value
+            for part, values in self.model_dump(mode="json").items()
+            for key, value in values.items()
+        }
+
+    def differences(self, other: Recipe) -> dict[str, tuple[Any, Any]]:
+        """Fields in which ``other`` differs, by dotted name: (mine, theirs)."""
+        theirs = other.fields()
+        return {
+            name: (value, theirs[name])
+            for name, value in self.fields().items()
+            if value != theirs[name]
+        }
+
+
+_PARTS: dict[str, type[RecipePart]]
+_PARTS = {"index": IndexRecipe, "search": SearchRecipe, "answer": AnswerRecipe}
+_NAMES = {*_PARTS, *(field for part in _PARTS.values() for field in part.model_fields)}
+
+
+def _refused(problem: Any) -> InvalidRecipe:
+    """What was found wrong first; in the words of the field, where a pattern says too little."""
+    path = [str(part) for part in problem["loc"] if part in _NAMES]
+    where, said = ".".join(path) or "recipe", validation_words(problem)
+    if problem["type"] == "string_pattern_mismatch" and len(path) == 2:
+        meant = _PARTS[path[0]].model_fields[path[1]].description
+        return InvalidRecipe(
+            f"Recipe field {where} cannot be {problem['input']!r}.", f"The field means: {meant}."
+        )
+    return InvalidRecipe(f"Recipe field {where}: {said}.", _known_fields_hint())
+
+
+def _known_fields_hint() -> str:
+    names = [f"{part}.{field}" for part, model in _PARTS.items() for field in model.model_fields]
+    return "Fields are: " + ", ".join(names)

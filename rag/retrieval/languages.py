@@ -1,0 +1,81 @@
+"""Questions in a language that the embedder does not know: for them words decide, not cosines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rag.lexical import LexicalView
+from rag.lexical.languages import ANALYZERS, NO_STEMMER, language, language_name, likeliest
+from rag.recipe import SearchRecipe
+
+SHARE = 1 / 3
+"""What is left of the weight of the vectors. A cosine of a model that does not know a language
+still knows names and words that look alike: on German (XQuAD, MiniLM) 0.2 gains a little over words
+alone, and 0.6 loses."""
+
+LEAST = 0.3
+"""Least probability of a guess: a word or two are of any language."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLanguages:
+    """The languages of an embedder, by ISO 639-1 code; none where it is not known to lack any.
+
+    ``instead`` names embedders that know more.
+    """
+
+    codes: frozenset[str] = frozenset()
+    instead: tuple[str, ...] = ()
+
+    def lacks(self, question: str, lexical: LexicalView) -> str:
+        """The language of a question, where documents have it and the embedder does not know it.
+
+        "" elsewhere: also where the language of a short question is guessed to be one that no
+        passage is in, unless no passage is in a language that the embedder knows.
+        """
+        if not self.codes:
+            return ""
+        known = {ANALYZERS.get(code, NO_STEMMER) for code in self.codes}
+        held = lexical.analyzers
+        if held and held <= known:
+            return ""
+        code, probability = likeliest(question) if held else (language(question), 1.0)
+        if probability < LEAST:
+            return ""
+        fits = not held or ANALYZERS.get(code, NO_STEMMER) in held or held.isdisjoint(known)
+        return code if fits and code not in self.codes else ""
+
+
+def may_lean(recipe: SearchRecipe) -> bool:
+    """Whether a recipe ranks questions by words whose language the embedder does not know."""
+    return recipe.mode == "hybrid" and recipe.other_languages == "words"
+
+
+def leans_on_words(lacking: str, recipe: SearchRecipe) -> bool:
+    """Whether a recipe ranks a question by words; ``lacking`` is what ``lacks`` says of it."""
+    return bool(lacking) and may_lean(recipe)
+
+
+ANY_LANGUAGE = KnownLanguages()
+
+
+def full_share(lacking: str, recipe: SearchRecipe) -> float:
+    """The share of the vectors in the ranking of one question at a ``dense_weight`` of 1."""
+    return SHARE if leans_on_words(lacking, recipe) else 1.0
+
+
+def dense_weight(lacking: str, recipe: SearchRecipe) -> float:
+    """The same at the weight of the recipe."""
+    return recipe.dense_weight * full_share(lacking, recipe)
+
+
+def noted(lacking: str, known: KnownLanguages, weight: float) -> str:
+    """What is told of a question that is ranked by words."""
+    names = " and ".join(language_name(code) for code in sorted(known.codes))
+    note = (
+        f"the embedder knows {names}, and this is {language_name(lacking)}: ranked by words, "
+        f"{weight:.2f} on dense, without a threshold on the cosine"
+    )
+    if not known.instead:
+        return note
+    return f"{note}. For meaning choose a multilingual embedder: {', '.join(known.instead)}"

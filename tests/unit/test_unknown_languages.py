@@ -1,0 +1,169 @@
+"""Documents and questions in a language that the embedder does not know: length, rank, words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import Grid, InvalidRecipe, KnowledgeBase, Recipe, Settings, Workspace
+from rag.chunking import chunks
+from rag.chunking.estimates import EstimatedTokens, tokens
+from rag.lexical.languages import document_language, language_name
+from rag.providers import languages, multilingual_embedders
+from rag.providers import tokens as subwords
+from rag.recipe import IndexRecipe
+from rag.types import Document
+from tests.workspaces import add
+
+GERMAN = (
+    "Die Pumpen werden jeden Freitag auf undichte Stellen geprüft, bevor das Labor schließt. "
+    "Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur. "
+    "Der Filter wird alle drei Monate gewechselt, und das Öl wird bis zur oberen Marke eingefüllt. "
+)
+ENGLISH = (
+    "The pumps are checked for leaks every Friday before the laboratory is closed. "
+    "The key to the store is kept by the engineer on duty. "
+    "The filter is changed every three months, and the oil is filled up to the upper mark. "
+)
+QUESTION = "Wer hat den Schlüssel zum Lager?"
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    home: Path = tmp_path_factory.mktemp("home")
+    workspace = Workspace(Settings.from_env({}, home=home))
+    recipe = Recipe().with_fields(
+        {"index.embedder": "wordllama", "index.chunk_size": 24, "search.refuse": "off"}
+    )
+    made = workspace.create("mixed", recipe)
+    add(workspace, made, {"pumpen.txt": GERMAN, "pumps.txt": ENGLISH})
+    exported = '{"id": "q", "text": "%s", "evidence": [{"document": "pumpen.txt", "quote": "%s"}]}'
+    quote = "Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur."
+    made.exchange.import_file("q", "q.jsonl", exported % (QUESTION, quote))
+    yield made
+    workspace.close()
+
+
+def test_tokens_are_estimated_alike_in_every_language() -> None:
+    assert tokens("The key is kept by Dr. 4410.") == 9
+    assert tokens("Der Schlüssel liegt bereit.") == 6
+    assert tokens("Как часто меняют фильтр?") == 8
+    assert tokens("仓库钥匙由值班工程师保管。") == 7
+    counted = EstimatedTokens()
+    spans = counted.offsets("Der Schlüssel")
+    assert spans.tolist() == [[0, 3], [4, 8], [8, 13]]
+    assert counted.count("Der Schlüssel") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "name"),
+    [(GERMAN, "de", "German"), (ENGLISH, "en", "English"), ("水泵每周五检查。", "zh", "Chinese")],
+)
+def test_a_document_is_in_the_language_of_most_of_it(text: str, code: str, name: str) -> None:
+    assert document_language(text * 20 + ENGLISH) == code
+    assert language_name(code) == name
+
+
+def test_an_embedder_names_the_languages_that_it_knows() -> None:
+    assert languages("minilm") == languages("wordllama") == {"en"}
+    assert languages("ollama:nomic-embed-text") == {"en"}
+    assert languages("ollama:bge-m3") == languages("openai") == languages("fake") == set()
+    assert multilingual_embedders() == ("openai:text-embedding-3-small", "ollama:bge-m3")
+    with pytest.raises(InvalidRecipe):
+        languages("nobody")
+
+
+def _cut(text: str, known: set[str], **fields: object) -> list[str]:
+    recipe = IndexRecipe.model_validate({"chunk_size": 60, **fields})
+    document = Document("d", "", "", "", text)
+    return [
+        each.text for each in chunks(document, recipe, subwords.wordpiece_tokens(), languages=known)
+    ]
+
+
+def test_passages_of_an_unknown_language_are_as_long_as_others() -> None:
+    crumbs = _cut(GERMAN * 4, {"en"}, chunk_unit="tokens")
+    estimated = _cut(GERMAN * 4, {"en"}, chunk_unit="auto")
+    assert (len(crumbs), len(estimated)) == (8, 4)
+    assert _cut(GERMAN * 4, set(), chunk_unit="auto") == crumbs  # nobody says that it lacks any
+    english = _cut(ENGLISH * 4, {"en"}, chunk_unit="auto")
+    assert english == _cut(ENGLISH * 4, {"en"}, chunk_unit="tokens")
+
+
+def test_stored_recipes_keep_hash_and_meaning() -> None:
+    stored = Recipe.parse({"index": {}, "search": {}, "answer": {}})
+    assert (stored.index.chunk_unit, stored.search.other_languages) == ("tokens", "alike")
+    assert (stored.index.hash, stored.search.hash) == ("e8463ac85774", "dd5f79354b80")
+    new = Recipe()
+    assert (new.index.chunk_unit, new.search.other_languages) == ("auto", "words")
+    assert new.search.hash != new.with_fields({"search.other_languages": "alike"}).search.hash
+
+
+def test_a_question_that_the_embedder_cannot_read_is_ranked_by_words(base: KnowledgeBase) -> None:
+    recipe = base.recipe().with_fields({"search.threshold": 0.9})
+    trace = base.search(QUESTION, recipe)
+    stage = trace.stage("language")
+    assert stage is not None
+    assert stage.figures["dense_weight"] == pytest.approx(0.2)
+    assert stage.note.startswith("the embedder knows English, and this is German: ranked by words")
+    assert "ollama:bge-m3" in stage.note
+    assert trace.threshold is None
+    assert trace.hits[0].document == "pumpen.txt"
+    assert "Schlüssel" in trace.hits[0].chunk.text
+    parts = base.score_contributions(trace, recipe)
+    for hit in trace.hits:
+        share = parts[hit.chunk.key]
+        assert share.dense + share.lexical == pytest.approx(hit.score)
+        assert share.dense <= 0.2 + 1e-9
+    answer = base.ask(QUESTION, recipe).answer
+    assert answer.text.startswith("“Der Schlüssel zum Lager liegt beim diensthabenden Ingenieur.”")
+    assert "this is German: ranked by words" in answer.note
+
+
+def test_a_question_in_english_is_ranked_as_ever(base: KnowledgeBase) -> None:
+    recipe = base.recipe()
+    alike = recipe.with_fields({"search.other_languages": "alike"})
+    question = "Who has the key to the store?"
+    trace = base.search(question, recipe)
+    assert trace.stage("language") is None
+    assert trace.threshold == 0.2
+    assert trace.hits == base.search(question, alike).hits
+    assert base.search(QUESTION, alike).stage("language") is None
+    lexical = recipe.with_fields({"search.mode": "lexical"})
+    assert base.search(QUESTION, lexical).stage("language") is None
+
+
+@pytest.mark.parametrize("fusion", ["weighted", "rrf"])
+@pytest.mark.parametrize("weight", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("threshold", ["auto", 0.9])
+def test_a_sweep_ranks_it_as_a_search_does(
+    base: KnowledgeBase, fusion: str, weight: float, threshold: object
+) -> None:
+    fields = {"search.fusion": fusion, "search.dense_weight": weight, "search.threshold": threshold}
+    recipe = base.recipe().with_fields(fields)
+    swept = base.tuning.sweeper("q").sweep(Grid.parse({}, recipe), (1, 3)).base
+    run = base.evaluator.evaluate("q", recipe, (1, 3)).run
+    assert {name: run.metrics[name] for name in swept} == pytest.approx(dict(swept))
+    assert run.metrics["recall@3"] == 1.0
+
+
+@pytest.mark.parametrize("fusion", ["weighted", "rrf"])
+def test_changes_hold_for_it(base: KnowledgeBase, fusion: str) -> None:
+    recipe = base.recipe().with_fields({"search.fusion": fusion, "search.top_k": 2})
+    explainer = base.explain(QUESTION, recipe)
+    keys = [hit.chunk.key for hit in explainer.trace.candidates]
+    confirmed = 0
+    for key in keys:
+        was_in = explainer.is_in(key, "top_k", 2)
+        for change in explainer.changes(key):
+            if change.field == "threshold":
+                assert change.words.startswith("The threshold plays no part")
+            elif change.value is not None:
+                assert explainer.is_in(key, change.field, change.value) != was_in
+                confirmed += 1
+            assert "could be confirmed" not in change.words
+    assert confirmed >= len(keys)
+    assert np.isfinite([hit.score for hit in explainer.trace.hits]).all()
