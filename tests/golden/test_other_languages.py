@@ -14,8 +14,8 @@ FILES = {
     "Ключ от склада хранится у дежурного инженера. Масло заливают до верхней отметки.",
     "水泵.txt": "水泵每周五检查是否泄漏。过滤器每三个月更换一次。仓库钥匙由值班工程师保管。"
     "机油加到上限刻度。",
-    "pumpen.txt": "Die Pumpen werden jeden Freitag auf Lecks geprüft. Der Filter wird alle drei Monate "
-    "gewechselt. Den Schlüssel zum Lager hat der diensthabende Ingenieur.",
+    "pumpen.txt": "Die Pumpen werden jeden Freitag auf Lecks geprüft. Der Filter wird alle "
+    "drei Monate gewechselt. Den Schlüssel zum Lager hat der diensthabende Ingenieur.",
     "leave.txt": "Everybody may leave at four on Fridays. The office is closed on public holidays.",
 }
 
