@@ -29,6 +29,9 @@ from .evaluation.inference.planning import Plan as Plan
 from .evaluation.inference.posterior import EQUIVALENT as EQUIVALENT
 from .evaluation.inference.posterior import posterior as posterior
 from .evaluation.intervals import Interval as Interval
+from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
+from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
+from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities
 from .evaluation.report.words import counted as counted
 from .evaluation.run_intervals import TagFigures as TagFigures
 from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare

@@ -15,6 +15,7 @@ from rag import (
     Mismatch,
     QuestionDifference,
     Recommendation,
+    RefusalLimit,
     Sweep,
     ThresholdCurve,
     counted,
@@ -22,6 +23,8 @@ from rag import (
 from rag.cli import printing
 from rag.cli.printing import Output
 
+REFUSAL_COST = 0.05
+"""The share of the answerable questions that a limit of refusal may cost."""
 _BEST = 20
 _MEASURES = ("recall", "precision", "iou")
 _SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEASURES]
@@ -168,9 +171,14 @@ def _skipped(grid: Grid) -> list[str]:
 
 
 def calibration(
-    found: FittedCalibration, wanted: Recommendation, held_out: ThresholdCurve
+    found: FittedCalibration,
+    wanted: Recommendation,
+    held_out: ThresholdCurve,
+    refusal: RefusalLimit | None,
 ) -> Output:
-    """``held_out`` has the floors on questions that the fit did not see."""
+    """``held_out`` has the floors on questions that the fit did not see; ``refusal`` is the limit
+    that labels choose, None where there are too few, or nothing to choose.
+    """
     point = wanted.point
     checked = held_out.at(point.threshold) if point else None
     quality = found.quality
@@ -187,6 +195,7 @@ def calibration(
         "threshold": point.threshold if point else None,
         "tuning": asdict(point) if point else None,
         "held_out": asdict(checked) if checked else None,
+        "refuse": asdict(refusal) if refusal else None,
     }
     lines = [
         f"fitted on {found.questions:,} tuning questions of {found.question_set!r}: Brier score "
@@ -201,6 +210,10 @@ def calibration(
         ]
     if not quality.useful:
         lines.append("it predicts no better than the base rate: keep the threshold on the cosine")
+    if refusal:
+        lines.append(
+            f"search.refuse={refusal.limit:.4f} {refusal.expected.sentence}, cross-validated"
+        )
     return Output(data, "\n".join(lines))
 
 

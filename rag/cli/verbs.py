@@ -218,7 +218,10 @@ def calibrate(args: argparse.Namespace) -> Output:
     found, curve = base.tuning.calibrator.fit(args.set_name, recipe)
     learned = recipe.with_fields({"search.relevance": "probability"})
     held_out = base.tuning.calibrator.threshold_curve(args.set_name, learned)
-    return tuning.calibration(found, curve.recommend(args.precision), held_out)
+    tuner = base.tuning.tuner(args.set_name)
+    topics = tuner.topic_probabilities(recipe)
+    refusal = topics and topics.chosen(tuning.REFUSAL_COST)
+    return tuning.calibration(found, curve.recommend(args.precision), held_out, refusal)
 
 
 def gate(args: argparse.Namespace) -> Output:

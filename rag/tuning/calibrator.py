@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from rag.evaluation.calibration import LabelledCandidates, fit
+from rag.evaluation.calibration import Calibration, CandidateArrays, LabelledCandidates, fit
 from rag.evaluation.splits import split
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
 from rag.retrieval.candidates import compared
+from rag.retrieval.languages import leans_on_words
 from rag.runs.evaluator import Evaluator
 from rag.search.corpus import corpus
 from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitted, threshold_rule
@@ -21,7 +22,7 @@ from rag.services import Services
 from rag.storage import bases, builds, calibrations
 from rag.storage.calibrations import CalibrationRow
 from rag.tuning.effort import Effort
-from rag.types import Question, Tell
+from rag.types import Question, Scores, Tell
 
 FEATURES = ("cosine", "bm25")
 AUTO_PRECISION = 0.5
@@ -87,14 +88,7 @@ class Calibrator:
         labelled = self._labelled(questions, recipe.index, recipe.search)
         owner = np.repeat(np.arange(len(labelled)), [len(each.relevant) for each in labelled])
         relevance = [
-            compared(
-                found.cosine
-                if asked.calibration is None
-                else asked.calibration.probabilities(found),
-                found.exact,
-                recipe.search,
-            )
-            for found in (each.candidates for each in labelled)
+            _compared(each.candidates, asked.calibration, recipe.search) for each in labelled
         ]
         return ThresholdCurve.of(
             np.concatenate(relevance),
@@ -133,3 +127,13 @@ class Calibrator:
                 _, grades = judge.graded(question, found.keys)
                 labelled.append(LabelledCandidates(found, grades > 0, question.answerable))
         return labelled
+
+
+def _compared(
+    found: CandidateArrays, calibration: Calibration | None, search: SearchRecipe
+) -> Scores:
+    """What a threshold is compared with; what none stops, as in a search, is 1 at least."""
+    if calibration is not None:
+        return compared(calibration.probabilities(found), found.exact, search)
+    relevance = compared(found.cosine, found.exact, search)
+    return np.maximum(relevance, 1.0) if leans_on_words(found.lacking, search) else relevance

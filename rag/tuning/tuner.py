@@ -11,11 +11,13 @@ import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.metrics import parse_metric
+from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.evaluation.splits import Split, SplitSelection, choose, split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
-from rag.retrieval.candidates import compared
+from rag.retrieval.candidates import compared, lifted
+from rag.retrieval.languages import may_lean
 from rag.runs.evaluator import deepened
 from rag.search.threshold import threshold_rule
 from rag.services import Services
@@ -126,13 +128,30 @@ class Tuner:
         relevance = deep.cosine if asked.calibration is None else deep.probability
         if relevance is None:
             raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
+        relevance = compared(relevance, deep.exact, recipe.search)
+        if asked.calibration is None and may_lean(recipe.search):
+            relevance = lifted(relevance, deep.unknown)
         rows = (np.cumsum(counts) - 1)[deep.row[inside]]
         return ThresholdCurve.of(
-            compared(relevance, deep.exact, recipe.search)[inside],
+            relevance[inside],
             deep.grade[inside] > 0,
             rows,
             answerable[counts],
         )
+
+    def topic_probabilities(self, recipe: Recipe) -> TopicProbabilities | None:
+        """How likely the documents speak of each question, whatever the recipe refuses.
+
+        None where nothing was taught for its embedder.
+        """
+        with self._lock:
+            topics = self._deep(recipe).topics
+        usual = next((topic.usual for topic in topics if topic is not None), None)
+        if usual is None:
+            return None
+        values = [1.0 if topic is None else topic.probability for topic in topics]
+        answerable = [question.answerable for question in self._sweeper.questions]
+        return TopicProbabilities(np.array(values), np.array(answerable, np.bool_), usual)
 
     def require_parts(self, index: IndexRecipe) -> None:
         """Nothing where a recipe can be chosen on some questions and compared on others.

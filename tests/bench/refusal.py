@@ -4,7 +4,8 @@
 (those of the other collections) and of answerable ones that ``search.refuse=auto`` refuses, by a
 model that was taught without the collection and without its questions. For the sample's questions
 on its topic that it does not answer it also prints what a threshold on calibrated probabilities
-does, fitted and chosen on one half of the questions and measured on the other. ``python -m
+does, fitted and chosen on one part of the questions and measured on the other, and what limits of
+refusal do that labels choose, cross-validated. ``python -m
 tests.bench.refusal FOLDER [HOME]`` teaches the shipped models on all of them; a home that is named
 is kept, and nothing is read or embedded a second time.
 
@@ -26,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from rag import SAMPLE, KnowledgeBase, Recipe, Settings, Workspace
+from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.indexing.indexes import Index
 from rag.services import Services
 from rag.topic import FEATURES, TopicEvidence, TopicModel, taught, topic_evidence
@@ -86,10 +88,26 @@ def left_out(asked: Mapping[str, Asked], embedder: str) -> dict[str, float]:
         if each.unanswerable:
             refused = _refused(model, each.unanswerable)
             figures[f"{embedder} {name}: unanswerable, of its topic, refused"] = refused
+            each.calibrated |= _limits(model, each)
         for what, share in each.calibrated.items():
             figures[f"{embedder} {name}: {what}"] = share
         for question, found in zip(ELSEWHERE, each.elsewhere, strict=False):
             figures[f"{embedder} {name}: probability, {question}"] = model.judged(found).probability
+    return figures
+
+
+def _limits(model: TopicModel, asked: Asked) -> dict[str, float]:
+    """What limits of refusal that labels choose refuse, cross-validated."""
+    both, figures = [*asked.answerable, *asked.unanswerable], dict[str, float]()
+    answerable = np.arange(len(both)) < len(asked.answerable)
+    values = np.array([model.judged(each).probability for each in both])
+    found = TopicProbabilities(values, answerable, model.limit)
+    for cost in COSTS:
+        if (chosen := found.chosen(cost)) is not None:
+            shares = chosen.expected
+            what = f"limit by labels, aiming at {cost:.0%}"
+            figures[f"{what}: answerable refused"] = shares.answerable or 0.0
+            figures[f"{what}: unanswerable refused"] = shares.unanswerable or 0.0
     return figures
 
 

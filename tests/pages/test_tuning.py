@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -17,7 +18,16 @@ from pages.components.tuning.takeaways import (
     threshold_takeaway,
     time_takeaway,
 )
-from rag import Comparison, CostPoint, Interval, Recipe, Workspace, pareto_front
+from rag import (
+    Comparison,
+    CostPoint,
+    Interval,
+    Recipe,
+    TopicProbabilities,
+    Tuner,
+    Workspace,
+    pareto_front,
+)
 from tests.pages.conftest import DOCUMENTS, fill, finished
 
 OpenPage = Callable[..., AppTest]
@@ -155,6 +165,22 @@ def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> N
     promise = base.tuning.calibrator.threshold_curve("checks", recipe).at(0.2).sentence
     said = _said(app, "Now, 0.20").replace("\\", "")
     assert said == f"**Now, 0.20:** {promise}."
+
+
+def test_what_refusing_other_topics_does_is_said(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values, answerable = np.linspace(0, 1, 40), np.arange(40) >= 10
+    found = TopicProbabilities(values, answerable, 0.1)
+    monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
+    app = open_page("tuning.py", refuse="auto")
+    said = "refuses 0% of answerable questions and 40% of unanswerable questions"
+    assert _said(app, "Other topics, 0.10") == f"**Other topics, 0.10:** {said}."
+    chosen = found.chosen(0.05)
+    assert chosen is not None
+    assert _said(app, "cross-validated").startswith(f"A limit of {chosen.limit:.3f} refuses")
+    app.button(key="tuning_use_refusal").click().run()
+    assert _said(app, f"Other topics, {chosen.limit:.2f}")
 
 
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:

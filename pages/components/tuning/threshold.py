@@ -14,7 +14,7 @@ from pages.components.shell.palette import palette
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
 from pages.components.tuning.bench import Bench, cached
-from rag import FittedCalibration, counted
+from rag import FEWEST_FOR_REFUSAL, FittedCalibration, counted
 
 
 def threshold_panel(bench: Bench) -> None:
@@ -24,6 +24,7 @@ def threshold_panel(bench: Bench) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         _promise(bench)
+        _refusal(bench)
     with right:
         if fitted is not None:
             _reliability(fitted)
@@ -62,6 +63,38 @@ def _promise(bench: Bench) -> None:
     use = partial(working_recipe.change, bench.base, {"search.threshold": value})
     label = "Use this threshold"
     action_button(label, "tuning_use_floor", "check", use, disabled=found.point is None)
+
+
+def _refusal(bench: Bench) -> None:
+    """What refusing other topics does to these questions, and the limit that they would choose."""
+    rest = bench.without("refuse", "threshold", "top_k", "dense_weight", "fusion", "rrf_k")
+    topics = cached(partial(bench.tuner.topic_probabilities, bench.recipe), "topics", rest)
+    if topics is None:
+        return
+    refuse = bench.recipe.search.refuse
+    limit = topics.limit(refuse)
+    how = "off" if limit is None else f"{limit:.2f}"
+    st.markdown(f"**Other topics, {how}:** {topics.refused(limit).sentence}.")
+    cost = st.slider(
+        "Answerable questions that may be refused",
+        0.0,
+        0.3,
+        0.05,
+        0.01,
+        format="percent",
+        key="refusal_cost",
+        bind="query-params",
+        help="The limit is the greatest that refuses no more of them.",
+    )
+    found = topics.chosen(cost)
+    if found is None:
+        st.caption(
+            f"It takes {FEWEST_FOR_REFUSAL} answerable questions to choose a limit by labels."
+        )
+        return
+    st.markdown(f"A limit of {found.limit:.3f} {found.expected.sentence}, cross-validated.")
+    use = partial(working_recipe.change, bench.base, {"search.refuse": round(found.limit, 4)})
+    action_button("Use this limit", "tuning_use_refusal", "check", use)
 
 
 def _measured(bench: Bench) -> str:

@@ -1,0 +1,97 @@
+"""The limit of refusal that labels ask for, and what it is worth on questions it never saw."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.recipe import Refuse
+from rag.types import Floats, Mask
+
+FEWEST_FOR_REFUSAL = 20
+"""Answerable questions that it takes to choose a limit."""
+_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedShares:
+    """The shares of questions that are refused; None where there are none of the kind."""
+
+    answerable: float | None
+    unanswerable: float | None
+
+    @property
+    def sentence(self) -> str:
+        """In plain English."""
+        named = {"answerable": self.answerable, "unanswerable": self.unanswerable}
+        parts = [
+            f"{share:.0%} of {name} questions" for name, share in named.items() if share is not None
+        ]
+        return f"refuses {' and '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalLimit:
+    """The greatest limit that refuses at most ``cost`` of the answerable questions.
+
+    ``expected`` is cross-validated: each question is refused, or not, by a limit that was chosen
+    without it.
+    """
+
+    cost: float
+    limit: float
+    expected: RefusedShares
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProbabilities:
+    """How likely the documents speak of each question: ``values`` and ``answerable`` (questions,).
+
+    ``usual`` is the limit that ``auto`` means. Questions without an answer are mostly on the topic
+    of the documents all the same.
+    """
+
+    values: Floats
+    answerable: Mask
+    usual: float
+
+    def limit(self, refuse: Refuse) -> float | None:
+        """What a recipe asks for as a number, None for nothing."""
+        if refuse == "off":
+            return None
+        return self.usual if refuse == "auto" else refuse
+
+    def refused(self, limit: float | None) -> RefusedShares:
+        """What a limit refuses; nothing for None."""
+        return _shares(self.values < (-math.inf if limit is None else limit), self.answerable)
+
+    def chosen(self, cost: float) -> RefusalLimit | None:
+        """The limit for a cost; None with fewer answerable questions than it takes."""
+        if np.count_nonzero(self.answerable) < FEWEST_FOR_REFUSAL:
+            return None
+        refused = np.zeros(len(self.values), np.bool_)
+        for fold in self._folds():
+            rest = self.values[~fold & self.answerable]
+            refused[fold] = self.values[fold] < _limit(rest, cost)
+        expected = _shares(refused, self.answerable)
+        return RefusalLimit(cost, _limit(self.values[self.answerable], cost), expected)
+
+    def _folds(self) -> list[Mask]:
+        """Five parts of the questions, with as many answerable ones in each."""
+        order = np.random.default_rng(0).permutation(len(self.values))
+        order = order[np.argsort(self.answerable[order], kind="stable")]
+        part = np.empty(len(order), np.int64)
+        part[order] = np.arange(len(order)) % _FOLDS
+        return [part == number for number in range(_FOLDS)]
+
+
+def _limit(answerable: Floats, cost: float) -> float:
+    ordered = np.sort(answerable)
+    return float(ordered[min(int(cost * len(ordered)), len(ordered) - 1)])
+
+
+def _shares(refused: Mask, answerable: Mask) -> RefusedShares:
+    kinds = (refused[answerable], refused[~answerable])
+    return RefusedShares(*(float(kind.mean()) if len(kind) else None for kind in kinds))
