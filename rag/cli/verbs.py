@@ -220,7 +220,7 @@ def calibrate(args: argparse.Namespace) -> Output:
     held_out = base.tuning.calibrator.threshold_curve(args.set_name, learned)
     tuner = base.tuning.tuner(args.set_name)
     topics = tuner.topic_probabilities(recipe)
-    refusal = topics and topics.chosen(tuning.REFUSAL_COST)
+    refusal = None if topics is None else topics.chosen(tuning.REFUSAL_COST)
     return tuning.calibration(found, curve.recommend(args.precision), held_out, refusal)
 
 

@@ -41,8 +41,6 @@ class CandidateArrays(Protocol):
     def lexical_rank(self) -> npt.NDArray[np.int32]: ...
     @property
     def exact(self) -> Mask | None: ...
-    @property
-    def lacking(self) -> str: ...
 
 
 FEATURES: Mapping[str, Callable[[CandidateArrays], Floats]] = MappingProxyType(
@@ -79,12 +77,14 @@ class LabelledCandidates:
 
     Judged means: it has relevant labels, or is known to be unanswerable. Every candidate without a
     label then counts as not relevant, so labels with gaps make probabilities too low, never too
-    high.
+    high. ``by_words`` says that no threshold on the cosine applies, as the embedder does not know
+    the language of the question.
     """
 
     candidates: CandidateArrays
     relevant: Mask
     answerable: bool = True
+    by_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)

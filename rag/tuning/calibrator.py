@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from rag.evaluation.calibration import Calibration, CandidateArrays, LabelledCandidates, fit
+from rag.evaluation.calibration import Calibration, LabelledCandidates, fit
 from rag.evaluation.splits import split
 from rag.evaluation.threshold_curve import ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
@@ -87,9 +87,7 @@ class Calibrator:
             questions = self._part(questions, found.split_share, found.split_seed, held_out=True)
         labelled = self._labelled(questions, recipe.index, recipe.search)
         owner = np.repeat(np.arange(len(labelled)), [len(each.relevant) for each in labelled])
-        relevance = [
-            _compared(each.candidates, asked.calibration, recipe.search) for each in labelled
-        ]
+        relevance = [_compared(each, asked.calibration, recipe.search) for each in labelled]
         return ThresholdCurve.of(
             np.concatenate(relevance),
             np.concatenate([each.relevant for each in labelled]),
@@ -125,15 +123,19 @@ class Calibrator:
                 told(done, len(questions))
                 _, found = gather(question.text, search, searched, Timeline(), query)
                 _, grades = judge.graded(question, found.keys)
-                labelled.append(LabelledCandidates(found, grades > 0, question.answerable))
+                by_words = leans_on_words(found.lacking, search)
+                labelled.append(
+                    LabelledCandidates(found, grades > 0, question.answerable, by_words)
+                )
         return labelled
 
 
 def _compared(
-    found: CandidateArrays, calibration: Calibration | None, search: SearchRecipe
+    labelled: LabelledCandidates, calibration: Calibration | None, search: SearchRecipe
 ) -> Scores:
     """What a threshold is compared with; what none stops, as in a search, is 1 at least."""
+    found = labelled.candidates
     if calibration is not None:
         return compared(calibration.probabilities(found), found.exact, search)
     relevance = compared(found.cosine, found.exact, search)
-    return np.maximum(relevance, 1.0) if leans_on_words(found.lacking, search) else relevance
+    return np.maximum(relevance, 1.0) if labelled.by_words else relevance
