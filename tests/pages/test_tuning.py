@@ -170,8 +170,7 @@ def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> N
 def test_what_refusing_other_topics_does_is_said(
     labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    values, answerable = np.linspace(0, 1, 40), np.arange(40) >= 10
-    found = TopicProbabilities(values, answerable, 0.1)
+    found = TopicProbabilities(np.linspace(0, 1, 40), np.arange(40) >= 10, 0.1)
     monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
     app = open_page("tuning.py", refuse="auto")
     said = "refuses 0% of answerable questions and 40% of unanswerable questions"
