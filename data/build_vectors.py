@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rag import Recipe, Settings, Workspace, workspace
-from rag.indexing.indexes import export_vectors
+from rag.indexing.vector_cache import export_vectors
 from rag.services import Services
 
 

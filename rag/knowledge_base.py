@@ -41,7 +41,14 @@ from rag.runs.history import RunHistory
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
-from rag.search.corpus import StoredSources, StoredSurroundings, asks_chat, corpus, let_through
+from rag.search.corpus import (
+    StoredSources,
+    StoredSurroundings,
+    asks_chat,
+    corpus,
+    let_through,
+    vectors_of,
+)
 from rag.search.threshold import ThresholdRule, threshold_rule
 from rag.search.tools import named_tools, tool_parts
 from rag.services import Services
@@ -249,7 +256,7 @@ class KnowledgeBase:
         if key not in found:
             raise NotFound("The passage is gone.", "Its document was deleted or replaced.")
         vector = self._services.models.embedder(recipe.index.embedder).embed([question], "query")[0]
-        cosine = float(index.dense.vectors(np.array([key]))[0] @ vector)
+        cosine = float(vectors_of(index).vectors(np.array([key]))[0] @ vector)
         return Hit(*found[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
 
     def prompt(self, trace: Trace) -> str:

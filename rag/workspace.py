@@ -20,8 +20,8 @@ from rag.documents.ingest_job import ingest
 from rag.documents.job_size import is_large
 from rag.documents.library import Upload
 from rag.errors import AlreadyExists, InvalidInput, NotFound
-from rag.indexing.indexes import import_vectors
 from rag.indexing.servers import IN_PROCESS, Servers
+from rag.indexing.vector_cache import import_vectors
 from rag.jobs import Handler, JobRow, Jobs, process
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.maintenance import check

@@ -70,6 +70,15 @@ def unread(jobs: Jobs, base: KnowledgeBase) -> None:
             )
 
 
+def by_words(names: Sequence[str]) -> None:
+    """Says on standard error that the vectors of documents are on their way."""
+    print(
+        f"Note: {counted(len(names), 'document')} can be found by words alone: another process "
+        "is making their vectors.",
+        file=sys.stderr,
+    )
+
+
 def working(done: int, total: int, message: str) -> None:
     """The progress of an import, on standard error."""
     _show(f"{done:,} of {total:,} {snippet(message, 80)}")
@@ -175,7 +184,8 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _hit_line(hit: Hit) -> str:
-    lines = [f"{hit.rank:3}  relevance {hit.relevance:.3f}  {_source(hit)}"]
+    relevance = "found by words" if "by_words" in hit.parts else f"relevance {hit.relevance:.3f}"
+    lines = [f"{hit.rank:3}  {relevance}  {_source(hit)}"]
     lines += [f"     {snippet(hit.chunk.text, 160)}", *indexed_with(hit.chunk, 160)]
     return "\n".join(lines)
 

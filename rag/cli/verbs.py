@@ -314,7 +314,10 @@ def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
 
 
 def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
-    """As ``_ready``, with the other bases that are searched too, built as well."""
+    """As ``_ready``, with the other bases that are searched too, built as well.
+
+    Vectors that another process is making are not waited for.
+    """
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     recipe = _recipe(args, base.recipe())
@@ -324,9 +327,12 @@ def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[Fede
         FurtherBase(info.name) for info in workspace.bases() if args.all and info.name not in known
     ]
     beside = workspace.beside(base.name, [*named, *rest])
-    _build(workspace, base, recipe)
-    for each in beside:
-        _build(workspace, each.base, each.recipe)
+    for searched, by in [(base, recipe), *((each.base, each.recipe) for each in beside)]:
+        late = searched.documents.by_words(by.index)
+        if late and len(late) == searched.documents.missing(by.index) and workspace.jobs.attended():
+            printing.by_words(late)  # whoever only asks need not wait for the rest
+        else:
+            _build(workspace, searched, by)
     return base, recipe, beside
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag.documents.forecast import Forecast
-from rag.documents.ingestion import Ingestion, work_for
-from rag.documents.paces import Paces
+from rag.documents.ingestion import Ingestion
+from rag.documents.paces import Paces, work_for
 from rag.jobs.reporter import Reporter
 from rag.recipe import IndexRecipe
 from rag.services import Services

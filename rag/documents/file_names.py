@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+Item = tuple[str, Mapping[str, object]]
+"""The name and the payload of an item of a job."""
 
 
 def named(paths: Sequence[Path]) -> list[tuple[Path, str]]:
@@ -39,3 +42,16 @@ def _files(path: Path) -> list[Path]:
         for file in path.rglob("*")
         if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
     )
+
+
+def distinct(items: Iterable[Item]) -> list[Item]:
+    """The items, a number in every name that an earlier one has, like ``readme (2).md``."""
+    found: dict[str, Item] = {}
+    for name, payload in items:
+        stem, dot, extension = name.rpartition(".") if "." in name else (name, "", "")
+        number, free = 2, name
+        while free in found:
+            free = f"{stem} ({number}){dot}{extension}"
+            number += 1
+        found[free] = (free, payload)
+    return list(found.values())

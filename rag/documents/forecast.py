@@ -133,6 +133,20 @@ class Forecast:
         self._pace(it, step).add(0, max(it.open[step] - left, 0) * self._units(it, step))
         it.open[step] = left
 
+    def pause(self) -> None:
+        """Notes that work turns to another item; what is left of the step stays to be done."""
+        self._spend()
+        self._at = None
+
+    def expects(self, item: Hashable) -> bool:
+        """Whether an item was added and is not over."""
+        return item in self._items
+
+    def characters(self) -> float:
+        """The text of all items, as far as it is known and guessed where it is not."""
+        others = (each for each in self._items.values() if each.kind != "all")
+        return self._characters + sum(map(self._text, others))
+
     def end(self, item: Hashable, *, failed: bool = False) -> None:
         """Notes that an item is over; the step that it failed at says nothing of the pace."""
         self._spend()
@@ -199,8 +213,7 @@ class Forecast:
     def _text(self, it: _Item) -> float:
         """Characters of an item, as far as they are known."""
         if it.kind == "all":
-            others = (each for each in self._items.values() if each.kind != "all")
-            return self._characters + sum(map(self._text, others))
+            return self.characters()
         if it.characters is not None:
             return it.characters
         return it.size * self._text_ratio(it.kind).value

@@ -1,12 +1,18 @@
-"""The job that reads files, pasted texts and URLs into a knowledge base, one by one."""
+"""The job that reads files, pasted texts and URLs into a knowledge base, one by one.
+
+A document is stored as soon as it is read and cut, and answers by words from then on. Vectors are
+made when nothing else is to do: while another process reads a long file, and after the last one.
+"""
 
 from __future__ import annotations
 
 import io
 import logging
 import textwrap
+import threading
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +20,7 @@ from rag import readers
 from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion, Stored, Tell
 from rag.documents.job_size import size_of
+from rag.documents.job_vectors import JobVectors
 from rag.documents.paces import Paces
 from rag.errors import (
     Cancelled,
@@ -38,6 +45,10 @@ log = logging.getLogger(__name__)
 
 _LOST_SHOWN, _LONGEST_SHOWN = 5, 60
 _INDEXING = "indexing"  # what is done once, for all items together
+_PATIENCE = 0.25  # seconds that reading may take before vectors are made meanwhile
+_POLL = 0.1
+
+_Progress = Callable[[int, int], None]
 
 
 def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -51,12 +62,17 @@ def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
             reader.handle(item)
         with services.database.read() as connection:
             outcome = rows.items(connection, job.id)
-    if any(item.status in ("added", "replaced") for item in outcome):
+    if reader.vectors.rest() or any(item.status in ("added", "replaced") for item in outcome):
         reader.refresh()
     if "questions" in job.payload:
         _import_questions(services, job)
     failed = sum(item.status == "failed" for item in outcome)
-    return f"{len(outcome) - failed} of {len(outcome)} read" + (f", {failed} failed" * bool(failed))
+    by_words = reader.vectors.note_what_lacks()
+    return (
+        f"{len(outcome) - failed} of {len(outcome)} read"
+        + f", {failed} failed" * bool(failed)
+        + f", {by_words} by words alone" * bool(by_words)
+    )
 
 
 def _import_questions(services: Services, job: JobRow) -> None:
@@ -86,16 +102,18 @@ class _ItemReader:
         self._ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
         self._paces = Paces(services)
         self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
+        self.vectors = JobVectors(services, job.id, self._ingestion, self._forecast, self._say)
         self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
 
     def shortest_first(self, waiting: Sequence[JobItem]) -> list[JobItem]:
         """Items in the order in which they are read: what is in early answers early."""
-        work = self._ingestion.work()
+        steps = self._ingestion.work().items()
+        work = {step: pace for step, pace in steps if not step.startswith("embedding")}
         for item in waiting:
             kind, size = size_of(self._services, item)
             reading = "reading pdf" if kind == "pdf" else "reading"
-            steps = {"fetching": "fetching"} if kind == "address" else {}
-            self._forecast.add(item.position, kind, size, {**steps, "reading": reading, **work})
+            first = {"fetching": "fetching"} if kind == "address" else {}
+            self._forecast.add(item.position, kind, size, {**first, "reading": reading, **work})
         return sorted(waiting, key=lambda item: self._forecast.seconds(item.position))
 
     def handle(self, item: JobItem) -> None:
@@ -142,8 +160,7 @@ class _ItemReader:
             raise
         self._forecast.read(item.position, len(document.text))
 
-        def book(connection: Connection, stored: list[Stored]) -> None:
-            done = stored[0]
+        def book(connection: Connection, done: Stored) -> None:
             reason = "; ".join(
                 filter(
                     None, (_unreadable(document), self._ingestion.behind(), lost_labels(done.lost))
@@ -155,7 +172,7 @@ class _ItemReader:
             if done.before not in (None, document.id):
                 rows.reopen(connection, self._job.id, done.before)
 
-        self._ingestion.store([document], tell, book)
+        self._ingestion.take(document, tell, book)
         self._services.files.discard()
 
     def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
@@ -209,14 +226,42 @@ class _ItemReader:
                 source=source["source"],
             )
         limits = readers.Limits(max_bytes=self._services.settings.max_upload_mb << 20)
-        return readers.read(
-            path,
-            source["name"],
-            source=source["source"],
-            limits=limits,
-            progress=lambda done, total: tell("reading", done, total),
-            cancelled=self._reporter.cancelled,
-        )
+
+        def read(progress: _Progress, cancelled: Callable[[], bool]) -> Document:
+            return readers.read(
+                path,
+                source["name"],
+                source=source["source"],
+                limits=limits,
+                progress=progress,
+                cancelled=cancelled,
+            )
+
+        return self._meanwhile(read, tell)
+
+    def _meanwhile(
+        self, read: Callable[[_Progress, Callable[[], bool]], Document], tell: Tell
+    ) -> Document:
+        """What ``read`` gives; vectors of other documents are made while it takes long."""
+        at, given_up = [(0, 0)], threading.Event()
+
+        def cancelled() -> bool:
+            return given_up.is_set() or self._reporter.cancelled()
+
+        def progress(done: int, total: int) -> None:
+            at[0] = done, total
+
+        with ThreadPoolExecutor(1, "reading") as thread:
+            reading = thread.submit(read, progress, cancelled)
+            try:
+                patience = _PATIENCE
+                while not wait([reading], patience).done:
+                    patience = 0.0 if self.vectors.some() else _POLL
+                    tell("reading", *at[0])
+            except BaseException:
+                given_up.set()
+                raise
+            return reading.result()
 
     def _keep(self, item: JobItem, source: Mapping[str, Any]) -> None:
         """Keeps a file until somebody gives its password."""
@@ -236,8 +281,6 @@ class _ItemReader:
             self._forecast.reached(item.position, step, done, total)
             if not total:
                 self._say(f"{item.name}: {step}")
-            elif step.startswith("embedding"):
-                self._say(f"{item.name}: {step} {done:,} of {total:,} passages")
             elif pdf and step == "reading":
                 self._say(f"{item.name}: {step} {done:,} of {total:,} pages")
             else:

@@ -1,4 +1,8 @@
-"""Documents into a knowledge base: read, cut, embed, then store each whole in one transaction."""
+"""Documents into a knowledge base: cut and stored, each whole, in one transaction.
+
+``take`` stores before anything is embedded, so that a document answers by words at once; ``store``
+embeds before.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,9 @@ from rag.chunking import chunks
 from rag.documents import paces
 from rag.documents.cuttings import Cutting, Cuttings
 from rag.documents.edit_anchors import move_edits, with_edits
+from rag.documents.embedding_ahead import AtOnce
 from rag.errors import Cancelled, StorageError, TouchstoneError
-from rag.indexing.indexes import cache_vectors, uncached
+from rag.indexing.vector_cache import cache_vectors, uncached
 from rag.protocols import Embedder
 from rag.questions.reanchoring import reanchor
 from rag.recipe import IndexRecipe
@@ -24,8 +29,6 @@ from rag.types import Document, Vectors
 
 log = logging.getLogger(__name__)
 
-_LEAST_AT_ONCE, _MOST_AT_ONCE = 32, 512  # texts; more are quicker, because batches go by length
-_QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
 _CUT_AT_ONCE = 512  # passages between two tellings
 
 Tell = Callable[[str, int, int], None]
@@ -54,22 +57,29 @@ class Ingestion:
         self, database: Database, base_id: int, embedder: Callable[[str], Embedder]
     ) -> None:
         self._database = database
-        self._base_id = base_id
+        self.base_id = base_id
         self._embedder = embedder
         self._behind: dict[str, str] = {}
         self._loaded = set[str]()
-        self._at_once = _LEAST_AT_ONCE
+        self._at_once = AtOnce()
 
     def recipes(self) -> list[IndexRecipe]:
         """Index recipes of all builds, the saved one first; a document is stored for each."""
         with self._database.read() as connection:
-            saved = bases.by_id(connection, self._base_id).recipe.index
-            every = [row.recipe for row in builds.every(connection, self._base_id)]
+            saved = bases.by_id(connection, self.base_id).recipe.index
+            every = [row.recipe for row in builds.every(connection, self.base_id)]
         return [saved, *(recipe for recipe in every if recipe.hash != saved.hash)]
 
     def work(self) -> dict[str, str]:
         """The steps of storing a document in every build, and whose pace each has."""
-        return work_for(*self.recipes())
+        return paces.work_for(*self.recipes())
+
+    def embedding(self) -> dict[str, dict[str, str]]:
+        """The step of embedding for each build, by its hash, and whose pace it has."""
+        return {
+            recipe.hash: {paces.steps(recipe, number)[1]: paces.embedding(recipe.embedder)}
+            for number, recipe in enumerate(self.recipes())
+        }
 
     def behind(self) -> str:
         """Which builds could not take documents and why, in a sentence; "" when all could."""
@@ -78,22 +88,22 @@ class Ingestion:
     def present(self, document_id: str) -> str | None:
         """The name under which these very bytes are stored already, or None."""
         with self._database.read() as connection:
-            return documents.exists(connection, self._base_id, document_id)
+            return documents.exists(connection, self.base_id, document_id)
 
     def withdraw(self, connection: Connection, name: str, document_id: str) -> str | None:
         """Removes what is stored as ``name``, whose content now is that of a stored document.
 
         Its labels look for their words there. Returns its id, None where there was nothing else.
         """
-        before = documents.named(connection, self._base_id, name)
+        before = documents.named(connection, self.base_id, name)
         if before is None or before == document_id:
             return None
-        length = documents.characters(connection, self._base_id, before)
-        texts = documents.remove(connection, self._base_id, before)
-        now = documents.get(connection, self._base_id, document_id)
-        reanchor(connection, self._base_id, now, before, length)
+        length = documents.characters(connection, self.base_id, before)
+        texts = documents.remove(connection, self.base_id, before)
+        now = documents.get(connection, self.base_id, document_id)
+        reanchor(connection, self.base_id, now, before, length)
         vectors.forget(connection, texts)
-        bases.touch(connection, self._base_id)
+        bases.touch(connection, self.base_id)
         return before
 
     def store(
@@ -108,14 +118,33 @@ class Ingestion:
         built again: see ``behind``. Raises ProviderError or InvalidRecipe for the saved recipe.
         """
         with self._database.read() as connection:
-            group = [with_edits(connection, self._base_id, each) for each in group]
+            group = [with_edits(connection, self.base_id, each) for each in group]
         recipes, cuttings = self._prepare_all(group, tell)
         tell("storing", 0, 0)
         with self._database.write() as connection:
-            bases.touch(connection, self._base_id)  # first: its row makes other writers wait
+            bases.touch(connection, self.base_id)  # first: its row makes other writers wait
             stored = [self._insert(connection, document, recipes, cuttings) for document in group]
             also(connection, stored)
         return stored
+
+    def take(
+        self,
+        document: Document,
+        tell: Tell,
+        also: Callable[[Connection, Stored], None],
+    ) -> None:
+        """Stores a document as soon as it is cut; its vectors are left to ``EmbeddingAhead``.
+
+        ``also`` and what is raised are as for ``store``: an embedder elsewhere is asked whether it
+        is there.
+        """
+        with self._database.read() as connection:
+            document = with_edits(connection, self.base_id, document)
+        recipes, cuttings = self._prepare_all([document], tell, embed=False)
+        tell("storing", 0, 0)
+        with self._database.write() as connection:
+            bases.touch(connection, self.base_id)
+            also(connection, self._insert(connection, document, recipes, cuttings))
 
     def recut(self, document: Document, change: Callable[[Connection], None], tell: Tell) -> None:
         """Cuts a stored document anew, in every build, with ``change`` in the same transaction.
@@ -125,11 +154,11 @@ class Ingestion:
         recipes, cuttings = self._prepare_all([document], tell)
         tell("storing", 0, 0)
         with self._database.write() as connection:
-            bases.touch(connection, self._base_id)
+            bases.touch(connection, self.base_id)
             change(connection)
-            if documents.exists(connection, self._base_id, document.id) is None:
+            if documents.exists(connection, self.base_id, document.id) is None:
                 return  # deleted meanwhile
-            texts = documents.uncut(connection, self._base_id, document.id)
+            texts = documents.uncut(connection, self.base_id, document.id)
             self._insert_cuts(connection, document, recipes, cuttings)
             vectors.forget(connection, texts)
 
@@ -139,9 +168,9 @@ class Ingestion:
         Those that were deleted meanwhile are left out.
         """
         with self._database.read() as connection:
-            held = documents.names(connection, self._base_id, document_ids)
+            held = documents.names(connection, self.base_id, document_ids)
             group = [
-                documents.get(connection, self._base_id, name)
+                documents.get(connection, self.base_id, name)
                 for name in document_ids
                 if name in held
             ]
@@ -149,31 +178,31 @@ class Ingestion:
         self._prepare(group, recipe, cuttings, tell)
         tell("storing", 0, 0)
         with self._database.write() as connection:
-            bases.touch(connection, self._base_id)
+            bases.touch(connection, self.base_id)
             here = [
                 document
                 for document in group
-                if documents.exists(connection, self._base_id, document.id) is not None
+                if documents.exists(connection, self.base_id, document.id) is not None
             ]
-            cut_id = builds.ensure(connection, self._base_id, recipe)
+            cut_id = builds.ensure(connection, self.base_id, recipe)
             for document in here:
                 self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
             ids = [document.id for document in here]
-            builds.mark_indexed(connection, self._base_id, recipe.hash, ids)
+            builds.mark_indexed(connection, self.base_id, recipe.hash, ids)
 
     def _prepare_all(
-        self, group: Sequence[Document], tell: Tell
+        self, group: Sequence[Document], tell: Tell, *, embed: bool = True
     ) -> tuple[list[IndexRecipe], Cuttings]:
         """Prepares for every build that can take documents now; returns those."""
         saved, *others = self.recipes()
         cuttings: Cuttings = {}
-        self._prepare(group, saved, cuttings, tell)
+        self._prepare(group, saved, cuttings, tell, embed=embed)
         ready = [saved]
         for number, recipe in enumerate(others, 1):
             if recipe.hash in self._behind:
                 continue  # every document would wait for the same server in vain
             try:
-                self._prepare(group, recipe, cuttings, tell, number)
+                self._prepare(group, recipe, cuttings, tell, number, embed=embed)
             except (Cancelled, StorageError):
                 raise
             except TouchstoneError as error:
@@ -190,10 +219,15 @@ class Ingestion:
         cuttings: Cuttings,
         tell: Tell,
         number: int = 0,
+        *,
+        embed: bool = True,
     ) -> None:
-        """Cuts every document and caches the vectors; nothing of it is visible to a search."""
+        """Cuts every document and caches the vectors; nothing of it is visible to a search.
+
+        Where it does not ``embed``, it makes sure that the embedder can be asked.
+        """
         embedder = self._embedder(recipe.embedder)
-        cutting, embedding = _steps(recipe, number)
+        cutting, embedding = paces.steps(recipe, number)
         before, total = 0, sum(len(document.text) for document in group)
 
         def sentences(texts: Sequence[str]) -> Vectors:
@@ -216,14 +250,16 @@ class Ingestion:
                     made.add(chunk)
             before += len(document.text)
         if cut := [cuttings[item.id, recipe.cut] for item in group]:
-            self._load(recipe.embedder, cut[0], tell)
-        self._embed(embedder, cut, partial(tell, embedding))
+            self._load(recipe.embedder, cut[0], tell, embed=embed)
+        if embed:
+            self._embed(embedder, cut, partial(tell, embedding))
 
-    def _load(self, name: str, cutting: Cutting, tell: Tell) -> None:
+    def _load(self, name: str, cutting: Cutting, tell: Tell, *, embed: bool) -> None:
         """Loads a model of this computer, which would else seem to be the pace of the first
-        document; not where its vectors came with it, as with the sample.
+        document, or asks one elsewhere, before a document waits for it; not where the vectors came
+        with it, as with the sample.
         """
-        if name in self._loaded or not providers.is_local(name):
+        if name in self._loaded or embed != providers.is_local(name):
             return
         embedder = self._embedder(name)
         if uncached(self._database, embedder, [chunk.indexed_text for chunk in cutting.chunks()]):
@@ -243,7 +279,7 @@ class Ingestion:
         for cutting in cuttings:
             for chunk in cutting.chunks():
                 batch.append(chunk.indexed_text)
-                if len(batch) >= self._at_once:
+                if len(batch) >= self._at_once.texts:
                     self._cache(embedder, batch)
                     done += len(batch)
                     batch.clear()
@@ -256,11 +292,7 @@ class Ingestion:
         """Embeds a batch, and makes the next one so large that it takes about a second."""
         started = time.monotonic()
         cache_vectors(self._database, embedder, batch)
-        seconds = time.monotonic() - started
-        if seconds < _QUICK_SECONDS and len(batch) >= self._at_once:
-            self._at_once = min(2 * self._at_once, _MOST_AT_ONCE)
-        elif seconds > _SLOW_SECONDS:
-            self._at_once = max(self._at_once // 2, _LEAST_AT_ONCE)
+        self._at_once.took(len(batch), time.monotonic() - started)
 
     def _insert(
         self,
@@ -269,22 +301,22 @@ class Ingestion:
         recipes: Sequence[IndexRecipe],
         cuttings: Cuttings,
     ) -> Stored:
-        known = documents.reading(connection, self._base_id, document.id)
+        known = documents.reading(connection, self.base_id, document.id)
         if known is not None and known.reader_version >= document.reader_version:
             return Stored(document.name, "unchanged", 0)  # another process was quicker
-        before = document.id if known else documents.named(connection, self._base_id, document.name)
+        before = document.id if known else documents.named(connection, self.base_id, document.name)
         length, texts, tags = 0, list[bytes](), tuple[str, ...]()
         if before is not None:
-            length = documents.characters(connection, self._base_id, before)
-            tags = documents.tags(connection, self._base_id, before)
-            texts = documents.remove(connection, self._base_id, before)
-        lost = reanchor(connection, self._base_id, document, before, length) if known else ()
-        documents.insert_document(connection, self._base_id, document, tags)
+            length = documents.characters(connection, self.base_id, before)
+            tags = documents.tags(connection, self.base_id, before)
+            texts = documents.remove(connection, self.base_id, before)
+        lost = reanchor(connection, self.base_id, document, before, length) if known else ()
+        documents.insert_document(connection, self.base_id, document, tags)
         if known is not None:
-            documents.set_added(connection, self._base_id, document.id, known.added)
+            documents.set_added(connection, self.base_id, document.id, known.added)
         else:
-            lost = reanchor(connection, self._base_id, document, before, length)
-        move_edits(connection, self._base_id, document, before)
+            lost = reanchor(connection, self.base_id, document, before, length)
+        move_edits(connection, self.base_id, document, before)
         self._insert_cuts(connection, document, recipes, cuttings)
         vectors.forget(connection, texts)
         status: Literal["added", "replaced"] = "added" if before is None else "replaced"
@@ -299,26 +331,14 @@ class Ingestion:
         cuttings: Cuttings,
     ) -> None:
         for recipe in recipes:
-            cut_id = builds.ensure(connection, self._base_id, recipe)
+            cut_id = builds.ensure(connection, self.base_id, recipe)
             self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
-            builds.mark_indexed(connection, self._base_id, recipe.hash, [document.id])
+            embedder = self._embedder(recipe.embedder).id
+            place = self.base_id, cut_id, document.id
+            waits = passages.lack_vectors(connection, *place, embedder)
+            ids = [document.id]
+            builds.mark_indexed(connection, self.base_id, recipe.hash, ids, waits=waits)
 
     def _insert_cut(self, connection: Connection, cut_id: int, cutting: Cutting) -> None:
-        if not passages.are_cut(connection, self._base_id, cut_id, cutting.document.id):
-            passages.insert_all(connection, self._base_id, cut_id, cutting.chunks())
-
-
-def work_for(*recipes: IndexRecipe) -> dict[str, str]:
-    """The steps of storing a document in some builds, and whose pace each has."""
-    found: dict[str, str] = {}
-    for number, recipe in enumerate(recipes):
-        found |= _steps(recipe, number)
-    return found | {"storing": "storing"}
-
-
-def _steps(recipe: IndexRecipe, number: int) -> dict[str, str]:
-    """Cutting and embedding for a build, and whose pace each has; "build 2" is the second."""
-    build = f", build {number + 1}" if number else ""
-    pace = paces.embedding(recipe.embedder)
-    cutting = pace if recipe.chunker == "semantic" else "cutting"
-    return {f"cutting{build}": cutting, f"embedding{build}": pace}
+        if not passages.are_cut(connection, self.base_id, cut_id, cutting.document.id):
+            passages.insert_all(connection, self.base_id, cut_id, cutting.chunks())

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 from rag import readers
-from rag.documents.file_names import named
+from rag.documents.file_names import Item, distinct, named
 from rag.documents.page_images import page_image
 from rag.documents.previews import preview, sizes
 from rag.documents.reading_again import PASTED, ReadingAgain
@@ -29,7 +29,6 @@ from rag.storage.database import storable
 from rag.storage.files import Arrival, supersede_locked
 from rag.types import Chunk, Document, Span
 
-_Item = tuple[str, Mapping[str, object]]
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
@@ -142,7 +141,7 @@ class Library:
         ``questions`` (set name, file name, content) are imported when the documents are in.
         """
         with self._services.files.arriving() as arrival:
-            items = _distinct(_stored(arrival, upload) for upload in uploads)
+            items = distinct(_stored(arrival, upload) for upload in uploads)
             payload: Mapping[str, object] = _NOTHING
             if questions is not None:
                 set_name, file_name, content = questions
@@ -159,7 +158,7 @@ class Library:
         """
         pages = _pages(urls)
         with self._services.files.arriving() as arrival:
-            files = _distinct(_stored_path(arrival, file, name) for file, name in named(paths))
+            files = distinct(_stored_path(arrival, file, name) for file, name in named(paths))
             return self._ingest([*files, *pages], arrival=arrival)
 
     def add_text(self, title: str, text: str) -> int:
@@ -186,7 +185,7 @@ class Library:
 
     def _ingest(
         self,
-        items: Sequence[_Item],
+        items: Sequence[Item],
         payload: Mapping[str, object] = _NOTHING,
         arrival: Arrival | None = None,
     ) -> int:
@@ -247,9 +246,15 @@ class Library:
             return builds.every(connection, self._base_id)
 
     def missing(self, recipe: IndexRecipe) -> int:
-        """How many documents a build still lacks."""
+        """How many documents a build still lacks, or lacks vectors of."""
         with self._database.read() as connection:
             return len(builds.missing(connection, self._base_id, recipe.hash))
+
+    def by_words(self, recipe: IndexRecipe) -> list[str]:
+        """Names of documents that words alone find in a build: their vectors are not in yet."""
+        with self._database.read() as connection:
+            waiting = builds.waiting(connection, self._base_id)
+        return [each.name for each in waiting if each.build_hash == recipe.hash]
 
     def build(self, recipe: IndexRecipe) -> int:
         """Queues a build of all documents for an index recipe; returns the job."""
@@ -266,7 +271,7 @@ class Library:
         lacking = {recipe.hash: recipe for recipe in recipes if self.missing(recipe)}
         for recipe in lacking.values():
             self._services.models.require(recipe)
-        items: list[_Item] = [
+        items: list[Item] = [
             (f"{recipe.cut} with {recipe.embedder}", {"recipe": recipe.model_dump(mode="json")})
             for recipe in lacking.values()
         ]
@@ -300,13 +305,13 @@ class Library:
             return builds.cut_id(connection, self._base_id, recipe.cut)
 
 
-def _pages(urls: Sequence[str]) -> list[_Item]:
+def _pages(urls: Sequence[str]) -> list[Item]:
     for url in urls:
         refuse_credentials(url)
     return [(url, {"url": url}) for url in urls]
 
 
-def _stored_path(arrival: Arrival, path: Path, name: str) -> _Item:
+def _stored_path(arrival: Arrival, path: Path, name: str) -> Item:
     if refused := _refused(path.name):
         return name, refused
     try:
@@ -316,7 +321,7 @@ def _stored_path(arrival: Arrival, path: Path, name: str) -> _Item:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _stored(arrival: Arrival, upload: Upload) -> _Item:
+def _stored(arrival: Arrival, upload: Upload) -> Item:
     if refused := _refused(upload.name):
         return upload.name, refused
     stored = arrival.put(upload.content)
@@ -330,16 +335,3 @@ def _refused(name: str) -> dict[str, object] | None:
     except UnreadableDocument as error:
         return {"refused": [error.message, error.hint]}
     return None
-
-
-def _distinct(items: Iterable[_Item]) -> list[_Item]:
-    """The items, a number in every name that an earlier one has, like ``readme (2).md``."""
-    found: dict[str, _Item] = {}
-    for name, payload in items:
-        stem, dot, extension = name.rpartition(".") if "." in name else (name, "", "")
-        number, free = 2, name
-        while free in found:
-            free = f"{stem} ({number}){dot}{extension}"
-            number += 1
-        found[free] = (free, payload)
-    return list(found.values())

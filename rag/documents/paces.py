@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from rag import providers
 from rag.errors import TouchstoneError
+from rag.recipe import IndexRecipe
 from rag.services import Services
 from rag.settings import PROJECT
 
@@ -37,6 +38,23 @@ _TRIAL_CHARACTERS = 12_000  # a second with the slowest embedder of this compute
 def embedding(embedder: str) -> str:
     """The name of the step that embeds."""
     return f"embedding {embedder}"
+
+
+def work_for(*recipes: IndexRecipe) -> dict[str, str]:
+    """The steps of storing a document in some builds, and whose pace each has."""
+    found: dict[str, str] = {}
+    for number, recipe in enumerate(recipes):
+        cutting, embeds = steps(recipe, number)
+        pace = embedding(recipe.embedder)
+        found[cutting] = pace if recipe.chunker == "semantic" else "cutting"
+        found[embeds] = pace
+    return found | {"storing": "storing"}
+
+
+def steps(recipe: IndexRecipe, number: int) -> tuple[str, str]:
+    """What cutting and embedding for a build are called; "build 2" is the second."""
+    build = f", build {number + 1}" if number else ""
+    return f"cutting{build}", f"embedding{build}"
 
 
 class Paces:

@@ -67,7 +67,7 @@ class Case:
         """What the threshold is compared with, shape (n,)."""
         known = self.calibration
         relevance = found.cosine if known is None else known.probabilities(found)
-        return compared(relevance, found.exact, self.search)
+        return compared(relevance, found.exact, self.search, found.by_words)
 
     def relevant(self, found: Candidates) -> Mask:
         """Which candidates reach the threshold, shape (n,)."""

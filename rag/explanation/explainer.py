@@ -23,7 +23,7 @@ from rag.explanation.locating import Located, Match, located
 from rag.explanation.standing import FullRankings, Gap, Standing, figures, gap, standing
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Asked, Candidates, Corpus, Timeline, embed_question, gather, retrieve
-from rag.retrieval.candidates import Found, bm25_options, join
+from rag.retrieval.candidates import Found, IncompleteVectors, bm25_options, join
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
 
@@ -74,6 +74,8 @@ class Explainer:
         corpus, passage = self._corpus, self._passage(key)
         words = corpus.lexical.explain(self._asked.words, key, **bm25_options(self.recipe.search))
         known = figures(self._deep, key, words.score, self._cosine(key), words.unmatched)
+        if isinstance(corpus.dense, IncompleteVectors):
+            known = replace(known, by_words=bool(np.isin(key, corpus.dense.lacking)))
         return standing(self.trace, self.recipe.search, passage, known, corpus.allowed)
 
     def changes(self, key: int) -> tuple[Counterfactual, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from rag.recipe import Mode, SearchRecipe
 from rag.retrieval import Asked, Corpus, StageRow, stage_row, stage_title
 from rag.retrieval.candidates import Found, bm25_options, fetched_cosines
+from rag.retrieval.fusion import BY_WORDS
 from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
 
 StepOutcome = Literal["found", "not found", "kept", "lost"]
@@ -66,7 +67,8 @@ class Figures:
 
     ``dense`` is the cosine. Ranks count from 1. ``bm25_rank`` is None, and ``bm25`` 0, for a
     passage without a word of the question; ``dense_rank`` is None for one that a filter excludes.
-    ``lacking`` are the terms of the question that it lacks.
+    ``lacking`` are the terms of the question that it lacks. ``by_words`` says that its vector is
+    not in yet: then ``dense`` is 0 and says nothing.
     """
 
     dense: float
@@ -74,6 +76,7 @@ class Figures:
     bm25: float
     bm25_rank: int | None
     lacking: tuple[str, ...]
+    by_words: bool = False
 
     def rank(self, row: StageRow) -> int | None:
         """The true rank in the list of a retriever."""
@@ -193,7 +196,10 @@ def _found(
     score = f"cosine {known.dense:.3f}" if row.name == "dense" else f"BM25 {known.bm25:.2f}"
     if rank is not None and rank <= search.candidates:
         return Passing(row.name, "found", f"rank {rank:,.0f}, {score}")
-    return Passing(row.name, "not found", f"{_missed_by(row, search, known)}, {score}")
+    missed_by = _missed_by(row, search, known)
+    if row.name == "dense" and known.by_words:
+        return Passing(row.name, "not found", missed_by)
+    return Passing(row.name, "not found", f"{missed_by}, {score}")
 
 
 def _rank_of(row: StageRow) -> str:
@@ -211,6 +217,8 @@ def missed(search: SearchRecipe, known: Figures, again: bool) -> str:
 
 def _missed_by(row: StageRow, search: SearchRecipe, known: Figures) -> str:
     rank = known.rank(row)
+    if row.name == "dense" and known.by_words:
+        return "its vector is not in yet"
     if rank is None:
         return "no word of the question in it" if row.name == "lexical" else "not among the vectors"
     if rank <= search.candidates:
@@ -232,6 +240,8 @@ def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
         mine = hit.parts[name]
         ahead = sum(each.parts.get(name, mine) > mine for each in trace.candidates)
         return f"place {ahead + 1:,} of {stage.given:,}, {name} {mine:.3f}"
+    if hit is not None and stage.name == "threshold" and BY_WORDS in hit.parts:
+        return "its vector is not in yet, so no threshold holds it back"
     if hit is not None and stage.name == "threshold" and trace.threshold is not None:
         words = f"relevance {hit.relevance:.3f}, asked for is {trace.threshold:.3f}"
         has_code = "exact" in hit.parts and hit.relevance < trace.threshold

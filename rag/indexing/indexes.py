@@ -15,12 +15,13 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from rag.errors import InvalidInput
 from rag.indexing import snapshots
 from rag.indexing.servers import IN_PROCESS, Place, Servers, Words
 from rag.protocols import Embedder, VectorIndex
@@ -40,7 +41,8 @@ class Index:
     """A build at one moment: ``keys`` lists the passages of every document that it holds.
 
     ``cut_id`` is 0 where no document was ever cut that way. ``readers`` has the version of the
-    reader of each document: read again, a document has other passages.
+    reader of each document: read again, a document has other passages. ``waiting`` lists the
+    passages, by document, whose vectors are not in yet: they are in ``keys`` and ``lexical`` only.
     """
 
     version: int
@@ -49,6 +51,7 @@ class Index:
     lexical: Words
     keys: Mapping[str, Keys]
     readers: Mapping[str, int] = field(default_factory=dict)
+    waiting: Mapping[str, Keys] = field(default_factory=dict)
 
     @cached_property
     def bytes(self) -> int:
@@ -59,6 +62,17 @@ class Index:
     def passages(self) -> Keys:
         """The keys of all passages, in order."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *self.keys.values()]))
+
+    @cached_property
+    def without_vector(self) -> Keys:
+        """The keys of the passages whose vectors are not in yet, in order."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *self.waiting.values()]))
+
+    @cached_property
+    def embedded(self) -> Index:
+        """The same without the documents that lack vectors."""
+        keys = {name: held for name, held in self.keys.items() if name not in self.waiting}
+        return replace(self, keys=keys, waiting={}) if self.waiting else self
 
 
 class Indexes:
@@ -109,16 +123,30 @@ class Indexes:
             self._save(index, place, recipe)
         return index
 
+    def whole(self, base_id: int, recipe: IndexRecipe) -> Index:
+        """The same for whoever measures: raises InvalidInput while documents lack vectors."""
+        index = self.current(base_id, recipe)
+        if index.waiting:
+            raise InvalidInput(
+                f"{len(index.waiting):,} of {len(index.keys):,} documents answer by words alone: "
+                "their vectors are not in yet.",
+                "Wait until the job that reads them is done, or build the rest of the index.",
+            )
+        return index
+
     def save(self, base_id: int, recipe: IndexRecipe) -> None:
         """Writes a snapshot, so that the next start need not read every vector from SQL.
 
         A snapshot is a convenience: a full disk, or another process that writes one at the same
-        moment, costs time at the next start and nothing else.
+        moment, costs time at the next start and nothing else. None is written while documents lack
+        vectors: the last one stays.
         """
         self._save(self.current(base_id, recipe), (base_id, recipe.hash), recipe)
 
     def _save(self, index: Index, place: Place, recipe: IndexRecipe) -> None:
         target = self._snapshot_folder(place)
+        if index.waiting:
+            return
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".new-"))
@@ -207,24 +235,36 @@ class Indexes:
         """The index brought to the present by what changed, without reading the rest again."""
         with self._database.read() as connection:
             version = bases.version(connection, base_id)
-            present = builds.documents(connection, base_id, recipe.hash)
+            held = builds.documents(connection, base_id, recipe.hash)
             cut_id = builds.cut_id(connection, base_id, recipe.cut) or _NO_CUT
             anew = documents.recut_since(connection, base_id, index.version)
+            present = {each.id: each.reader_version for each in held}
+            waits = {each.id for each in held if each.waits}
             read = {name for name in index.keys if present.get(name) == index.readers.get(name, 0)}
             kept = read - anew
             gone = [name for name in index.keys if name not in kept]
             new = sorted(set(present) - kept)
+            came = sorted((kept & set(index.waiting)) - waits)  # their vectors
             dense, lexical = _without(index, gone)
-            keys = {name: held for name, held in index.keys.items() if name in kept}
+            keys = {name: index.keys[name] for name in index.keys if name in kept}
+            waiting = {name: index.waiting[name] for name in index.waiting if name in kept & waits}
             embedder = self._embedder(recipe.embedder)
             found: dict[str, list[Keys]] = {}
+            lacking: dict[str, list[Keys]] = {}
             for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
-                dense = dense.added(batch.keys, self._vectors(batch, embedder))
+                pairs = zip(batch.documents, batch.vectors, strict=True)
+                late = np.array([data is None and name in waits for name, data in pairs])
+                ready = batch.at(~late)
+                dense = dense.added(ready.keys, self._vectors(ready, embedder))
                 lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
                 _note_keys(batch, found)
+                _note_keys(batch.at(late), lacking)
+            for batch in passages.stream(connection, base_id, cut_id, embedder.id, came):
+                dense = dense.added(batch.keys, self._vectors(batch, embedder))
         keys.update({name: np.concatenate(parts) for name, parts in found.items()})
         keys.update({name: np.empty(0, np.int64) for name in new if name not in found})
-        return Index(version, cut_id, dense, lexical, keys, present)
+        waiting.update({name: np.concatenate(parts) for name, parts in lacking.items()})
+        return Index(version, cut_id, dense, lexical, keys, present, waiting)
 
     def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
         """Cached vectors of a batch, (n, dimension); any that are not there are computed again.
@@ -291,44 +331,3 @@ def lookup(
         return {key: (chunk, names[chunk.document_id]) for key, chunk in found.items()}
 
     return read
-
-
-def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> dict[bytes, str]:
-    """Those texts whose vector is not cached yet, by their hash."""
-    by_hash = {vectors.text_hash(text): text for text in texts}
-    with database.read() as connection:
-        known = vectors.known(connection, embedder.id, list(by_hash))
-    return {key: text for key, text in by_hash.items() if key not in known}
-
-
-def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:
-    """Embeds those texts whose vector is not cached yet; returns how many that were."""
-    new = uncached(database, embedder, texts)
-    if new:
-        rows = embedder.embed(list(new.values()), "document")
-        data = {key: row.tobytes() for key, row in zip(new, rows, strict=True)}
-        with database.write() as connection:
-            vectors.store(connection, embedder.id, data)
-    return len(new)
-
-
-def import_vectors(database: Database, path: Path) -> None:
-    """Fills the cache from a file that ``export_vectors`` wrote."""
-    with np.load(path) as file:
-        embedder, hashes = str(file["embedder"]), file["hashes"]
-        rows = {key.tobytes(): row.tobytes() for key, row in zip(hashes, file["rows"], strict=True)}
-    with database.write() as connection:
-        vectors.store(connection, embedder, rows)
-
-
-def export_vectors(database: Database, embedder: str, path: Path) -> int:
-    """Writes the cached vectors of an embedder, as float32, by text hash; returns how many."""
-    with database.read() as connection:
-        rows = vectors.every(connection, embedder)
-    np.savez_compressed(
-        path,
-        embedder=embedder,
-        hashes=np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1),
-        rows=np.frombuffer(b"".join(rows.values()), np.float32).reshape(len(rows), -1),
-    )
-    return len(rows)

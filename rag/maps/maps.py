@@ -126,7 +126,7 @@ class Maps:
             drawn_at = self.files.path(base_id, recipe.hash, method).stat().st_mtime_ns
         except OSError:
             return None
-        index = self._services.indexes.current(base_id, recipe)
+        index = self._services.indexes.current(base_id, recipe).embedded
         place = (base_id, recipe.hash, method, drawn_at, index.version)
         with self._lock:
             if place not in self._current:
@@ -141,7 +141,7 @@ class Maps:
 
     def place(self, base_id: int, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
         """Where a question stands on a map, and how near every passage is to it."""
-        index = self._services.indexes.current(base_id, recipe)
+        index = self._services.indexes.current(base_id, recipe).embedded
         vector = self._services.models.embedder(recipe.embedder).embed([question], "query")
         cosines = np.zeros(len(shown.keys), np.float32)
         # What went since the map was made counts as far away.

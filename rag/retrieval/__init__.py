@@ -2,7 +2,7 @@
 
 from rag.retrieval.caches import Remembered
 from rag.retrieval.candidate_generation import embed_question, gather
-from rag.retrieval.candidates import Asked, Candidates
+from rag.retrieval.candidates import Asked, Candidates, IncompleteVectors
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.diversity import Nearness
 from rag.retrieval.fusion import ScoreContribution, score_contributions
@@ -17,6 +17,7 @@ __all__ = [
     "Asked",
     "Candidates",
     "Corpus",
+    "IncompleteVectors",
     "Listwise",
     "Nearness",
     "Part",

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from rag.protocols import Embedder
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
+from rag.retrieval.candidates import (
+    Asked,
+    Candidates,
+    IncompleteVectors,
+    best_by_words,
+    join,
+    nearest,
+)
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.filters import described
 from rag.retrieval.languages import dense_weight, leans_on_words, noted
@@ -47,8 +54,11 @@ def gather(
 
 
 def topic_of(asked: Asked, corpus: Corpus) -> Topic | None:
-    """Whether the documents speak of a question: of itself, whatever steps added to it."""
-    if corpus.topic is None:
+    """Whether the documents speak of a question: of itself, whatever steps added to it.
+
+    None where nobody is asked, and while vectors are not in yet: what is not seen is not refused.
+    """
+    if corpus.topic is None or isinstance(corpus.dense, IncompleteVectors):
         return None
     found = topic_evidence(
         asked.words,
@@ -74,13 +84,22 @@ def _search(
     reach = corpus.passages if corpus.allowed is None else len(corpus.allowed)
     near = nearest(asked, corpus.dense, recipe, corpus.allowed)
     if recipe.mode != "lexical":
-        timeline.passed("dense", reach, len(near.keys), f"nearest {depth} vectors{of}")
+        note = f"nearest {depth} vectors{of}{_late(corpus)}"
+        timeline.passed("dense", reach, len(near.keys), note)
     words = best_by_words(asked, corpus.lexical, recipe, corpus.allowed)
     if recipe.mode != "dense":
-        timeline.passed("lexical", reach, len(words.keys), f"best {depth} by BM25{of}")
+        note = f"best {depth} by BM25{of}{_late(corpus)}"
+        timeline.passed("lexical", reach, len(words.keys), note)
     union = join(asked, near, words, corpus.dense, corpus.lexical, recipe)
     timeline.passed("fusion", len(near.keys) + len(words.keys), len(union), _how(recipe, lacking))
     return union
+
+
+def _late(corpus: Corpus) -> str:
+    """What is told of passages whose vectors are not in yet."""
+    if not isinstance(corpus.dense, IncompleteVectors):
+        return ""
+    return f"; {len(corpus.dense.lacking):,} by words alone, their vectors are not in yet"
 
 
 def _variants(asked: Asked) -> str:

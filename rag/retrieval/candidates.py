@@ -25,6 +25,45 @@ BLOCK = 4096
 
 
 @dataclass(frozen=True, slots=True)
+class IncompleteVectors:
+    """``dense`` without the vectors of ``lacking``, keys in order: these are found by words alone.
+
+    No search by meaning finds them, and zeros stand for their vectors: whatever goes by nearness
+    leaves them as they are.
+    """
+
+    dense: VectorView
+    lacking: Keys
+
+    def __len__(self) -> int:
+        """Number of passages, with those that lack a vector."""
+        return len(self.dense) + len(self.lacking)
+
+    @property
+    def exact(self) -> bool:
+        """Whether searches find the very nearest."""
+        return self.dense.exact
+
+    def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
+        """The k nearest of those whose vectors are in."""
+        return self.dense.search(query, k, allowed)
+
+    def vectors(self, keys: Keys) -> Vectors:
+        """Stored vectors of ``keys``, in their order, zeros where one is not in yet."""
+        names = np.asarray(keys, dtype=np.int64)
+        there = ~np.isin(names, self.lacking)
+        stored = self.dense.vectors(names[there])
+        rows = np.zeros((len(names), stored.shape[1]), np.float32)
+        rows[there] = stored
+        return rows
+
+
+def lacking_vectors(dense: VectorView, keys: Keys) -> Mask | None:
+    """Which of ``keys`` have no vector yet, shape (n,); None where all vectors are in."""
+    return np.isin(keys, dense.lacking) if isinstance(dense, IncompleteVectors) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Candidates:
     """The union of the retrievers' lists, sorted by key; all arrays have shape (n,).
 
@@ -37,7 +76,9 @@ class Candidates:
     ``cosine``, or ``bm25``. ``rerank`` has the scores of a reranker, NaN for what it has not read.
     ``exact`` says which hold a rare code of the question, None where it has none. ``topic`` says
     whether the documents speak of the question, None where nobody was asked. ``lacking`` is the
-    language of the question (ISO 639-1) where the embedder does not know it, else "".
+    language of the question (ISO 639-1) where the embedder does not know it, else "". ``by_words``
+    says which are found by words alone, since their vectors are not in yet: their cosine is 0 and
+    says nothing. None where all vectors are in.
     """
 
     keys: Keys
@@ -51,6 +92,7 @@ class Candidates:
     exact: Mask | None = None
     topic: Topic | None = None
     lacking: str = ""
+    by_words: Mask | None = None
 
     @property
     def dense_scores(self) -> Scores:
@@ -195,6 +237,7 @@ def join(
         near=None if is_plain else _nearest_cosines(asked.vectors, rows),
         words=_words(asked, keys, lexical, options),
         exact=holds_code(rare_codes(asked.words, lexical, len(dense)), keys, lexical),
+        by_words=lacking_vectors(dense, keys),
     )
 
 
@@ -223,14 +266,20 @@ def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalView) -> Mask |
     return np.asarray(lexical.scores(terms, keys, k1=1.2, b=0.75, fuzzy=False, prefix=False) > 0)
 
 
-def compared(relevance: Scores, exact: Mask | None, recipe: SearchRecipe) -> Scores:
-    """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one."""
-    return lifted(relevance, exact) if recipe.exact_codes else relevance
+def compared(
+    relevance: Scores, exact: Mask | None, recipe: SearchRecipe, by_words: Mask | None = None
+) -> Scores:
+    """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one.
+
+    So does a vector that is not in yet: nothing is known that could be compared.
+    """
+    coded = lifted(relevance, exact) if recipe.exact_codes else relevance
+    return lifted(coded, by_words)
 
 
-def lifted(relevance: Scores, exact: Mask | None) -> Scores:
-    """Relevance, at least 1 where a passage holds a rare code."""
-    return relevance if exact is None else np.where(exact, np.maximum(relevance, 1.0), relevance)
+def lifted(relevance: Scores, some: Mask | None) -> Scores:
+    """Relevance, at least 1 for some passages."""
+    return relevance if some is None else np.where(some, np.maximum(relevance, 1.0), relevance)
 
 
 def _words(asked: Asked, keys: Keys, lexical: LexicalView, options: Bm25Options) -> Scores | None:

@@ -10,13 +10,17 @@ import numpy as np
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
 from rag.retrieval.languages import full_share
-from rag.types import Hit, Keys, Order, Ranks, Scores, Trace
+from rag.types import Hit, Keys, Mask, Order, Ranks, Scores, Trace
+
+BY_WORDS = "by_words"
+"""The part of a hit that was found by words alone: its vector is not in yet."""
 
 
 def fused_scores(candidates: Candidates, recipe: SearchRecipe) -> Scores:
     """The score by which each candidate is ranked, shape (n,).
 
-    ``dense``: cosine. ``lexical``: BM25. ``hybrid``: weighted min-max or reciprocal ranks.
+    ``dense``: cosine. ``lexical``: BM25. ``hybrid``: weighted min-max or reciprocal ranks. Where a
+    vector is not in yet, the words stand for both.
     """
     if recipe.mode == "dense":
         return candidates.dense_scores
@@ -34,12 +38,25 @@ def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Sco
     list that lacks a passage adds nothing (Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR
     2009; with a weight of 0.5 the order is theirs).
     """
+    by_words = candidates.by_words
     if recipe.fusion == "rrf":
         ranks = candidates.dense_rank, candidates.lexical_rank
         dense, words = (reciprocal(each, recipe.rrf_k) for each in ranks)
+        dense = dense if by_words is None else np.where(by_words, words, dense)
     else:
-        dense, words = min_max(candidates.dense_scores), min_max(candidates.lexical_scores)
+        scores = candidates.dense_scores, candidates.lexical_scores
+        dense, words = normalised(*scores, by_words)
     return leaning(dense, words, full_share(candidates.lacking, recipe)), words
+
+
+def normalised(cosine: Scores, bm25: Scores, by_words: Mask | None) -> tuple[Scores, Scores]:
+    """Both scores stretched to [0, 1]; where there is no cosine, that of BM25 stands for it."""
+    if by_words is None:
+        return min_max(cosine), min_max(bm25)
+    near = words = min_max(bm25)
+    near = near.copy()
+    near[~by_words] = min_max(cosine[~by_words])
+    return near, words
 
 
 def leaning(dense: Scores, words: Scores, share: Scores | float) -> Scores:
@@ -100,8 +117,12 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
     weight = recipe.dense_weight if language is None else language.figures["dense_weight"]
     if recipe.fusion == "rrf":
         return {key: _reciprocal(hit, recipe, weight) for key, hit in held.items()}
-    dense = min_max(np.array([_asked(hit, "dense") for hit in held.values()]))
-    words = min_max(np.array([_asked(hit, "bm25") for hit in held.values()]))
+    by_words = np.array([BY_WORDS in hit.parts for hit in held.values()], np.bool_)
+    dense, words = normalised(
+        np.array([_asked(hit, "dense") for hit in held.values()]),
+        np.array([_asked(hit, "bm25") for hit in held.values()]),
+        by_words if by_words.any() else None,
+    )
     return {
         key: ScoreContribution(weight * float(near), (1.0 - weight) * float(word))
         for key, near, word in zip(held, dense, words, strict=True)
@@ -118,4 +139,5 @@ def _reciprocal(hit: Hit, recipe: SearchRecipe, dense: float) -> ScoreContributi
     def part(name: str, weight: float) -> float:
         return weight / (recipe.rrf_k + hit.parts[name]) if name in hit.parts else 0.0
 
-    return ScoreContribution(part("dense_rank", dense), part("bm25_rank", 1.0 - dense))
+    near = "bm25_rank" if BY_WORDS in hit.parts else "dense_rank"
+    return ScoreContribution(part(near, dense), part("bm25_rank", 1.0 - dense))

@@ -10,7 +10,7 @@ import numpy as np
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
 from rag.retrieval.corpus import Lookup
-from rag.retrieval.fusion import fused_scores, ranking
+from rag.retrieval.fusion import BY_WORDS, fused_scores, ranking
 from rag.retrieval.selection import Selection
 from rag.retrieval.timeline import Timeline
 from rag.topic import Topic
@@ -64,6 +64,8 @@ class Hits:
             yield "rerank", float(candidates.rerank[place])
         if candidates.exact is not None and candidates.exact[place] and self._recipe.exact_codes:
             yield "exact", 1.0
+        if candidates.by_words is not None and candidates.by_words[place]:
+            yield BY_WORDS, 1.0
         if place in self._selection.mmr:
             yield "mmr", self._selection.mmr[place]
         ranks = {"dense_rank": candidates.dense_rank, "bm25_rank": candidates.lexical_rank}
@@ -86,14 +88,15 @@ def pass_cuts(
     threshold: float | None,
     timeline: Timeline,
     topic: Topic | None = None,
+    undecided: str = "nothing was taught for this embedder",
 ) -> tuple[Hit, ...]:
     """Notes refusal, threshold, doubles, diversity and top-k; returns the hits that came through.
 
-    ``keys`` are those of the candidates.
+    ``keys`` are those of the candidates; ``undecided`` is why there is no ``topic``.
     """
     left = len(selection.order)
     if recipe.refuse != "off":
-        _note_refusal(selection, at, recipe, timeline, topic)
+        _note_refusal(selection, at, recipe, timeline, topic, undecided)
         left -= len(selection.refused)
     name = "relevance" if recipe.relevance == "cosine" else "probability"
     below = [
@@ -102,10 +105,13 @@ def pass_cuts(
     ]
     same = list(_doubles(selection, at))
     note = "no threshold" if threshold is None else f"{name} ≥ {threshold:.3g}"
-    if threshold is not None and recipe.exact_codes:
+    if threshold is not None:
         above = np.concatenate([selection.kept, selection.beyond])
-        below_it = above[selection.relevance[above] < threshold]
-        note += f"; {len(below_it)} below it with a rare code of the question" * bool(len(below_it))
+        lifted = hits_at(at, above[selection.relevance[above] < threshold])
+        late = sum(BY_WORDS in hit.parts for hit in lifted)
+        coded = len(lifted) - late
+        note += f"; {coded} below it with a rare code of the question" * bool(coded)
+        note += f"; {late} whose vectors are not in yet" * bool(late)
     timeline.passed("threshold", left, left - len(below), note, below)
     left -= len(below)
     if recipe.duplicates is not None:
@@ -124,12 +130,17 @@ def pass_cuts(
 
 
 def _note_refusal(
-    selection: Selection, at: HitAt, recipe: SearchRecipe, timeline: Timeline, topic: Topic | None
+    selection: Selection,
+    at: HitAt,
+    recipe: SearchRecipe,
+    timeline: Timeline,
+    topic: Topic | None,
+    undecided: str,
 ) -> None:
-    """Notes whether the documents speak of the question."""
+    """Notes whether the documents speak of the question, or why that is not known."""
     left, limit = len(selection.order), topic and topic.limit(recipe.refuse)
     if topic is None or limit is None:
-        note = "nothing to search" if not left else "off: nothing was taught for this embedder"
+        note = "nothing to search" if not left else f"off: {undecided}"
         timeline.passed("refuse", left, left, note)
         return
     sign = "<" if topic.refused(recipe.refuse) else "≥"

@@ -51,7 +51,8 @@ def select(
 
     ``threshold`` is the resolved value: the recipe's ``auto`` has become a number or None.
     Relevance is the cosine, or what ``calibration`` makes of the candidates; with ``exact_codes``
-    a rare code of the question passes whatever its relevance. Recipes with
+    a rare code of the question passes whatever its relevance, and so does what has no vector yet.
+    Recipes with
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
     threshold = resolved_threshold(candidates, recipe, threshold)
@@ -60,7 +61,8 @@ def select(
     if candidates.topic is not None and candidates.topic.refused(recipe.refuse):
         order = ranking(candidates.keys, scores)
         return Selection(order, scores, relevance, _NOTHING, _NOTHING, _NOTHING, refused=order)
-    return cut(candidates.keys, scores, relevance, recipe, threshold, nearness, candidates.exact)
+    marks = candidates.exact, candidates.by_words
+    return cut(candidates.keys, scores, relevance, recipe, threshold, nearness, *marks)
 
 
 def resolved_threshold(
@@ -79,15 +81,17 @@ def cut(
     threshold: float | None,
     nearness: Nearness | None = None,
     exact: Mask | None = None,
+    by_words: Mask | None = None,
 ) -> Selection:
     """``select`` for whatever has a score to be ranked by and a relevance, shape (n,).
 
-    ``exact`` (n,) says which hold a rare code, None for none.
+    ``exact`` (n,) says which hold a rare code, ``by_words`` (n,) which lack a vector; None where
+    none does.
     """
     order = ranking(keys, scores)
     kept = np.ones(len(order), np.bool_)
     if threshold is not None:
-        kept = compared(relevance, exact, recipe)[order] >= threshold
+        kept = compared(relevance, exact, recipe, by_words)[order] >= threshold
     below, same = order[~kept], tuple[Double, ...]()
     if recipe.duplicates is not None:
         same = _doubles(order[kept], recipe.duplicates, _needed(nearness))

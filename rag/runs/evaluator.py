@@ -88,7 +88,7 @@ class Evaluator:
         started = time.perf_counter()
         refuse_tools(recipe.search)
         found, questions = self.questions(set_name, refusals_alone=True)
-        index = self._services.indexes.current(self._base_id, recipe.index)
+        index = self._services.indexes.whole(self._base_id, recipe.index)
         queries = self._embedded(questions, recipe.index)
         fallbacks = Fallbacks()
         own = self._identical(questions, index) if ignore_identical else {}

@@ -12,9 +12,9 @@ from rag import providers
 from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
 from rag.indexing.indexes import Index, lookup
-from rag.protocols import ChatModel, Reranker
+from rag.protocols import ChatModel, Reranker, VectorView
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval import Corpus, Listwise, filters
+from rag.retrieval import Corpus, IncompleteVectors, Listwise, filters
 from rag.retrieval.languages import KnownLanguages
 from rag.search.refusal import topic_model
 from rag.services import Services
@@ -36,7 +36,7 @@ def corpus(
     chat = services.models.step_chat(recipe.answer) if asks_chat(recipe.search) else None
     return Corpus(
         embedder=services.models.embedder(recipe.index.embedder),
-        dense=index.dense,
+        dense=vectors_of(index),
         lexical=index.lexical,
         lookup=lookup(services.database, base_id, index.cut_id),
         keys=index.passages,
@@ -50,6 +50,13 @@ def corpus(
             providers.languages(recipe.index.embedder), providers.multilingual_embedders()
         ),
     )
+
+
+def vectors_of(index: Index) -> VectorView:
+    """What searches see of an index's vectors, of which some may not be in yet."""
+    if not len(index.without_vector):
+        return index.dense
+    return IncompleteVectors(index.dense, index.without_vector)
 
 
 @dataclass(frozen=True, slots=True)

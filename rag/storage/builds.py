@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, and_, delete, func, insert, select
+from sqlalchemy import Connection, and_, delete, func, or_, select, update
 
 from rag.recipe import IndexRecipe
 from rag.storage import vectors
-from rag.storage.rows import insert_missing, read
+from rag.storage.rows import insert_missing, insert_or_replace, listable, read
 from rag.storage.tables import build, chunk, cut, document, indexed
 
 
@@ -91,6 +91,13 @@ def every(connection: Connection, base_id: int) -> list[BuildRow]:
     return [read(BuildRow, row, recipe=IndexRecipe.model_validate(row.recipe)) for row in rows]
 
 
+def recipe(connection: Connection, base_id: int, build_hash: str) -> IndexRecipe | None:
+    """What a build is built by; None where it was deleted."""
+    mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
+    stored = connection.execute(select(build.c.recipe).where(mine)).scalar()
+    return None if stored is None else IndexRecipe.model_validate(stored)
+
+
 def places(connection: Connection) -> set[tuple[int, str]]:
     """Every build of every base: the base's id, and the build's hash."""
     return {(row.base_id, row.hash) for row in connection.execute(select(build))}
@@ -110,21 +117,54 @@ def remove(connection: Connection, base_id: int, build_hash: str) -> None:
     vectors.forget(connection, orphans)
 
 
-def documents(connection: Connection, base_id: int, build_hash: str) -> dict[str, int]:
-    """Ids of the documents that a build holds, whole, with the version of each one's reader."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A document of a build; ``waits`` where not all of its vectors are in."""
+
+    id: str
+    reader_version: int
+    waits: bool
+
+
+def documents(connection: Connection, base_id: int, build_hash: str) -> list[Held]:
+    """The documents of a build, each with all its passages."""
     statement = (
-        select(indexed.c.document_id, document.c.reader_version)
+        select(document.c.id, document.c.reader_version, indexed.c.waits)
         .join(
             document,
             and_(document.c.base_id == base_id, document.c.id == indexed.c.document_id),
         )
         .where(indexed.c.base_id == base_id, indexed.c.build_hash == build_hash)
     )
-    return {row.document_id: row.reader_version for row in connection.execute(statement)}
+    return [read(Held, row) for row in connection.execute(statement)]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A document of a build whose vectors are not all in."""
+
+    build_hash: str
+    id: str
+    name: str
+    characters: int
+
+
+def waiting(connection: Connection, base_id: int) -> list[Waiting]:
+    """All of them, of every build, small documents first."""
+    statement = (
+        select(indexed.c.build_hash, document.c.id, document.c.name, document.c.characters)
+        .join(
+            document,
+            and_(document.c.base_id == base_id, document.c.id == indexed.c.document_id),
+        )
+        .where(indexed.c.base_id == base_id, indexed.c.waits)
+        .order_by(document.c.characters, document.c.id)
+    )
+    return [read(Waiting, row) for row in connection.execute(statement)]
 
 
 def missing(connection: Connection, base_id: int, build_hash: str) -> list[str]:
-    """Ids of the documents that a build still lacks, in order of their names."""
+    """Ids of the documents that a build lacks, or whose vectors it lacks, in order of names."""
     statement = (
         select(document.c.id)
         .outerjoin(
@@ -135,19 +175,60 @@ def missing(connection: Connection, base_id: int, build_hash: str) -> list[str]:
                 indexed.c.document_id == document.c.id,
             ),
         )
-        .where(document.c.base_id == base_id, indexed.c.document_id.is_(None))
+        .where(
+            document.c.base_id == base_id,
+            or_(indexed.c.document_id.is_(None), indexed.c.waits),
+        )
         .order_by(document.c.name)
     )
     return list(connection.execute(statement).scalars())
 
 
 def mark_indexed(
-    connection: Connection, base_id: int, build_hash: str, document_ids: Sequence[str]
+    connection: Connection,
+    base_id: int,
+    build_hash: str,
+    document_ids: Sequence[str],
+    *,
+    waits: bool = False,
 ) -> None:
-    """Declares documents whole in a build."""
-    rows = [
-        {"base_id": base_id, "build_hash": build_hash, "document_id": document_id}
-        for document_id in document_ids
-    ]
-    if rows:
-        connection.execute(insert(indexed), rows)
+    """Declares that a build holds all passages of documents, and their vectors unless it waits."""
+    for document_id in document_ids:
+        values = {
+            "base_id": base_id,
+            "build_hash": build_hash,
+            "document_id": document_id,
+            "waits": waits,
+        }
+        insert_or_replace(connection, indexed, values)
+
+
+def end_waiting(
+    connection: Connection, base_id: int, build_hash: str, embedder: str, ids: Sequence[str]
+) -> list[str]:
+    """Those of some waiting documents whose vectors are all in; they wait no longer."""
+    cut_id = select(build.c.cut_id).where(build.c.base_id == base_id, build.c.hash == build_hash)
+    done = list[str]()
+    for part in listable(ids):
+        mine = (
+            (indexed.c.base_id == base_id)
+            & (indexed.c.build_hash == build_hash)
+            & indexed.c.document_id.in_(part)
+            & indexed.c.waits
+        )
+        lacking = vectors.without(embedder).where(
+            chunk.c.cut_id == cut_id.scalar_subquery(), chunk.c.document_id == indexed.c.document_id
+        )
+        statement = select(indexed.c.document_id).where(mine, ~lacking.exists())
+        done += connection.execute(statement).scalars()
+    for part in listable(done):
+        connection.execute(
+            update(indexed)
+            .where(
+                indexed.c.base_id == base_id,
+                indexed.c.build_hash == build_hash,
+                indexed.c.document_id.in_(part),
+            )
+            .values(waits=False)
+        )
+    return done

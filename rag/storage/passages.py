@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, select
 
-from rag.storage import builds
+from rag.storage import builds, vectors
 from rag.storage.rows import listable, read, values
-from rag.storage.tables import chunk, vector
+from rag.storage.tables import build, chunk, document, vector
 from rag.storage.vectors import text_hash
-from rag.types import Chunk, Keys, with_context
+from rag.types import Chunk, Keys, Mask, with_context
 
 _ROWS = 4096  # rows written or read at a time
 
@@ -34,6 +34,23 @@ class PassageBatch:
     documents: tuple[str, ...]
     texts: tuple[str, ...]
     vectors: tuple[bytes | None, ...]
+
+    def at(self, mask: Mask) -> PassageBatch:
+        """The rows of ``mask``, shape (n,)."""
+        return PassageBatch(
+            self.keys[mask],
+            tuple(compress(self.documents, mask)),
+            tuple(compress(self.texts, mask)),
+            tuple(compress(self.vectors, mask)),
+        )
+
+
+def lack_vectors(
+    connection: Connection, base_id: int, cut_id: int, document_id: str, embedder: str
+) -> bool:
+    """Whether a passage of a document has no vector of an embedder."""
+    lacking = vectors.without(embedder).where(_in_document(base_id, cut_id, document_id))
+    return connection.execute(lacking.limit(1)).first() is not None
 
 
 def insert_all(connection: Connection, base_id: int, cut_id: int, chunks: Iterable[Chunk]) -> int:
@@ -150,6 +167,46 @@ def texts(connection: Connection, cut_id: int | None, every: int = 1) -> Iterato
     yield from result.scalars()
 
 
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A passage whose text has no vector; ``characters`` are those that are shown."""
+
+    document_id: str
+    indexed_text: str
+    characters: int
+
+
+def unembedded(
+    connection: Connection,
+    base_id: int,
+    build_hash: str,
+    embedder: str,
+    document_ids: Sequence[str],
+    most: int,
+) -> list[Unembedded]:
+    """The first passages of documents in a build that have no vector, small documents first."""
+    cut_id = select(build.c.cut_id).where(build.c.base_id == base_id, build.c.hash == build_hash)
+    statement = (
+        vectors.without(embedder)
+        .add_columns(chunk.c.context, chunk.c.text)
+        .join(
+            document,
+            and_(document.c.base_id == base_id, document.c.id == chunk.c.document_id),
+        )
+        .where(
+            chunk.c.base_id == base_id,
+            chunk.c.cut_id == cut_id.scalar_subquery(),
+            chunk.c.document_id.in_(document_ids),
+        )
+        .order_by(document.c.characters, document.c.id, chunk.c.order)
+        .limit(most)
+    )
+    return [
+        Unembedded(row.document_id, with_context(row.context, row.text), len(row.text))
+        for row in connection.execute(statement)
+    ]
+
+
 def stream(
     connection: Connection,
     base_id: int,
@@ -173,6 +230,6 @@ def stream(
         )
         result = connection.execution_options(yield_per=_ROWS).execute(statement)
         for rows in result.partitions():
-            keys, documents, contexts, texts, vectors = zip(*rows, strict=True)
+            keys, documents, contexts, texts, data = zip(*rows, strict=True)
             indexed = tuple(map(with_context, contexts, texts))
-            yield PassageBatch(np.asarray(keys, dtype=np.int64), documents, indexed, vectors)
+            yield PassageBatch(np.asarray(keys, dtype=np.int64), documents, indexed, data)

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 metadata = MetaData(
@@ -147,13 +148,15 @@ build = Table(
     Column("created", DateTime(timezone=True), nullable=False),
 )
 
-# Which documents a build holds, whole. Written in the transaction that writes their passages.
+# Which documents a build holds, with all their passages. Written in the transaction that writes
+# these. A document that ``waits`` lacks vectors: it is found by words alone until they are in.
 indexed = Table(
     "indexed",
     metadata,
     Column("base_id", Integer, primary_key=True),
     Column("build_hash", String(12), primary_key=True),
     Column("document_id", String(64), primary_key=True),
+    Column("waits", Boolean, nullable=False, default=False, server_default=false()),
     goes_with("build", base_id="base_id", build_hash="hash"),
     goes_with("document", base_id="base_id", document_id="id"),
 )

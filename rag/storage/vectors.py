@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, select
 
 from rag.storage.rows import insert_for, listable
 from rag.storage.tables import chunk, job, vector
@@ -35,6 +35,12 @@ def every(connection: Connection, embedder: str) -> dict[bytes, bytes]:
         .order_by(vector.c.text_hash)
     )
     return {row.text_hash: row.data for row in rows}
+
+
+def without(embedder: str) -> Select[tuple[str]]:
+    """Selects the passages whose text has no cached vector of an embedder."""
+    cached = (vector.c.embedder == embedder) & (vector.c.text_hash == chunk.c.text_hash)
+    return select(chunk.c.document_id).where(~select(vector.c.text_hash).where(cached).exists())
 
 
 def store(

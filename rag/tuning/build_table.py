@@ -70,7 +70,7 @@ class BuildTable:
         effort = Effort(tell, (len(grid) + len(grid.builds)) * len(questions))
         for place, recipe in enumerate(grid.indexes()):
             with effort.part(len(questions)) as told:
-                index = self._services.indexes.current(self._base_id, recipe.index)
+                index = self._services.indexes.whole(self._base_id, recipe.index)
                 queries = self._evaluator.queries(questions, recipe.index, told)
                 count, tokens = self._passages(recipe.index)
             for number in range(place * by_build, (place + 1) * by_build):

@@ -111,7 +111,7 @@ class Calibrator:
         tell: Tell = lambda _done, _total: None,
     ) -> list[LabelledCandidates]:
         effort = Effort(tell, 2 * len(questions))
-        index = self._services.indexes.current(self._base_id, index_recipe)
+        index = self._services.indexes.whole(self._base_id, index_recipe)
         with effort.part(len(questions)) as told:
             queries = self._evaluator.queries(questions, index_recipe, told)
         judge = self._evaluator.judge(questions, index)

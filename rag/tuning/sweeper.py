@@ -236,7 +236,7 @@ class Sweeper:
     ) -> CandidateSource:
         """The candidates of a build; ``tell`` hears of questions that are embedded."""
         if recipe.hash not in self._sources:
-            index = self._services.indexes.current(self._base_id, recipe)
+            index = self._services.indexes.whole(self._base_id, recipe)
             queries = self._evaluator.queries(self._questions, recipe, tell)
             judge = self._evaluator.judge(self._questions, index)
             self._sources[recipe.hash] = CandidateSource(

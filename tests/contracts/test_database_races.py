@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, Workspace
-from rag.indexing.indexes import cache_vectors
+from rag.indexing.vector_cache import cache_vectors
 from rag.storage import documents
 from tests.workspaces import QUICK, add, workspace_at
 

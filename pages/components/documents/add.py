@@ -138,7 +138,8 @@ def _running_upload(base: KnowledgeBase, job_id: int) -> None:
         job, items = workspace().jobs.get(job_id), workspace().jobs.items(job_id)
         goes_on = job.active
         job_progress.card(job, "upload")
-        _list_files(job_progress.file_rows(job, items))
+        by_words = base.documents.by_words(base.recipe().index)
+        _list_files(job_progress.file_rows(job, items, by_words))
     if not goes_on:
         _followed()[base.id] = job_id
         st.rerun()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import streamlit as st
 
 from pages.components.shell.buttons import confirm_button
@@ -20,12 +22,13 @@ _TALLEST = 420  # pixels
 def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | None:
     """Draws the table; returns the one document that is picked, if it is one."""
     infos = base.documents.documents(recipe)
+    by_words = set(base.documents.by_words(recipe))
     wanted = st.query_params.get(_DOCUMENT, "")
     named = [row for row, info in enumerate(infos) if wanted and info.id.startswith(wanted)]
     _gone_note(base, gone=bool(wanted) and not named)
     tagged = any(info.tags for info in infos)
     rows = pick_rows(
-        [_row(info) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
+        [_row(info, by_words) | ({"Tags": list(info.tags)} if tagged else {}) for info in infos],
         f"documents_table_{base.id}_{base.version()}",
         named[:1],
         height=_TALLEST if len(infos) > 10 else "auto",
@@ -38,13 +41,14 @@ def documents_table(base: KnowledgeBase, recipe: IndexRecipe) -> DocumentInfo | 
     return picked[0] if len(picked) == 1 else None
 
 
-def _row(info: DocumentInfo) -> dict[str, object]:
+def _row(info: DocumentInfo, by_words: Set[str]) -> dict[str, object]:
+    status = "by words" if info.name in by_words else "ready" if info.passages else "not built"
     return {
         "Name": info.name,
         "Type": kind(info.media_type),
         "Pages": info.pages or None,
         "Passages": info.passages,
-        "Status": "ready" if info.passages else "not built",
+        "Status": status,
         "Updated": info.added,
     }
 
@@ -55,7 +59,9 @@ def _columns() -> dict[str, object]:
         "Passages": st.column_config.NumberColumn(
             help="In the build that answers now.", format="localized"
         ),
-        "Status": st.column_config.TextColumn(help="Ready: questions find it."),
+        "Status": st.column_config.TextColumn(
+            help="Ready: questions find it. By words: its vectors are not in yet."
+        ),
         "Updated": st.column_config.DatetimeColumn(format="distance"),
         "Tags": st.column_config.ListColumn(help="A recipe can search documents by tag."),
     }

@@ -169,6 +169,9 @@ def figures(hit: Hit) -> str:
     told = [
         f"{label} {parts[name]:.2f}" + (f" (#{parts[rank]:.0f})" if rank in parts else "")
         for name, label, rank in _SCORES
-        if name in parts
+        if name in parts and not (name == "dense" and "by_words" in parts)
     ]
-    return " · ".join([*told, "has a rare code of the question"] if "exact" in parts else told)
+    return " · ".join([*told, *(words for name, words in _MARKS.items() if name in parts)])
+
+
+_MARKS = {"exact": "has a rare code of the question", "by_words": "its vector is not in yet"}

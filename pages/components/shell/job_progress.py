@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import streamlit as st
@@ -126,19 +126,30 @@ def time_left(job: JobRow) -> str:
     return "" if job.seconds_left is None else f"about {duration(job.seconds_left)} left"
 
 
-def file_rows(job: JobRow, items: Sequence[JobItem]) -> list[dict[str, object]]:
+def file_rows(
+    job: JobRow, items: Sequence[JobItem], by_words: Collection[str] = ()
+) -> list[dict[str, object]]:
     """A row per file: its name, the stage it is in or what became of it, and its passages.
 
-    The one that is being read comes first, so that it is in sight.
+    The one that is being read comes first, so that it is in sight. ``by_words`` are the names of
+    documents whose vectors are not in yet.
     """
     return [
         {
             "File": item.name,
-            "Stage": _stage(job, item, _at_work(job, item)),
+            "Stage": _stage(job, item, _at_work(job, item))
+            + f"; {answers_by_words(job)}" * (job.active and item.name in by_words),
             "Passages": item.chunks or None,
         }
         for item in sorted(items, key=lambda item: not _at_work(job, item))
     ]
+
+
+def answers_by_words(job: JobRow) -> str:
+    """What is said of documents whose vectors a job makes."""
+    left = job.seconds_left
+    soon = "later" if left is None else f"in about {duration(left)}"
+    return f"answers by words, by meaning {soon}"
 
 
 def _at_work(job: JobRow, item: JobItem) -> bool:
@@ -207,6 +218,8 @@ def _loading_note(base_id: int, *, empty: bool) -> None:
             items = workspace().jobs.items(job.id)
             read = sum(item.status != "waiting" for item in items)
             files = f"{read:,} of {counted(len(items), 'file')} read" if items else state(job)
+            if items and read == len(items):
+                files += f"; {answers_by_words(job)}"
             known = "" if empty else " What is in can be asked already."
             st.progress(progress(job), text=f"{plain(job.title)}: {files}.{known}")
             arrived = empty and any(item.chunks for item in items)

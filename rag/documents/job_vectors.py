@@ -1,0 +1,90 @@
+"""The vectors that a job makes beside its other work, with what it tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rag.documents.embedding_ahead import EmbeddingAhead
+from rag.documents.forecast import Forecast
+from rag.documents.ingestion import Ingestion
+from rag.errors import TouchstoneError
+from rag.services import Services
+from rag.storage import jobs as rows
+
+_VECTORS = "vectors"  # of a build, for all items together
+
+
+class JobVectors:
+    """Makes the vectors that documents of a base wait for, whichever job read them."""
+
+    def __init__(
+        self,
+        services: Services,
+        job_id: int,
+        ingestion: Ingestion,
+        forecast: Forecast,
+        say: Callable[[str], None],
+    ) -> None:
+        """``say`` hears what is done now."""
+        self._database = services.database
+        self._job_id = job_id
+        self._ahead = EmbeddingAhead(services.database, ingestion.base_id, services.models.embedder)
+        self._recipes = {recipe.hash: recipe for recipe in ingestion.recipes()}
+        self._steps = ingestion.embedding()
+        self._forecast = forecast
+        self._say = say
+        self._done: dict[str, float] = {}  # characters of text whose vectors came, by build
+        for build_hash, work in self._steps.items():
+            forecast.add((_VECTORS, build_hash), "all", 0, work)
+        for left in {each.id: each for each in self._ahead.waiting()}.values():
+            forecast.add(left.id, "text", left.characters, {})
+
+    def some(self) -> bool:
+        """Makes about a second's worth; False where there is nothing to do."""
+        done = self._ahead.some(self._at)
+        if done is None:
+            return False
+        held = self._done.get(done.build_hash, 0.0)
+        self._done[done.build_hash] = held + done.characters
+        self._at(done.build_hash)
+        self._forecast.pause()
+        if done.names:
+            one = len(done.names) == 1
+            names = done.names[0] if one else f"{len(done.names):,} documents"
+            answers = "it answers" if one else "they answer"
+            self._say(f"{names}: embedding; {answers} by words already")
+        return True
+
+    def rest(self) -> bool:
+        """Makes all that are left; whether any were made since the job began."""
+        while self.some():
+            pass
+        for build_hash in self._steps:
+            self._forecast.end((_VECTORS, build_hash))
+        return bool(self._done)
+
+    def _at(self, build_hash: str) -> None:
+        """Notes how far the vectors of a build are; one that is new is not in the forecast."""
+        self._forecast.pause()
+        for step in self._steps.get(build_hash, ()):
+            done, total = self._done.get(build_hash, 0.0), self._forecast.characters()
+            self._forecast.reached((_VECTORS, build_hash), step, min(done, total), total)
+
+    def note_what_lacks(self) -> int:
+        """Says of each document whose embedder failed that words alone find it; how many."""
+        why: dict[str, tuple[str, TouchstoneError]] = {}
+        for left in self._ahead.waiting():
+            if left.build_hash in self._ahead.failed and left.build_hash in self._recipes:
+                embedder = self._recipes[left.build_hash].embedder
+                why.setdefault(left.name, (embedder, self._ahead.failed[left.build_hash]))
+        if not why:
+            return 0
+        with self._database.write() as connection:
+            for item in rows.items(connection, self._job_id):
+                if item.name in why and item.status in ("added", "replaced"):
+                    embedder, error = why[item.name]
+                    words = f"found by words alone in the build with {embedder}: {error.message}"
+                    reason = "; ".join(filter(None, (item.reason, words)))
+                    place = self._job_id, item.position, item.status, reason, error.hint
+                    rows.set_item(connection, *place, chunks=item.chunks)
+        return len(why)

@@ -1,0 +1,60 @@
+"""The cache of vectors by text, filled by embedding what is new, or from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rag.protocols import Embedder
+from rag.storage import Database, vectors
+
+
+def uncached(database: Database, embedder: Embedder, texts: Sequence[str]) -> dict[bytes, str]:
+    """Those texts whose vector is not cached yet, by their hash."""
+    by_hash = {vectors.text_hash(text): text for text in texts}
+    with database.read() as connection:
+        known = vectors.known(connection, embedder.id, list(by_hash))
+    return {key: text for key, text in by_hash.items() if key not in known}
+
+
+def cache_vectors(database: Database, embedder: Embedder, texts: Sequence[str]) -> int:
+    """Embeds those texts whose vector is not cached yet; returns how many that were."""
+    new = uncached(database, embedder, texts)
+    if new:
+        data = vectors_for(embedder, list(new.values()))
+        with database.write() as connection:
+            vectors.store(connection, embedder.id, data)
+    return len(new)
+
+
+def vectors_for(embedder: Embedder, texts: Sequence[str]) -> dict[bytes, bytes]:
+    """The vectors of texts as the cache has them, each text embedded once; nothing is stored."""
+    by_hash = {vectors.text_hash(text): text for text in texts}
+    if not by_hash:
+        return {}
+    rows = embedder.embed(list(by_hash.values()), "document")
+    return {key: row.tobytes() for key, row in zip(by_hash, rows, strict=True)}
+
+
+def import_vectors(database: Database, path: Path) -> None:
+    """Fills the cache from a file that ``export_vectors`` wrote."""
+    with np.load(path) as file:
+        embedder, hashes = str(file["embedder"]), file["hashes"]
+        rows = {key.tobytes(): row.tobytes() for key, row in zip(hashes, file["rows"], strict=True)}
+    with database.write() as connection:
+        vectors.store(connection, embedder, rows)
+
+
+def export_vectors(database: Database, embedder: str, path: Path) -> int:
+    """Writes the cached vectors of an embedder, as float32, by text hash; returns how many."""
+    with database.read() as connection:
+        rows = vectors.every(connection, embedder)
+    np.savez_compressed(
+        path,
+        embedder=embedder,
+        hashes=np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1),
+        rows=np.frombuffer(b"".join(rows.values()), np.float32).reshape(len(rows), -1),
+    )
+    return len(rows)
