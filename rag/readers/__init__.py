@@ -7,6 +7,7 @@ Every failure is an UnreadableDocument whose ``reason`` says which kind it is.
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -63,7 +64,7 @@ def read(
     form = format_of(name)
     _check_size(path, limits)
     _check_kind(path, name, form)
-    tick = _ticker(limits, progress, cancelled)
+    tick = _ticker(limits, progress, cancelled, isolated=form.isolated)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     content = _content(form, Source(path.resolve(), limits, password, tick), cancelled)
@@ -197,8 +198,11 @@ def _ticker(
     limits: Limits,
     progress: Callable[[int, int], None] | None,
     cancelled: Callable[[], bool] | None,
+    *,
+    isolated: bool,
 ) -> Callable[[int, int], None]:
-    deadline = time.monotonic() + limits.seconds
+    # The time of a process apart is counted where it is waited for.
+    deadline = math.inf if isolated else time.monotonic() + limits.seconds
 
     def tick(done: int, total: int) -> None:
         if cancelled is not None and cancelled():

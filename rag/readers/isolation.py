@@ -23,6 +23,8 @@ from rag.readers.pdf.page_image import Mark, PageImage
 _POLL_SECONDS = 0.05
 _PROCESSES = 2
 _READS_PER_PROCESS = 100
+BUSY = 10.0
+"""How many times as long as on an idle machine something may take on a busy one."""
 
 
 class WorkerPool:
@@ -157,6 +159,9 @@ class Worker:
             message = self._receive()
             if message is None:
                 continue
+            patience.hears(message.get("cpu"))
+            if "beat" in message:
+                continue
             if "progress" in message:
                 patience.renew()
                 source.tick(*message["progress"])
@@ -209,22 +214,51 @@ class Worker:
 
 
 class _Patience:
-    """How long to wait: for the first progress, for the next, and for all of it."""
+    """How long to wait: for the first progress, for the next, and for all of it.
+
+    What counts is the time that the process had of a processor, which it tells as it goes: a busy
+    machine loses no page. It must not be silent for that long by the clock, and nothing takes
+    longer than ``BUSY`` times as long.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._end = time.monotonic() + limits.seconds
-        self._next = time.monotonic() + limits.seconds_to_open
+        self._cpu: float | None = None
+        self._heard = time.monotonic()
+        self._whole, self._step = _Stretch(limits.seconds), _Stretch(limits.seconds_to_open)
+
+    def hears(self, cpu: float | None) -> None:
+        """Notes a message, and how much of the processor's time its sender had until then."""
+        now = time.monotonic()
+        if self._cpu is None and cpu is not None:  # what it did for others before does not count
+            used = min(cpu, now - self._heard)
+            self._whole.begin = self._step.begin = cpu - used
+        self._cpu, self._heard = cpu, now
 
     def renew(self) -> None:
-        self._next = time.monotonic() + self._limits.seconds_per_page
+        self._step = _Stretch(self._limits.seconds_per_page, self._cpu)
 
     def check(self) -> None:
-        now = time.monotonic()
-        if now > self._end:
+        silent = time.monotonic() - self._heard
+        if self._whole.over(self._cpu, silent):
             raise _timed_out(f"Reading took longer than {self._limits.seconds:g} seconds")
-        if now > self._next:
+        if self._step.over(self._cpu, silent):
             raise _timed_out("Reading got stuck on one page or block")
+
+
+class _Stretch:
+    """Some work and its time."""
+
+    def __init__(self, seconds: float, begin: float | None = None) -> None:
+        self._seconds = seconds
+        self._since = time.monotonic()
+        self.begin = begin  # the processor's time then; None while nobody told
+
+    def over(self, cpu: float | None, silent: float) -> bool:
+        """``cpu`` is the processor's time now, ``silent`` how long nothing was heard."""
+        used = 0.0 if cpu is None or self.begin is None else cpu - self.begin
+        late = time.monotonic() - self._since > BUSY * self._seconds
+        return late or max(used, silent) > self._seconds
 
 
 def _stop_if(cancelled: Callable[[], bool] | None) -> None:

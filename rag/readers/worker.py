@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
+import time
 import traceback
 from dataclasses import replace
 from typing import BinaryIO
@@ -18,6 +20,8 @@ from rag.readers.content import Source
 from rag.readers.failures import explained
 from rag.readers.formats import run
 from rag.readers.pdf.page_image import draw_page
+
+_BEAT_SECONDS = 1.0
 
 
 def main() -> None:
@@ -33,29 +37,44 @@ def main() -> None:
 def _serve(request: wire.Message, replies: BinaryIO) -> None:
     asked = wire.source_of(request)
 
+    one_at_a_time, over = threading.Lock(), threading.Event()
+
     def send(message: wire.Message) -> None:
-        replies.write(wire.encode(message))
-        replies.flush()
+        with one_at_a_time:
+            replies.write(wire.encode(message | {"cpu": time.process_time()}))
+            replies.flush()
 
     def tick(done: int, total: int) -> None:
         send({"progress": [done, total]})
 
+    def beat() -> None:
+        while not over.wait(_BEAT_SECONDS):
+            send({"beat": True})
+
+    beats = threading.Thread(target=beat, daemon=True)
+    beats.start()
     _limit_memory(asked.limits.memory_mb)
     source = replace(asked, tick=tick)
+
+    def last(message: wire.Message) -> None:
+        over.set()
+        beats.join()
+        send(message)
+
     try:
         reply = _reply(request, source)
     except TouchstoneError as error:
-        send(wire.error_message(error))
+        last(wire.error_message(error))
     except MemoryError:
-        send(wire.error_message(_out_of_memory(asked.limits.memory_mb)))
+        last(wire.error_message(_out_of_memory(asked.limits.memory_mb)))
         # What filled the memory may still hold it: the parent starts a fresh process.
         raise SystemExit(1) from None
     except Exception as error:
         told = explained(error, request["extension"])
         defect = {"defect": "".join(traceback.format_exception(error))}
-        send(wire.error_message(told) if told else defect)
+        last(wire.error_message(told) if told else defect)
     else:
-        send(reply)
+        last(reply)
 
 
 def _reply(request: wire.Message, source: Source) -> wire.Message:

@@ -23,7 +23,7 @@ LEAST_WORDS = 200
 
 def measure(folder: Path) -> dict[str, float]:
     """Figures of pages of ``aragog`` at 200 dots an inch, skewed, noisy and compressed."""
-    recogniser = Recogniser(lambda: None, seconds=3600, seconds_a_page=300)
+    recogniser = Recogniser(lambda: None)
     recalls, seconds, confidences = list[float](), list[float](), list[float]()
     for seed, (page, text) in enumerate(islice(text_pages(folder / "aragog"), PAGES)):
         picture, start = scanned(page, seed), time.process_time()

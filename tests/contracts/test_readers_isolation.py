@@ -18,7 +18,7 @@ import pytest
 
 from rag import Upload
 from rag.errors import Cancelled, UnreadableDocument
-from rag.readers import Limits, read
+from rag.readers import Limits, isolation, read
 from rag.readers.content import Source
 from rag.readers.failures import ReaderDefect
 from rag.readers.formats import FORMATS, format_of
@@ -228,3 +228,28 @@ def test_it_works_from_any_folder(
 def test_risky_formats_are_isolated() -> None:
     isolated = {row.extensions[0] for row in FORMATS if row.isolated}
     assert isolated == {"pdf", "html", "docx", "pptx", "xlsx", "png", "jpg", "tif"}
+
+
+@pytest.mark.parametrize(
+    ("share", "silence", "ends"),
+    [
+        pytest.param(0.2, 0.0, 5.0, id="busy machine: time of a processor counts"),
+        pytest.param(1.0, 0.0, 1.0, id="idle machine"),
+        pytest.param(0.0, 0.0, 10.0, id="stands still and says so"),
+        pytest.param(0.2, 9.0, 1.0, id="silent"),
+    ],
+)
+def test_a_busy_machine_is_given_more_time(
+    monkeypatch: pytest.MonkeyPatch, share: float, silence: float, ends: float
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(isolation.time, "monotonic", lambda: now[0])
+    patience = isolation._Patience(Limits(seconds_to_open=1.0))
+    patience.hears(50.0)  # the process has worked for others
+    with pytest.raises(UnreadableDocument, match="stuck"):  # noqa: PT012
+        for step in range(1, 200):
+            now[0] = 100.0 + step / 16
+            if not silence:
+                patience.hears(50.0 + share * step / 16)
+            patience.check()
+    assert now[0] - 100.0 == pytest.approx(ends, abs=0.1)

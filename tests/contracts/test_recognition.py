@@ -70,6 +70,60 @@ def test_pages_beyond_the_time_of_a_file_are_left_out() -> None:
     assert recognition.Recogniser(lambda: None, seconds=-1).read(printed(TEXT)) is None
 
 
+class _Slow:
+    """A model that needs some time by the clock, of which it gets a share of a processor."""
+
+    def __init__(self, needs: float, share: float) -> None:
+        self.needs, self.share = needs, share
+        self.now = 0.0
+        self.limits = list[float]()
+
+    def process_time(self) -> float:
+        return self.now
+
+    def Recognize(self, milliseconds: int) -> bool:  # noqa: N802
+        self.limits.append(milliseconds / 1000)
+        self.now += min(self.needs, self.limits[-1]) * self.share
+        return self.needs <= self.limits[-1]
+
+    def SetImage(self, _picture: Image.Image) -> None: ...  # noqa: N802
+
+    def SetSourceResolution(self, _dpi: int) -> None: ...  # noqa: N802
+
+    def GetUTF8Text(self) -> str:  # noqa: N802
+        return "Defrost the freezer."
+
+    def MeanTextConf(self) -> int:  # noqa: N802
+        return 92
+
+    def Clear(self) -> None: ...  # noqa: N802
+
+
+@pytest.mark.parametrize(
+    ("needs", "share", "limits", "text"),
+    [
+        pytest.param(2.0, 1.0, [15.0], "Defrost the freezer.", id="idle"),
+        pytest.param(60.0, 0.05, [15.0, 300.0], "Defrost the freezer.", id="busy"),
+        pytest.param(60.0, 0.3, [15.0, 100.0], "Defrost the freezer.", id="less busy"),
+        pytest.param(60.0, 1.0, [15.0], None, id="slow by itself"),
+        pytest.param(9999.0, 0.0, [15.0, 300.0], None, id="for ever"),
+    ],
+)
+def test_a_busy_machine_loses_no_page(
+    monkeypatch: pytest.MonkeyPatch,
+    needs: float,
+    share: float,
+    limits: list[float],
+    text: str | None,
+) -> None:
+    model = _Slow(needs, share)
+    monkeypatch.setattr(recognition, "_model", lambda _languages: model)
+    monkeypatch.setattr(recognition.time, "process_time", model.process_time)
+    found = recognition._recognised(Image.new("L", (8, 8)), 200, 15.0)
+    assert (found.text if found else None) == text
+    assert model.limits == pytest.approx(limits)
+
+
 def put(folder: Path, data: bytes) -> Path:
     path = folder / "file"
     path.write_bytes(data)

@@ -24,6 +24,8 @@ ADVICE = "Run: pip install -r requirements-ocr.txt, start the program again, and
 
 _UPRIGHT = 70.0  # confidence below which the page may stand on its side or its head
 _LEAST = 40.0  # below this it is no text
+_ITS_OWN = 0.5  # the share of its time from which on a page is slow by itself
+_LONGEST = 20.0  # times its time, by the clock
 _ORIENTATION = "osd"  # the one model among the languages that is none
 
 
@@ -43,8 +45,8 @@ def available() -> bool:
 class Recogniser:
     """Recognises page after page of one file, until its time is over: then pages give nothing.
 
-    ``alive`` is called before each step, none of which takes longer than ``seconds_a_page``;
-    ``seconds`` is for all pages.
+    Time is that of the processor, so that a busy machine loses no page: ``seconds_a_page`` for a
+    step, ``seconds`` for all pages. ``alive`` is called before each step.
     """
 
     def __init__(
@@ -52,14 +54,14 @@ class Recogniser:
     ) -> None:
         self._alive = alive
         self._most = seconds_a_page
-        self._end = time.monotonic() + seconds
+        self._end = time.process_time() + seconds
 
     def read(self, picture: Image, dpi: float = DPI) -> Recognised | None:
         """The text of a page; None where there is none that can be read, or no time for it.
 
         A page that stands on its side or its head is turned.
         """
-        if time.monotonic() > self._end:
+        if time.process_time() > self._end:
             return None
         self._alive()
         grey = picture.convert("L")
@@ -77,12 +79,22 @@ class Recogniser:
 
 
 def _recognised(picture: Image, dpi: float, seconds: float) -> Recognised | None:
+    """Tesseract knows a limit by the clock only: where it had little of the processor until then,
+    it gets as much longer as the machine is busy.
+    """
+    limit = seconds
     with _loaded(_languages()) as model:
-        model.SetImage(picture)
-        model.SetSourceResolution(round(dpi))
-        if not model.Recognize(round(1000 * seconds)):
-            return None
-        return Recognised(_lines(model.GetUTF8Text()), float(model.MeanTextConf()))
+        while True:
+            model.SetImage(picture)
+            model.SetSourceResolution(round(dpi))
+            began = time.process_time()
+            if model.Recognize(round(1000 * limit)):
+                return Recognised(_lines(model.GetUTF8Text()), float(model.MeanTextConf()))
+            used = time.process_time() - began
+            longest = _LONGEST * seconds
+            if used > _ITS_OWN * seconds or limit >= longest:
+                return None
+            limit = min(2 * limit * seconds / max(used, 0.001), longest)
 
 
 def _lines(text: str) -> str:
