@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from rag.errors import Cancelled, StorageError, TouchstoneError
 from rag.indexing.vector_cache import vectors_for
 from rag.protocols import Embedder
 from rag.storage import Database, bases, builds, passages, vectors
 from rag.storage.builds import Waiting
+from rag.storage.passages import Unembedded
 
 log = logging.getLogger(__name__)
 
-_DOCUMENTS = 64  # looked at for one batch
+_DOCUMENTS = 64  # looked at together
+_BATCHES_FETCHED = 8  # more would let small documents that come in wait
 _LEAST_AT_ONCE, _MOST_AT_ONCE = 32, 512  # texts; more are quicker, because batches go by length
 _QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
 
@@ -50,6 +52,16 @@ class Embedded:
     finished: tuple[Waiting, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    """Passages of a build in the order in which they are embedded, and their documents by id."""
+
+    build_hash: str
+    embedder: Embedder
+    documents: Mapping[str, Waiting]
+    texts: Sequence[Unembedded]
+
+
 class EmbeddingAhead:
     """Embeds what waits in a knowledge base, about a second's worth at a time."""
 
@@ -60,6 +72,7 @@ class EmbeddingAhead:
         self._base_id = base_id
         self._embedder = embedder
         self._at_once = AtOnce()
+        self._queue: _Queue | None = None
         self.failed: dict[str, TouchstoneError] = {}
         """Builds, by hash, whose embedder failed: they wait for another job."""
 
@@ -75,45 +88,69 @@ class EmbeddingAhead:
 
         ``begins`` hears of which build, before the work.
         """
+        if self._queue is not None:
+            return self._embedded(self._queue, begins) or self.some(begins)
         for build_hash in dict.fromkeys(each.build_hash for each in self.waiting()):
-            if build_hash in self.failed:
-                continue
-            try:
-                begins(build_hash)
-                if done := self._batch(build_hash):
-                    return done
-            except (Cancelled, StorageError):
-                raise
-            except TouchstoneError as error:
-                log.warning("Build %s lacks vectors: %s", build_hash, error)
-                self.failed[build_hash] = error
+            if build_hash not in self.failed and (queue := self._fetched(build_hash)):
+                return self._embedded(queue, begins) or self.some(begins)
         return None
 
-    def _batch(self, build_hash: str) -> Embedded | None:
+    def _fetched(self, build_hash: str) -> _Queue | None:
+        """What comes next in a build, so much that the database is not asked for every batch."""
         with self._database.read() as connection:
+            recipe = builds.recipe(connection, self._base_id, build_hash)
             every = builds.waiting(connection, self._base_id)
             mine = [each for each in every if each.build_hash == build_hash][:_DOCUMENTS]
-            recipe = builds.recipe(connection, self._base_id, build_hash)
             if recipe is None or not mine:
                 return None  # deleted meanwhile
-            embedder = self._embedder(recipe.embedder)
+            try:
+                embedder = self._embedder(recipe.embedder)
+            except TouchstoneError as error:
+                self._fails(build_hash, error)
+                return None
             ids = [each.id for each in mine]
+            most = _BATCHES_FETCHED * self._at_once.texts
             place = self._base_id, build_hash, embedder.id
-            texts = passages.unembedded(connection, *place, ids, self._at_once.texts)
+            texts = passages.unembedded(connection, *place, ids, most)
+        return _Queue(build_hash, embedder, {each.id: each for each in mine}, texts)
+
+    def _embedded(self, queue: _Queue, begins: Callable[[str], None]) -> Embedded | None:
+        """Embeds the next batch of a queue; None where its embedder fails."""
+        texts, rest = queue.texts[: self._at_once.texts], queue.texts[self._at_once.texts :]
+        self._queue = replace(queue, texts=rest) if rest else None
         started = time.monotonic()
-        new = vectors_for(embedder, [each.indexed_text for each in texts])
+        begins(queue.build_hash)
+        try:
+            new = vectors_for(queue.embedder, [each.indexed_text for each in texts])
+        except (Cancelled, StorageError):
+            raise
+        except TouchstoneError as error:
+            self._fails(queue.build_hash, error)
+            return None
         self._at_once.took(len(texts), time.monotonic() - started)
+        left = {each.document_id for each in rest}
+        held = {each.document_id for each in texts} if texts else set(queue.documents)
+        done = self._stored(queue, new, sorted(held - left))
+        return Embedded(
+            queue.build_hash,
+            tuple(dict.fromkeys(queue.documents[each.document_id].name for each in texts)),
+            sum(each.characters for each in texts),
+            tuple(queue.documents[each] for each in done),
+        )
+
+    def _stored(self, queue: _Queue, new: Mapping[bytes, bytes], ids: Sequence[str]) -> list[str]:
+        """Those of some documents that lack no vector any more."""
         with self._database.write() as connection:
             bases.hold(connection, self._base_id)  # whoever deletes documents comes before or after
-            vectors.store(connection, embedder.id, new)
+            vectors.store(connection, queue.embedder.id, new)
             vectors.forget(connection, list(new))  # of documents that went meanwhile
-            done = set(builds.end_waiting(connection, *place, ids))
+            place = self._base_id, queue.build_hash, queue.embedder.id
+            done = builds.end_waiting(connection, *place, ids)
             if done:
                 bases.touch(connection, self._base_id)
-        names = {each.id: each.name for each in mine}
-        return Embedded(
-            build_hash,
-            tuple(dict.fromkeys(names[each.document_id] for each in texts)),
-            sum(each.characters for each in texts),
-            tuple(each for each in mine if each.id in done),
-        )
+        return done
+
+    def _fails(self, build_hash: str, error: TouchstoneError) -> None:
+        log.warning("Build %s lacks vectors: %s", build_hash, error)
+        self.failed[build_hash] = error
+        self._queue = None

@@ -217,7 +217,9 @@ def end_waiting(
             & indexed.c.waits
         )
         lacking = vectors.without(embedder).where(
-            chunk.c.cut_id == cut_id.scalar_subquery(), chunk.c.document_id == indexed.c.document_id
+            chunk.c.base_id == base_id,
+            chunk.c.cut_id == cut_id.scalar_subquery(),
+            chunk.c.document_id == indexed.c.document_id,
         )
         statement = select(indexed.c.document_id).where(mine, ~lacking.exists())
         done += connection.execute(statement).scalars()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from streamlit.testing.v1 import AppTest
 
 from pages.components.source.passages import segments, windows
-from rag import Chunk, Workspace
+from rag import Chunk, Workspace, readers
+from rag.documents.ingestion import Ingestion
 from tests.pages.conftest import DOCUMENTS, RECIPE, fill
 
 OpenPage = Callable[..., AppTest]
@@ -27,6 +28,22 @@ def test_the_table_lists_the_documents(filled: Workspace, open_page: OpenPage) -
     assert list(table["Passages"]) == [info.passages for info in infos]
     assert set(table["Status"]) == {"ready"}
     assert "3 documents" in [header.value for header in app.header]
+
+
+def test_a_document_whose_vectors_are_not_in_answers_by_words(
+    filled: Workspace, open_page: OpenPage
+) -> None:
+    base = filled.base("notes")
+    ingestion = Ingestion(base._database, base.id, base._services.models.embedder)
+    new = readers.read_text("A zebra crossing leads to the canteen.", "zebra.txt")
+    ingestion.take(new, lambda *_: None, lambda *_: None)
+    table = open_page("upload.py").dataframe[0].value
+    assert dict(zip(table["Name"], table["Status"], strict=True)) == {
+        "leave.md": "ready",
+        "pump.txt": "ready",
+        "travel.txt": "ready",
+        "zebra.txt": "by words",
+    }
 
 
 def test_the_sidebar_names_the_base_and_its_size(filled: Workspace, open_page: OpenPage) -> None:

@@ -158,6 +158,22 @@ def test_every_file_has_its_stage_and_the_one_at_work_is_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(None, "done; answers by words, by meaning later"), (40.0, "by meaning in about 40 s")],
+)
+def test_a_file_whose_vectors_are_made_says_how_it_answers(
+    seconds: float | None, said: str
+) -> None:
+    items = [_item(0, "added", 12), _item(1, "added", 3)]
+    job = replace(_job("running", 9000, "0.pdf: embedding"), seconds_left=seconds)
+    stages = [row["Stage"] for row in job_progress.file_rows(job, items, {"0.pdf"})]
+    assert said in str(stages[0])
+    assert stages[1] == "done"
+    ended = job_progress.file_rows(replace(job, status="done"), items, {"0.pdf"})
+    assert [row["Stage"] for row in ended] == ["done", "done"]
+
+
+@pytest.mark.parametrize(
     ("status", "said"),
     [
         ("done", "3 files: 1 added, 1 unchanged, 1 failed (12 passages)."),

@@ -37,7 +37,9 @@ def builds_view(base: KnowledgeBase) -> None:
         on_select="rerun",
         selection_mode="single-row",
         column_config={
-            "State": st.column_config.TextColumn(help="Missing: documents that it lacks."),
+            "State": st.column_config.TextColumn(
+                help="Missing: documents that it lacks, or lacks vectors of."
+            ),
             "Cut": st.column_config.TextColumn(width="medium"),
             "Passages": st.column_config.NumberColumn(format="localized"),
         },

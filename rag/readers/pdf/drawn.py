@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rag.readers.pdf.words import Turn
 
 if TYPE_CHECKING:
@@ -78,15 +76,14 @@ def _add(thing: Any, outer: _Matrix, drawn: Drawn, turn: Turn, depth: int = 0) -
     if kind == _PATH:
         matrix = _product(_matrix(thing), outer)
         for left, bottom, right, top in _boxes(thing, matrix):
-            corners = np.array([[left, top, right, bottom]])
-            _sort(turn.boxes(corners)[0].tolist(), drawn, turn)
+            _sort(turn.box(left, top, right, bottom), drawn, turn)
     elif kind == _FORM and depth < 2:
         matrix = _product(_matrix(thing), outer)
         for index in range(min(raw.FPDFFormObj_CountObjects(thing), _MOST_OBJECTS)):
             _add(raw.FPDFFormObj_GetObject(thing, index), matrix, drawn, turn, depth + 1)
 
 
-def _sort(box: list[float], drawn: Drawn, turn: Turn) -> None:
+def _sort(box: tuple[float, float, float, float], drawn: Drawn, turn: Turn) -> None:
     left, top, right, bottom = box
     wide, high = right - left, bottom - top
     if high <= _THIN and wide > _SHORTEST:

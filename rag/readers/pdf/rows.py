@@ -87,19 +87,22 @@ def rows_of(words: Iterable[Word], gap: float = _CELL_GAP) -> list[Row]:
     """Rows from top to bottom; ``gap`` (em) parts segments."""
     rows = list[_Open]()
     for word in sorted(words, key=lambda each: (each.middle, each.left)):
-        best = None
+        best, top, bottom = None, word.top, word.bottom
+        height = bottom - top
         for row in rows[-_ROWS_BACK:]:
-            shared = min(word.bottom, row.bottom) - max(word.top, row.top)
-            if shared > _SHARED * min(word.height, row.bottom - row.top):
+            # compared by hand: this is asked for every word of a page, many times
+            above, below = row.top, row.bottom
+            shared = (bottom if bottom < below else below) - (top if top > above else above)
+            if shared > 0 and shared > _SHARED * min(height, below - above):
                 best = row
         if best is None:
-            rows.append(_Open([word], word.top, word.bottom))
+            rows.append(_Open([word], top, bottom))
             continue
         best.words.append(word)
-        if word.height >= 0.7 * (best.bottom - best.top):  # raised figures do not move the row
+        if height >= 0.7 * (best.bottom - best.top):  # raised figures do not move the row
             many = len(best.words)
-            best.top += (word.top - best.top) / many
-            best.bottom += (word.bottom - best.bottom) / many
+            best.top += (top - best.top) / many
+            best.bottom += (bottom - best.bottom) / many
     return sorted((_cut(row, gap) for row in rows), key=lambda row: row.top)
 
 

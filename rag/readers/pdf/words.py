@@ -81,6 +81,15 @@ class Turn:
         turned += np.array([self.across[2], self.down[2]])
         return np.hstack([turned.min(axis=1), turned.max(axis=1)])
 
+    def box(
+        self, left: float, top: float, right: float, bottom: float
+    ) -> tuple[float, float, float, float]:
+        """The same for one box."""
+        (a, b, c), (d, e, f) = self.across, self.down
+        x, u = a * left + b * top + c, a * right + b * bottom + c
+        y, v = d * left + e * top + f, d * right + e * bottom + f
+        return min(x, u), min(y, v), max(x, u), max(y, v)
+
     def quarters(self, angle: float) -> int:
         """How text at an angle in the page's own space lies on the page as it is shown."""
         (a, b, _), (d, e, _) = self.across, self.down
