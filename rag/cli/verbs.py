@@ -314,10 +314,7 @@ def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
 
 
 def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
-    """As ``_ready``, with the other bases that are searched too, built as well.
-
-    Vectors that another process is making are not waited for.
-    """
+    """As ``_ready``, with other bases; vectors that another process makes are not waited for."""
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
     recipe = _recipe(args, base.recipe())
