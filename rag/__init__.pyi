@@ -40,9 +40,10 @@ from .evaluation.splits import SplitSelection as SplitSelection
 from .evaluation.sweeping import Change as Change
 from .evaluation.sweeping import Grid as Grid
 from .evaluation.sweeping import QuestionFigures as QuestionFigures
-from .evaluation.threshold_curve import Recommendation as Recommendation
-from .evaluation.threshold_curve import ThresholdCurve as ThresholdCurve
-from .evaluation.threshold_curve import ThresholdPoint as ThresholdPoint
+from .evaluation.thresholds import PromiseCurves as PromiseCurves
+from .evaluation.thresholds import ThresholdCurve as ThresholdCurve
+from .evaluation.thresholds import ThresholdPoint as ThresholdPoint
+from .evaluation.thresholds import ThresholdPromise as ThresholdPromise
 from .explanation.attribution import Attribution as Attribution
 from .explanation.attribution import TextPart as TextPart
 from .explanation.counterfactuals import Counterfactual as Counterfactual

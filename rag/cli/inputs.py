@@ -35,6 +35,13 @@ def workspace(args: argparse.Namespace) -> Workspace:
     return Workspace(Settings.from_env(home=args.home))
 
 
+def precision(value: float) -> float:
+    """A precision that can be promised. Raises InvalidInput."""
+    if not 0 < value < 1:
+        raise InvalidInput(f"--precision {value:g} is not between 0 and 1.", "Write it like 0.9.")
+    return value
+
+
 def existing(text: str) -> Path:
     """A file or folder that is there. Raises InvalidInput."""
     hint = "Name a file, a folder or a URL."

@@ -205,10 +205,11 @@ def _measuring(verb: Verb) -> None:
     _switch(added, "--as-shown", "cut rankings at top-k before measuring them")
     _switch(added, "--context", "also count the tokens of the passages shown")
     _switch(added, "--by-tokens", "measure labelled spans in tokens too")
-    added = verb(verbs.calibrate, "kb", "set_name", recipe=True)
-    added.add_argument(
-        "--precision", type=float, default=0.9, help="wanted share of relevant passages"
-    )
+    for call in (verbs.calibrate, verbs.threshold):
+        added = verb(call, "kb", "set_name", recipe=True)
+        added.add_argument(
+            "--precision", type=float, default=0.9, help="wanted share of relevant passages"
+        )
     added = verb(verbs.gate, "kb", "set_name", recipe=True)
     _repeatable(added, "--min", "METRIC=VALUE", "least mean, such as ndcg@10=0.7 (repeatable)")
     added.add_argument("--baseline", metavar="RUN", help="a run that may not be undercut")

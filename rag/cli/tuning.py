@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,11 +14,13 @@ from rag import (
     GateResult,
     Grid,
     Mismatch,
+    PromiseCurves,
     QuestionDifference,
-    Recommendation,
     RefusalLimit,
     Sweep,
     ThresholdCurve,
+    ThresholdPoint,
+    ThresholdPromise,
     counted,
 )
 from rag.cli import printing
@@ -171,16 +174,12 @@ def _skipped(grid: Grid) -> list[str]:
 
 
 def calibration(
-    found: FittedCalibration,
-    wanted: Recommendation,
-    held_out: ThresholdCurve,
-    refusal: RefusalLimit | None,
+    found: FittedCalibration, promise: ThresholdPromise, refusal: RefusalLimit | None
 ) -> Output:
-    """``held_out`` has the floors on questions that the fit did not see; ``refusal`` is the limit
-    that labels choose, None where there are too few, or nothing to choose.
+    """What was learned, and the threshold on it that promises a precision.
+
+    ``refusal`` is the limit that labels choose, None where there are too few, or nothing to choose.
     """
-    point = wanted.point
-    checked = held_out.at(point.threshold) if point else None
     quality = found.quality
     data: dict[str, Any] = {
         "set": found.question_set,
@@ -191,23 +190,19 @@ def calibration(
         "quality": {**asdict(quality), "useful": quality.useful},
         "reliability": [asdict(each) for each in found.bins],
         "auto": found.threshold,
-        "precision": wanted.wanted,
-        "threshold": point.threshold if point else None,
-        "tuning": asdict(point) if point else None,
-        "held_out": asdict(checked) if checked else None,
+        **_promised(promise),
         "refuse": asdict(refusal) if refusal else None,
     }
     lines = [
         f"fitted on {found.questions:,} tuning questions of {found.question_set!r}: Brier score "
         f"{quality.brier:.4f}, of the base rate {quality.base_brier:.4f}",
-        wanted.sentence,
+        *_promise_lines(promise),
     ]
-    if checked:
-        lines += [
-            f"the same threshold on the held-out questions: {checked.sentence}",
+    if promise.point:
+        lines.append(
             "use it with --set search.relevance=probability "
-            f"--set search.threshold={checked.threshold:.4f}",
-        ]
+            f"--set search.threshold={_rounded_down(promise.point)}",
+        )
     if not quality.useful:
         lines.append("it predicts no better than the base rate: keep the threshold on the cosine")
     if refusal:
@@ -215,6 +210,42 @@ def calibration(
             f"search.refuse={refusal.limit:.4f} {refusal.expected.sentence}, cross-validated"
         )
     return Output(data, "\n".join(lines))
+
+
+def threshold(
+    limit: float | None, curve: ThresholdCurve, curves: PromiseCurves, wanted: float
+) -> Output:
+    """What a threshold does (None: it is off), and which one promises the wanted precision."""
+    now, promise = None if limit is None else curve.at(limit), curves.promise(wanted)
+    data = {"now": now.figures() if now else None, **_promised(promise)}
+    told = "off" if now is None else f"{now.threshold:.3f}: {now.sentence}"
+    lines = [f"threshold now {told}", *_promise_lines(promise)]
+    if promise.point:
+        lines.append(f"use it with --set search.threshold={_rounded_down(promise.point)}")
+    return Output(data, "\n".join(lines))
+
+
+def _promised(promise: ThresholdPromise) -> dict[str, Any]:
+    point, checked = promise.point, promise.checked
+    return {
+        "precision": promise.wanted,
+        "confidence": promise.confidence,
+        "threshold": point.threshold if point else None,
+        "promised": promise.bound,
+        "possible": promise.possible,
+        "needed_questions": promise.needed,
+        "tuning": point.figures() if point else None,
+        "held_out": checked.figures() if checked else None,
+    }
+
+
+def _promise_lines(promise: ThresholdPromise) -> list[str]:
+    return [promise.sentence, *([promise.check] if promise.check else [])]
+
+
+def _rounded_down(point: ThresholdPoint) -> str:
+    """So that what reached the threshold still does."""
+    return f"{math.floor(point.threshold * 10_000) / 10_000:.4f}"
 
 
 def gate(found: GateResult) -> Output:

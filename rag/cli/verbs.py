@@ -10,8 +10,6 @@ from typing import Literal
 
 from rag import (
     MOST_ROWS,
-    FederatedBase,
-    FurtherBase,
     Grid,
     InvalidInput,
     JobItem,
@@ -20,6 +18,7 @@ from rag import (
     Workspace,
 )
 from rag.cli import (
+    asked,
     benchmarks,
     explaining,
     importing,
@@ -129,20 +128,20 @@ def tag(args: argparse.Namespace) -> Output:
 
 def search(args: argparse.Namespace) -> Output:
     """Find passages."""
-    base, recipe, beside = _several(args)
+    base, recipe, beside = asked.several(args)
     return printing.trace(base.search(args.question, recipe, beside))
 
 
 def ask(args: argparse.Namespace) -> Output:
     """Answer with citations."""
-    base, recipe, beside = _several(args)
+    base, recipe, beside = asked.several(args)
     stream = base.ask(args.question, recipe, beside)
     return printing.answer(stream.answer, stream.error)
 
 
 def explain(args: argparse.Namespace) -> Output:
     """Why a passage is found or not, and what would change it."""
-    base, recipe = _ready(args)
+    base, recipe = asked.ready(args)
     changes = dict(inputs.assignment(each) for each in args.against)
     return explaining.explain(base, recipe, args, changes)
 
@@ -156,7 +155,7 @@ def rename(args: argparse.Namespace) -> Output:
 def evaluate(args: argparse.Namespace) -> Output:
     """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
-    base, recipe = _ready(args)
+    base, recipe = asked.ready(args)
     found = base.evaluator.evaluate(
         args.set_name,
         recipe,
@@ -181,7 +180,7 @@ def sweep(args: argparse.Namespace) -> Output:
     """Measure every recipe of a grid; candidates are fetched once."""
     cutoffs, workspace = inputs.cutoffs(args.k), inputs.workspace(args)
     base = workspace.base(args.kb)
-    grid = Grid.parse(inputs.json_in(args.grid), _recipe(args, base.recipe()))
+    grid = Grid.parse(inputs.json_in(args.grid), asked.recipe(args, base.recipe()))
     compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
     if args.by_tokens and not compared:
         raise InvalidInput(
@@ -211,23 +210,30 @@ def sweep(args: argparse.Namespace) -> Output:
 
 
 def calibrate(args: argparse.Namespace) -> Output:
-    """Learn P(relevant) from labels, and recommend a threshold."""
-    if not 0 < args.precision <= 1:
-        raise InvalidInput(f"--precision {args.precision:g} is not a share.", "Write it like 0.9.")
-    base, recipe = _ready(args)
-    found, curve = base.tuning.calibrator.fit(args.set_name, recipe)
+    """Learn P(relevant) from labels, and the threshold that promises a precision."""
+    wanted = inputs.precision(args.precision)
+    base, recipe = asked.ready(args)
+    found, _ = base.tuning.calibrator.fit(args.set_name, recipe)
     learned = recipe.with_fields({"search.relevance": "probability"})
-    held_out = base.tuning.calibrator.threshold_curve(args.set_name, learned)
     tuner = base.tuning.tuner(args.set_name)
     topics = tuner.topic_probabilities(recipe)
     refusal = None if topics is None else topics.chosen(tuning.REFUSAL_COST)
-    return tuning.calibration(found, curve.recommend(args.precision), held_out, refusal)
+    return tuning.calibration(found, tuner.promise_curves(learned).promise(wanted), refusal)
+
+
+def threshold(args: argparse.Namespace) -> Output:
+    """Say what a threshold does, and which one promises a precision."""
+    wanted = inputs.precision(args.precision)
+    base, recipe = asked.ready(args)
+    tuner = base.tuning.tuner(args.set_name)
+    curves = tuner.threshold_curve(recipe), tuner.promise_curves(recipe)
+    return tuning.threshold(base.threshold(recipe), *curves, wanted)
 
 
 def gate(args: argparse.Namespace) -> Output:
     """Exit 1 when a recipe falls short of demands or of a former run."""
     least = dict(inputs.least(each) for each in args.min)
-    base, recipe = _ready(args)
+    base, recipe = asked.ready(args)
     return tuning.gate(
         base.gate.check(
             args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
@@ -246,7 +252,7 @@ def runs(args: argparse.Namespace) -> Output:
 
 def report(args: argparse.Namespace) -> Output:
     """Write a run as one HTML file that opens anywhere."""
-    base = _base_of_run(inputs.workspace(args), args)
+    base = asked.base_of_run(inputs.workspace(args), args)
     page = base.reports.html(args.run, args.baseline)
     inputs.write(args.output, page.encode("utf-8", "replace"))
     return sharing.written(args.output, run=args.run)
@@ -255,7 +261,7 @@ def report(args: argparse.Namespace) -> Output:
 def bundle(args: argparse.Namespace) -> Output:
     """Write a run as a zip that another machine can repeat."""
     workspace = inputs.workspace(args)
-    _base_of_run(workspace, args).runs.get(args.run)
+    asked.base_of_run(workspace, args).runs.get(args.run)
     workspace.bundle(args.run, args.output, with_documents=args.with_documents)
     return sharing.written(args.output, run=args.run)
 
@@ -286,7 +292,7 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
     One that is made here and gets no document, because the input is bad, does not stay.
     """
     known = {info.name for info in workspace.bases()}
-    recipe = _recipe(args, workspace.base(args.kb).recipe() if args.kb in known else Recipe())
+    recipe = asked.recipe(args, workspace.base(args.kb).recipe() if args.kb in known else Recipe())
     base = workspace.open_or_create(args.kb, recipe)
     if args.kb in known:
         base.documents.prepare_build(recipe.index)
@@ -302,48 +308,3 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
         others = any(job.active for job in workspace.jobs.recent(base.id))
         if not interrupted and not others and not base.documents.documents(recipe.index):
             workspace.delete(base.name)
-
-
-def _ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
-    """The base and the recipe asked for, with every document built for it."""
-    workspace = inputs.workspace(args)
-    base = workspace.base(args.kb)
-    recipe = _recipe(args, base.recipe())
-    _build(workspace, base, recipe)
-    return base, recipe
-
-
-def _several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
-    """As ``_ready``, with other bases; vectors that another process makes are not waited for."""
-    workspace = inputs.workspace(args)
-    base = workspace.base(args.kb)
-    recipe = _recipe(args, base.recipe())
-    named = [FurtherBase.parse(text) for text in args.also]
-    known = {base.name, *(each.name for each in named)}
-    rest = [
-        FurtherBase(info.name) for info in workspace.bases() if args.all and info.name not in known
-    ]
-    beside = workspace.beside(base.name, [*named, *rest])
-    for searched, by in [(base, recipe), *((each.base, each.recipe) for each in beside)]:
-        late = searched.documents.by_words(by.index)
-        if late and len(late) == searched.documents.missing(by.index) and workspace.jobs.attended():
-            printing.by_words(late)  # whoever only asks need not wait for the rest
-        else:
-            _build(workspace, searched, by)
-    return base, recipe, beside
-
-
-def _build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
-    """Builds a recipe's index for the documents that it lacks."""
-    printing.unread(workspace.jobs, base)
-    if base.documents.missing(recipe.index):
-        printing.follow(workspace.jobs, base.documents.build(recipe.index))
-
-
-def _recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
-    recipe = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
-    return recipe.with_fields(dict(inputs.assignment(each) for each in args.set))
-
-
-def _base_of_run(workspace: Workspace, args: argparse.Namespace) -> KnowledgeBase:
-    return workspace.base(args.kb) if args.kb else workspace.base_of_run(args.run)

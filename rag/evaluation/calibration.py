@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from rag.errors import InvalidInput
 from rag.evaluation.reliability import Quality, ReliabilityBin, quality, reliability
-from rag.evaluation.threshold_curve import ThresholdCurve
+from rag.evaluation.thresholds import ThresholdCurve
 from rag.types import Floats, Mask
 
 Rows = npt.NDArray[np.intp]
@@ -78,13 +78,14 @@ class LabelledCandidates:
     Judged means: it has relevant labels, or is known to be unanswerable. Every candidate without a
     label then counts as not relevant, so labels with gaps make probabilities too low, never too
     high. ``by_words`` says that no threshold on the cosine applies, as the embedder does not know
-    the language of the question.
+    the language of the question; ``off_topic`` ones are not even of the documents' topic.
     """
 
     candidates: CandidateArrays
     relevant: Mask
     answerable: bool = True
     by_words: bool = False
+    off_topic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,28 +147,52 @@ def fit(
     rows = np.concatenate([_matrix(each.candidates, names) for each in questions])
     relevant = np.concatenate([each.relevant for each in questions]).astype(np.bool_)
     owner = np.repeat(np.arange(len(questions)), [len(each.relevant) for each in questions])
-    held_out, base = np.empty(len(rows)), np.empty(len(rows))
-    for inside in _folds(questions, owner, seed):
-        weights, intercept = _fit_logistic(rows[~inside], relevant[~inside])
-        held_out[inside] = _logistic(rows[inside], weights, intercept)
-        base[inside] = relevant[~inside].mean()
+    held_out, base = _crossed(rows, relevant, owner, len(questions), seed)
     weights, intercept = _fit_logistic(rows, relevant)
     return Fit(
         calibration=Calibration(dict(zip(names, weights.tolist(), strict=True)), intercept),
         quality=quality(held_out, base, relevant),
         bins=reliability(held_out, relevant),
         curve=ThresholdCurve.of(
-            held_out, relevant, owner, np.array([q.answerable for q in questions])
+            held_out,
+            relevant,
+            owner,
+            np.array([each.answerable for each in questions]),
+            np.array([each.off_topic for each in questions]),
         ),
     )
+
+
+def cross_validated(
+    found: CandidateArrays, relevant: Mask, owner: Rows, questions: int, features: Sequence[str]
+) -> Floats:
+    """Probabilities of candidates by fits that saw other questions than theirs, shape (n,).
+
+    ``owner`` has the place of each candidate's question among so many ``questions``. These are the
+    probabilities that ``fit`` measures itself by. Raises NotEnoughLabels.
+    """
+    names = tuple(features)
+    having = len(np.unique(owner[relevant]))
+    _refuse_fewer(int(relevant.sum()), having, len(names))
+    return _crossed(_matrix(found, names), relevant, owner, questions, 0)[0]
+
+
+def _crossed(
+    rows: Floats, relevant: Mask, owner: Rows, questions: int, seed: int
+) -> tuple[Floats, Floats]:
+    """For each candidate, its probability and the base rate by the fit of the other folds."""
+    held_out, base = np.empty(len(rows)), np.empty(len(rows))
+    for inside in _folds(relevant, owner, questions, seed):
+        weights, intercept = _fit_logistic(rows[~inside], relevant[~inside])
+        held_out[inside] = _logistic(rows[inside], weights, intercept)
+        base[inside] = relevant[~inside].mean()
+    return held_out, base
 
 
 def _refuse_few(questions: Sequence[LabelledCandidates], features: int) -> None:
     relevant = sum(int(each.relevant.sum()) for each in questions)
     having = sum(bool(each.relevant.any()) for each in questions)
-    needed = RELEVANT_PER_FEATURE * features
-    if relevant < needed or having < FEWEST_QUESTIONS:
-        raise NotEnoughLabels(relevant, having, needed)
+    _refuse_fewer(relevant, having, features)
     if all(each.relevant.all() for each in questions):
         raise InvalidInput(
             "Every retrieved passage is labelled relevant, so nothing tells them apart.",
@@ -175,19 +200,26 @@ def _refuse_few(questions: Sequence[LabelledCandidates], features: int) -> None:
         )
 
 
+def _refuse_fewer(relevant: int, having: int, features: int) -> None:
+    needed = RELEVANT_PER_FEATURE * features
+    if relevant < needed or having < FEWEST_QUESTIONS:
+        raise NotEnoughLabels(relevant, having, needed)
+
+
 def _matrix(found: CandidateArrays, names: Sequence[str]) -> Floats:
     """Features of the candidates, shape (n, features)."""
     return np.stack([FEATURES[name](found) for name in names], axis=1).astype(np.float64)
 
 
-def _folds(questions: Sequence[LabelledCandidates], owner: Rows, seed: int) -> Iterator[Mask]:
+def _folds(relevant: Mask, owner: Rows, questions: int, seed: int) -> Iterator[Mask]:
     """Masks of rows, each question in one; those with relevant candidates are dealt out evenly."""
     rng = np.random.default_rng(seed)
-    having = np.array([each.relevant.any() for each in questions])
-    order = rng.permutation(len(questions))
+    having = np.zeros(questions, np.bool_)
+    having[owner[relevant]] = True
+    order = rng.permutation(questions)
     dealt = np.concatenate([order[having[order]], order[~having[order]]])
-    fold = np.empty(len(questions), np.intp)
-    fold[dealt] = np.arange(len(questions)) % _FOLDS
+    fold = np.empty(questions, np.intp)
+    fold[dealt] = np.arange(questions) % _FOLDS
     for number in range(_FOLDS):
         yield fold[owner] == number
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.evaluation.calibration import Calibration, LabelledCandidates, fit
 from rag.evaluation.splits import split
-from rag.evaluation.threshold_curve import ThresholdCurve
+from rag.evaluation.thresholds import OFF_TOPIC, ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
 from rag.retrieval.candidates import compared
@@ -27,7 +27,7 @@ from rag.types import Question, Scores, Tell
 FEATURES = ("cosine", "bm25")
 AUTO_PRECISION = 0.5
 """What ``auto`` aims at: at least half of what reaches it was relevant where it was fitted. Where
-no threshold gives that, it is the one of highest precision."""
+no threshold gives that, it is the one of highest precision. It is an aim and promises nothing."""
 
 
 class Calibrator:
@@ -50,8 +50,7 @@ class Calibrator:
         tuning = self._part(questions, found.split_share, found.split_seed, held_out=False)
         search = recipe.search.model_copy(update={"mode": "hybrid"})
         learned = fit(self._labelled(tuning, recipe.index, search, tell), FEATURES)
-        auto = learned.curve.recommend(AUTO_PRECISION)
-        point = auto.point or auto.best
+        point = learned.curve.aim(AUTO_PRECISION)
         options = {name: getattr(search, name) for name in BM25_FIELDS}
         row = CalibrationRow(
             question_set=set_name,
@@ -93,6 +92,7 @@ class Calibrator:
             np.concatenate([each.relevant for each in labelled]),
             owner,
             np.array([question.answerable for question in questions], np.bool_),
+            np.array([OFF_TOPIC in question.tags for question in questions], np.bool_),
         )
 
     @staticmethod
@@ -124,8 +124,9 @@ class Calibrator:
                 _, found = gather(question.text, search, searched, Timeline(), query)
                 _, grades = judge.graded(question, found.keys)
                 by_words = leans_on_words(found.lacking, search)
+                off_topic = OFF_TOPIC in question.tags
                 labelled.append(
-                    LabelledCandidates(found, grades > 0, question.answerable, by_words)
+                    LabelledCandidates(found, grades > 0, question.answerable, by_words, off_topic)
                 )
         return labelled
 

@@ -10,22 +10,24 @@ from typing import Literal
 import numpy as np
 
 from rag.errors import InvalidInput
+from rag.evaluation.calibration import cross_validated
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.evaluation.splits import Split, SplitSelection, choose, split
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
-from rag.evaluation.threshold_curve import ThresholdCurve
+from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import compared, lifted
 from rag.retrieval.languages import may_lean
 from rag.runs.evaluator import deepened
-from rag.search.threshold import threshold_rule
+from rag.search.threshold import ThresholdRule, fitted, threshold_rule
 from rag.services import Services
 from rag.storage import questions as question_rows
+from rag.tuning.calibrator import FEATURES
 from rag.tuning.candidates import refuse_steps
 from rag.tuning.effort import Effort
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
-from rag.types import Tell
+from rag.types import Floats, Tell
 
 QuestionPart = Literal["all", "tuning", "held-out"]
 
@@ -115,28 +117,46 @@ class Tuner:
     def threshold_curve(self, recipe: Recipe) -> ThresholdCurve:
         """What every threshold does to the candidates of a recipe, before top-k.
 
-        The same as ``Lab.floors``, from candidates that are there: of probabilities on held-out
-        questions. Raises InvalidInput.
+        The same as ``Calibrator.threshold_curve``, from candidates that are there: of
+        probabilities on held-out questions. Raises InvalidInput.
         """
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
-        ids = None if asked.calibration is None else self._ids("held-out")
-        counts = np.array([ids is None or item.id in ids for item in self._sweeper.questions])
-        answerable = np.array([item.answerable for item in self._sweeper.questions], np.bool_)
         with self._lock:
             deep = self._deep(recipe)
+        part: QuestionPart = "all" if asked.calibration is None else "held-out"
+        return self._curve(deep, recipe, _relevance(deep, asked, recipe.search), part)
+
+    def promise_curves(self, recipe: Recipe) -> PromiseCurves:
+        """The tuning questions to choose a threshold on, and the held-out ones to check it on.
+
+        Probabilities of tuning questions that taught them are cross-validated: they are by fits
+        that did not see the question. Raises NotEnoughLabels, and InvalidInput for a set that is
+        too small to be split.
+        """
+        asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+        self._parts()
+        with self._lock:
+            deep = self._deep(recipe)
+        relevance = _relevance(deep, asked, recipe.search)
+        taught = asked.calibration is not None and self._taught(recipe.index)
+        unseen = self._cross_validated(deep, recipe) if taught else relevance
+        return PromiseCurves(
+            self._curve(deep, recipe, unseen, "tuning"),
+            self._curve(deep, recipe, relevance, "held-out"),
+        )
+
+    def _curve(
+        self, deep: Deep, recipe: Recipe, relevance: Floats, part: QuestionPart
+    ) -> ThresholdCurve:
+        questions, ids = self._sweeper.questions, self._ids(part)
+        counts = np.array([ids is None or item.id in ids for item in questions])
         inside = deep.within(recipe.search.mode, recipe.search.candidates) & counts[deep.row]
-        relevance = deep.cosine if asked.calibration is None else deep.probability
-        if relevance is None:
-            raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
-        relevance = compared(relevance, deep.exact, recipe.search)
-        if asked.calibration is None and may_lean(recipe.search):
-            relevance = lifted(relevance, deep.unknown)
-        rows = (np.cumsum(counts) - 1)[deep.row[inside]]
         return ThresholdCurve.of(
             relevance[inside],
             deep.grade[inside] > 0,
-            rows,
-            answerable[counts],
+            (np.cumsum(counts) - 1)[deep.row[inside]],
+            np.array([item.answerable for item in questions], np.bool_)[counts],
+            np.array([OFF_TOPIC in item.tags for item in questions], np.bool_)[counts],
         )
 
     def topic_probabilities(self, recipe: Recipe) -> TopicProbabilities | None:
@@ -152,6 +172,23 @@ class Tuner:
         values = [1.0 if topic is None else topic.probability for topic in topics]
         answerable = [question.answerable for question in self._sweeper.questions]
         return TopicProbabilities(np.array(values), np.array(answerable, np.bool_), usual)
+
+    def _taught(self, index: IndexRecipe) -> bool:
+        """Whether the calibration of a build was learned from this question set."""
+        found = fitted(self._services, self._base_id, index)
+        return found is not None and found.question_set == self._set_name
+
+    def _cross_validated(self, deep: Deep, recipe: Recipe) -> Floats:
+        """Probabilities of tuning questions by fits that did not see them; 0 for the others."""
+        ids = self._ids("tuning") or set()
+        counts = np.array([item.id in ids for item in self._sweeper.questions])
+        inside = np.flatnonzero(deep.within("hybrid", recipe.search.candidates) & counts[deep.row])
+        part, relevance = deep.at(inside), np.zeros(len(deep.row))
+        owner = (np.cumsum(counts) - 1)[part.row]
+        relevance[inside] = cross_validated(
+            part, part.grade > 0, owner, int(counts.sum()), FEATURES
+        )
+        return compared(relevance, deep.exact, recipe.search)
 
     def require_parts(self, index: IndexRecipe) -> None:
         """Nothing where a recipe can be chosen on some questions and compared on others.
@@ -255,6 +292,16 @@ class Tuner:
                 known[kind] = asked.threshold
             found.append(Cut(known[kind], search.top_k, search.refuse))
         return found
+
+
+def _relevance(deep: Deep, asked: ThresholdRule, search: SearchRecipe) -> Floats:
+    """What a threshold is compared with, of every candidate."""
+    relevance = deep.cosine if asked.calibration is None else deep.probability
+    if relevance is None:
+        raise InvalidInput("The calibration is newer than the candidates.", "Try again.")
+    relevance = compared(relevance, deep.exact, search)
+    lifting = asked.calibration is None and may_lean(search)
+    return lifted(relevance, deep.unknown) if lifting else relevance
 
 
 def _deeper(search: SearchRecipe) -> SearchRecipe:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +119,7 @@ def test_a_passage_has_one_probability_in_every_mode(parts: KnowledgeBase) -> No
 
 def test_auto_is_what_half_of_the_passages_deserve(parts: KnowledgeBase) -> None:
     fitted, curve = parts.tuning.calibrator.fit(SET, RECIPE)
-    point = curve.recommend(0.5).point
+    point = curve.aim(0.5)
     assert point is not None
     auto = RECIPE.with_fields({**PROBABILITY, "search.threshold": "auto"})
     assert parts.threshold(auto) == fitted.threshold == point.threshold
@@ -161,7 +161,7 @@ def test_floors_of_probabilities_are_read_on_held_out_questions(parts: Knowledge
     assert len(curve.answerable) + len(curve.unanswerable) == len(held_out)
     every = parts.tuning.calibrator.threshold_curve(SET, RECIPE)
     assert len(every.answerable) + len(every.unanswerable) == 70
-    best = curve.recommend(0.9).point
+    best = curve.aim(0.9)
     assert best is not None
     assert best.precision is not None
     assert best.precision >= 0.9
@@ -181,7 +181,7 @@ def test_a_tuner_reads_the_same_floors_from_its_candidates(parts: KnowledgeBase)
             tuner.threshold_curve(recipe),
             parts.tuning.calibrator.threshold_curve(SET, recipe),
         )
-        for name in ("values", "hits", "answerable", "unanswerable"):
+        for name in ("values", "hits", "question", "answerable", "unanswerable", "off_topic"):
             assert getattr(ours, name).tolist() == getattr(expected, name).tolist()
 
 
@@ -258,22 +258,43 @@ def test_the_command_says_what_the_threshold_does(
     workspace, base = _workspace(home)
     base.save_recipe(RECIPE)
     workspace.close()
-    assert main(["calibrate", "parts", SET, "--json", "--precision", "0.8"]) == 0
+    assert main(["calibrate", "parts", SET, "--json", "--precision", "0.7"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["questions"] == len(base.questions.split(SET).tuning)
-    assert told["precision"] == 0.8
-    assert told["tuning"]["precision"] >= 0.8
+    assert (told["precision"], told["confidence"]) == (0.7, 0.9)
+    assert told["tuning"]["precision"] > told["promised"] >= 0.7
     probability = RECIPE.with_fields(PROBABILITY)
     point = base.tuning.calibrator.threshold_curve(SET, probability).at(told["threshold"])
-    assert told["held_out"] == asdict(point)
+    assert told["held_out"] == json.loads(json.dumps(point.figures()))
     fitted = base.tuning.calibrator.fitted(RECIPE.index)
     assert fitted is not None
     assert (told["weights"], told["auto"]) == (dict(fitted.model.weights), fitted.threshold)
+    assert main(["calibrate", "parts", SET, "--precision", "0.7"]) == 0
+    shown = capsys.readouterr().out
+    assert "precision of at least 0.70 on other questions like these, 9 times in 10" in shown
+    assert "other questions, where nothing was chosen: precision" in shown
+    assert "--set search.relevance=probability --set search.threshold=0." in shown
     assert main(["calibrate", "parts", SET]) == 0
     shown = capsys.readouterr().out
-    assert "precision 0.9" in shown
-    assert "the same threshold on the held-out questions: precision" in shown
-    assert "--set search.relevance=probability --set search.threshold=0." in shown
+    assert "no threshold can promise precision 0.90: that takes at least 57 questions" in shown
+    assert "search.threshold=" not in shown
+    cosine = ["--set", "search.threshold=0.3"]
+    assert main(["threshold", "parts", SET, "--precision", "0.5", *cosine]) == 0
+    now = base.tuning.calibrator.threshold_curve(SET, RECIPE).at(0.3)
+    assert f"threshold now 0.300: {now.sentence}" in capsys.readouterr().out
+
+
+def test_probabilities_of_questions_that_taught_them_are_cross_validated(
+    parts: KnowledgeBase,
+) -> None:
+    _, curve = parts.tuning.calibrator.fit(SET, RECIPE)
+    recipe = RECIPE.with_fields(PROBABILITY)
+    curves = parts.tuning.tuner(SET).promise_curves(recipe)
+    checking = parts.tuning.calibrator.threshold_curve(SET, recipe)
+    assert curves.choosing.values == pytest.approx(curve.values)
+    assert curves.choosing.hits.tolist() == curve.hits.tolist()
+    assert curves.checking is not None
+    assert curves.checking.values.tolist() == checking.values.tolist()
 
 
 @pytest.mark.parametrize(

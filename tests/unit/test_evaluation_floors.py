@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.evaluation.threshold_curve import ThresholdCurve, ThresholdPoint
+from rag.evaluation.thresholds import Share, ThresholdCurve, ThresholdPoint
 
 # Question 0: 0.9 yes, 0.5 no. Question 1: 0.7 no, 0.4 yes. Question 2 has no answer: 0.6, 0.2.
 # Question 3 has none either, and no candidates. Question 4 is answerable, without candidates.
@@ -40,15 +40,28 @@ def test_by_hand(
     ) == pytest.approx((precision, kept, answered, refused))
 
 
-def test_in_words() -> None:
+def test_in_words_with_a_count_beside_every_share() -> None:
     assert BY_HAND.at(0.65).sentence == (
-        "precision 0.50, keeps 50% of the relevant, answers 67% of answerable questions, "
-        "refuses 100% of unanswerable ones"
-    )
-    assert ThresholdPoint(0.5, 0.9, 0.7, 0.8, None).sentence == (
-        "precision 0.90, keeps 70% of the relevant, answers 80% of answerable questions"
+        "precision 0.50 (1 of 2), keeps 50% of the relevant (1 of 2), "
+        "answers 67% of answerable questions (2 of 3), refuses 100% of unanswerable ones (2 of 2)"
     )
     assert BY_HAND.at(0.95).sentence.startswith("nothing reaches it, keeps 0% of the relevant")
+
+
+def test_off_topic_questions_are_not_counted_among_the_unanswerable_ones() -> None:
+    curve = ThresholdCurve.of(
+        np.array([0.9, 0.3, 0.6]),
+        np.array([True, False, False]),
+        np.array([0, 1, 2]),
+        np.array([True, False, False]),
+        np.array([False, True, False]),
+    )
+    point = curve.at(0.5)
+    assert (point.refusing, point.turning_away) == (Share(0, 1), Share(1, 1))
+    assert point.sentence.endswith(
+        "refuses 0% of unanswerable ones (0 of 1), turns away 100% of off-topic ones (1 of 1)"
+    )
+    assert point.figures()["counts"]["turned_away"] == (1, 1)
 
 
 def _one_question(relevance: list[float], relevant: list[bool]) -> ThresholdCurve:
@@ -56,31 +69,28 @@ def _one_question(relevance: list[float], relevant: list[bool]) -> ThresholdCurv
     return ThresholdCurve.of(np.array(relevance), np.array(relevant, bool), owner, np.array([True]))
 
 
-def test_the_lowest_threshold_of_the_wanted_precision_is_recommended() -> None:
+def test_the_lowest_threshold_of_the_wanted_precision_is_aimed_at() -> None:
     values = [1 - number / 100 for number in range(30)]
     # Relevant: the first nine, not the next, then ten more, then none.
     curve = _one_question(values, [True] * 9 + [False] + [True] * 10 + [False] * 10)
-    wanted = curve.recommend(0.9)
-    assert wanted.point == curve.at(0.80)  # 19 of 21; 19 of 22 are fewer than 0.9
-    assert wanted.point.precision == pytest.approx(19 / 21)
-    assert wanted.sentence.startswith("threshold 0.800: precision 0.90, keeps 100%")
-    never = curve.recommend(0.99)
-    assert never.point is None
-    assert never.best == curve.at(0.81)
-    assert never.sentence == "no threshold reaches precision 0.99: the best is 0.95, at 0.810"
+    assert curve.aim(0.9) == curve.at(0.80)  # 19 of 21; 19 of 22 are fewer than 0.9
+    assert curve.at(0.80).precision == pytest.approx(19 / 21)
+    assert curve.aim(0.99) == curve.at(0.81)  # none reaches it: the highest there is
 
 
 def test_a_threshold_takes_all_candidates_of_its_value() -> None:
     curve = _one_question([0.5] * 20, [True] * 10 + [False] * 10)
-    assert curve.recommend(0.9).point is None
-    assert curve.recommend(0.5).point == ThresholdPoint(0.5, 0.5, 1.0, 1.0, None)
+    expected = ThresholdPoint(
+        0.5, Share(10, 20), Share(10, 10), Share(1, 1), Share(0, 0), Share(0, 0)
+    )
+    assert curve.aim(0.5) == curve.aim(0.9) == expected
 
 
-def test_few_candidates_recommend_nothing() -> None:
-    curve = _one_question([0.9] * 9, [True] * 9)
-    assert curve.recommend().sentence == "too few candidates to recommend a threshold"
-    assert _one_question([], []).recommend().point is None
-    assert _one_question([], []).at(0.5) == ThresholdPoint(0.5, None, None, 0.0, None)
+def test_few_candidates_aim_at_nothing() -> None:
+    assert _one_question([0.9] * 9, [True] * 9).aim(0.9) is None
+    assert _one_question([], []).aim(0.9) is None
+    nothing = _one_question([], []).at(0.5)
+    assert (nothing.precision, nothing.kept, nothing.answered) == (None, None, 0.0)
 
 
 CANDIDATES = st.lists(
@@ -104,10 +114,14 @@ def test_equal_to_counting(
     left = np.array([passing[owner == number].any() for number in range(5)])
     assert point.answered == pytest.approx(left[answerable].mean())
     assert point.refused == pytest.approx((~left[~answerable]).mean())
-    found = curve.recommend(wanted).point
+    found = curve.aim(wanted)
     purer = [
         value
         for value in set(relevance.tolist())
         if (relevance >= value).sum() >= 10 and relevant[relevance >= value].mean() >= wanted
     ]
-    assert (found.threshold if found else None) == min(purer, default=None)
+    if purer:
+        assert found is not None
+        assert found.threshold == min(purer)
+    else:
+        assert found is None or (found.precision or 0.0) < wanted

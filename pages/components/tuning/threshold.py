@@ -13,8 +13,14 @@ from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from pages.components.tuning.bench import Bench, cached
-from rag import FEWEST_FOR_REFUSAL, FittedCalibration, counted
+from pages.components.tuning.bench import Bench, Key, cached
+from rag import (
+    FEWEST_FOR_REFUSAL,
+    FittedCalibration,
+    InvalidInput,
+    ThresholdPromise,
+    counted,
+)
 
 
 def threshold_panel(bench: Bench) -> None:
@@ -54,15 +60,29 @@ def _promise(bench: Bench) -> None:
         0.01,
         key="precision",
         bind="query-params",
-        help="The relevant share of what the threshold lets through.",
+        help="The relevant share of what the threshold lets through. It is promised for questions "
+        "that the threshold was not chosen on, 9 times in 10.",
     )
-    found = curve.recommend(wanted)
-    st.markdown(plain(capitalised(found.sentence)))
+    found = _promised(bench, rest, wanted)
     # Rounded down: what reached the threshold still does.
-    value = int(found.point.threshold * 1000) / 1000 if found.point else None
+    value = int(found.point.threshold * 1000) / 1000 if found and found.point else None
     use = partial(working_recipe.change, bench.base, {"search.threshold": value})
     label = "Use this threshold"
-    action_button(label, "tuning_use_floor", "check", use, disabled=found.point is None)
+    action_button(label, "tuning_use_floor", "check", use, disabled=value is None)
+
+
+def _promised(bench: Bench, rest: Key, wanted: float) -> ThresholdPromise | None:
+    """The threshold that promises a precision, and what came of it on held-out questions."""
+    try:
+        curves = cached(partial(bench.tuner.promise_curves, bench.recipe), "promise_curves", rest)
+    except InvalidInput as error:
+        st.markdown(plain(f"{error.message} {error.hint}"))
+        return None
+    found = curves.promise(wanted)
+    st.markdown(plain(capitalised(f"{found.sentence}.")))
+    if found.check:
+        st.caption(plain(capitalised(f"{found.check}.")))
+    return found
 
 
 def _refusal(bench: Bench) -> None:

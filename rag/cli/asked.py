@@ -1,0 +1,55 @@
+"""The knowledge base and the recipe that a command is about, built where that is missing."""
+
+from __future__ import annotations
+
+import argparse
+
+from rag import FederatedBase, FurtherBase, KnowledgeBase, Recipe, Workspace
+from rag.cli import inputs, printing
+
+
+def ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
+    """The base and the recipe asked for, with every document built for it."""
+    workspace = inputs.workspace(args)
+    base = workspace.base(args.kb)
+    wanted = recipe(args, base.recipe())
+    build(workspace, base, wanted)
+    return base, wanted
+
+
+def several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
+    """As ``ready``, with other bases; vectors that another process makes are not waited for."""
+    workspace = inputs.workspace(args)
+    base = workspace.base(args.kb)
+    wanted = recipe(args, base.recipe())
+    named = [FurtherBase.parse(text) for text in args.also]
+    known = {base.name, *(each.name for each in named)}
+    rest = [
+        FurtherBase(info.name) for info in workspace.bases() if args.all and info.name not in known
+    ]
+    beside = workspace.beside(base.name, [*named, *rest])
+    for searched, by in [(base, wanted), *((each.base, each.recipe) for each in beside)]:
+        late = searched.documents.by_words(by.index)
+        if late and len(late) == searched.documents.missing(by.index) and workspace.jobs.attended():
+            printing.by_words(late)  # whoever only asks need not wait for the rest
+        else:
+            build(workspace, searched, by)
+    return base, wanted, beside
+
+
+def build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
+    """Builds a recipe's index for the documents that it lacks."""
+    printing.unread(workspace.jobs, base)
+    if base.documents.missing(recipe.index):
+        printing.follow(workspace.jobs, base.documents.build(recipe.index))
+
+
+def recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
+    """The recipe of a file, or the saved one, with the fields that were set."""
+    found = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
+    return found.with_fields(dict(inputs.assignment(each) for each in args.set))
+
+
+def base_of_run(workspace: Workspace, args: argparse.Namespace) -> KnowledgeBase:
+    """The base that is named, or the one that a run is of."""
+    return workspace.base(args.kb) if args.kb else workspace.base_of_run(args.run)

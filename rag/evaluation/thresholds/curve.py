@@ -1,0 +1,192 @@
+"""What a threshold on relevance does: how pure the rest is, what is lost, who gets an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.types import Floats, Integers, Mask
+
+OFF_TOPIC = "off-topic"
+"""The tag of unanswerable questions that the documents do not even speak of."""
+
+_FEWEST_KEPT = 10
+
+
+class Share(NamedTuple):
+    """``part`` of ``whole``."""
+
+    part: int
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """Between 0 and 1; None where there is nothing to take a share of."""
+        return self.part / self.whole if self.whole else None
+
+    def __str__(self) -> str:
+        return f"{self.part:,} of {self.whole:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdPoint:
+    """One threshold, in counts.
+
+    ``pure``: relevant passages of those that reach it. ``found``: retrieved relevant passages that
+    reach it. ``answering``: answerable questions with anything left. ``refusing``: unanswerable
+    questions of the documents' topic with nothing left. ``turning_away``: the same of questions
+    tagged ``OFF_TOPIC``.
+    """
+
+    threshold: float
+    pure: Share
+    found: Share
+    answering: Share
+    refusing: Share
+    turning_away: Share
+
+    @property
+    def precision(self) -> float | None:
+        """The relevant share of what reaches it."""
+        return self.pure.value
+
+    @property
+    def kept(self) -> float | None:
+        """The share of the retrieved relevant passages that reach it."""
+        return self.found.value
+
+    @property
+    def answered(self) -> float | None:
+        """The share of answerable questions with anything left."""
+        return self.answering.value
+
+    @property
+    def refused(self) -> float | None:
+        """The share of unanswerable questions, of the documents' topic, with nothing left."""
+        return self.refusing.value
+
+    @property
+    def turned_away(self) -> float | None:
+        """The share of off-topic questions with nothing left."""
+        return self.turning_away.value
+
+    def figures(self) -> dict[str, Any]:
+        """Shares by name, and ``counts``: (part, whole) of each."""
+        counts = {
+            "precision": self.pure,
+            "kept": self.found,
+            "answered": self.answering,
+            "refused": self.refusing,
+            "turned_away": self.turning_away,
+        }
+        shares = {name: share.value for name, share in counts.items()}
+        return {"threshold": self.threshold, **shares, "counts": counts}
+
+    @property
+    def sentence(self) -> str:
+        """The threshold in plain English, a count beside every share."""
+        pure = self.precision
+        parts = [
+            "nothing reaches it" if pure is None else f"precision {pure:.2f} ({self.pure})",
+            _told("keeps", self.found, "of the relevant"),
+            _told("answers", self.answering, "of answerable questions"),
+            _told("refuses", self.refusing, "of unanswerable ones"),
+            _told("turns away", self.turning_away, "of off-topic ones"),
+        ]
+        return ", ".join(filter(None, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdCurve:
+    """Every threshold at once, on all candidates of many questions, before top-k cuts them.
+
+    ``values``: relevance of the candidates, descending; ``hits``: relevant ones among the first
+    so many, starting with 0; ``question``: whose candidate each is. ``answerable``,
+    ``unanswerable`` and ``off_topic``: each question's highest relevance, ascending, -inf without
+    candidates.
+    """
+
+    values: Floats
+    hits: Floats
+    question: Integers
+    answerable: Floats
+    unanswerable: Floats
+    off_topic: Floats
+
+    @classmethod
+    def of(
+        cls,
+        relevance: Floats,
+        relevant: Mask,
+        question: npt.NDArray[np.intp],
+        answerable: Mask,
+        off_topic: Mask | None = None,
+    ) -> ThresholdCurve:
+        """From candidates (relevance, relevant, question: shape (n,)) of questions.
+
+        ``question`` points into ``answerable`` and ``off_topic``, shape (questions,).
+        ``relevance`` is whatever the threshold is compared with: a cosine or a probability.
+        """
+        order = np.argsort(-relevance, kind="stable")
+        best = np.full(len(answerable), -np.inf)
+        np.maximum.at(best, question, relevance)
+        away = np.zeros(len(answerable), np.bool_) if off_topic is None else off_topic & ~answerable
+        return cls(
+            values=relevance[order],
+            hits=np.concatenate([[0.0], np.cumsum(relevant[order], dtype=np.float64)]),
+            question=np.asarray(question[order], np.int64),
+            answerable=np.sort(best[answerable]),
+            unanswerable=np.sort(best[~answerable & ~away]),
+            off_topic=np.sort(best[away]),
+        )
+
+    @property
+    def questions(self) -> int:
+        """How many questions it is read on."""
+        return len(self.answerable) + len(self.unanswerable) + len(self.off_topic)
+
+    def at(self, threshold: float) -> ThresholdPoint:
+        """What passes when relevance must be at least ``threshold``."""
+        count = int(np.searchsorted(-self.values, -threshold, side="right"))
+        hits, relevant = int(self.hits[count]), int(self.hits[-1])
+        below = [
+            int(np.searchsorted(each, threshold))
+            for each in (self.answerable, self.unanswerable, self.off_topic)
+        ]
+        return ThresholdPoint(
+            threshold=threshold,
+            pure=Share(hits, count),
+            found=Share(hits, relevant),
+            answering=Share(len(self.answerable) - below[0], len(self.answerable)),
+            refusing=Share(below[1], len(self.unanswerable)),
+            turning_away=Share(below[2], len(self.off_topic)),
+        )
+
+    def aim(self, precision: float) -> ThresholdPoint | None:
+        """The lowest threshold of at least this precision here, else that of the highest.
+
+        It promises nothing: elsewhere it is as often below. Thresholds that fewer than ten
+        candidates reach are left out; None where there is no other.
+        """
+        # A threshold takes all candidates of its value: look behind the last of equals.
+        last = self.steps()
+        last = last[last + 1 >= _FEWEST_KEPT]
+        if not len(last):
+            return None
+        precisions = self.hits[last + 1] / (last + 1)
+        enough = last[precisions >= precision]
+        chosen = enough[-1] if len(enough) else last[precisions.argmax()]
+        return self.at(float(self.values[chosen]))
+
+    def steps(self) -> Integers:
+        """The place of the last candidate of each value, descending by value."""
+        if not len(self.values):
+            return np.empty(0, np.int64)
+        return np.flatnonzero(np.append(self.values[1:] != self.values[:-1], True))
+
+
+def _told(verb: str, share: Share, whole: str) -> str:
+    return "" if share.value is None else f"{verb} {share.value:.0%} {whole} ({share})"

@@ -1,0 +1,233 @@
+"""A threshold with a promised precision: chosen so that other questions keep it.
+
+The precision that a threshold had where it was chosen is the best of many, and other questions fall
+short of it more often than not. Here a threshold counts only if a lower bound says so:
+
+- The unit is the question, as passages of one question are relevant together. The bound is that of
+  Clopper and Pearson (Biometrika 1934) with the number of passages replaced by the effective one,
+  from the variance between questions: Korn and Graubard, Confidence Intervals for Proportions with
+  Small Expected Number of Positive Counts Estimated from Survey Data, Survey Methodology 1998.
+- It is to hold for what comes on another set of as many questions, not for a mean over all
+  questions that could ever be asked, so the effective number is halved: both sets are samples.
+- Thresholds are tested one after the other, from a place that is fixed before labels are looked at,
+  downwards until one fails (fixed-sequence testing; Angelopoulos et al., Learn then Test, Annals
+  of Applied Statistics 2025). It is done from two places, each at half of the level: from where
+  just enough questions have a passage, and from where half of all have one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.evaluation.report.words import counted
+from rag.evaluation.thresholds.curve import ThresholdCurve, ThresholdPoint
+from rag.types import Floats, Integers
+
+CONFIDENCE = 0.9
+"""How often a promise is to be kept."""
+
+_TESTS = 2  # sequences of thresholds, which share the level
+_FIRST = 1.5  # the first threshold of one is reached by so many times the fewest questions
+_STEP = 1.1  # and the next one by so many times the passages
+
+
+def questions_needed(precision: float, confidence: float = CONFIDENCE) -> int:
+    """The fewest questions on which a precision can be promised, all passages being relevant."""
+    return math.ceil(2.0 * math.log(_level(confidence)) / math.log(precision))
+
+
+def _level(confidence: float) -> float:
+    return (1.0 - confidence) / _TESTS
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdPromise:
+    """The lowest threshold that promises ``wanted`` precision, or what could be promised instead.
+
+    ``point`` is what it did on the ``questions`` where it was chosen, None where nothing can be
+    promised; ``bound`` is the promise that it bears. ``possible`` is then the highest precision
+    that some threshold does promise, None without one. ``checked`` is what the threshold does on
+    other questions.
+    """
+
+    wanted: float
+    confidence: float
+    questions: int
+    point: ThresholdPoint | None
+    bound: float | None
+    possible: float | None
+    checked: ThresholdPoint | None
+
+    @property
+    def needed(self) -> int:
+        """The fewest questions on which that much can be promised."""
+        return questions_needed(self.wanted, self.confidence)
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether the other questions kept it; None where nothing was promised, or reached it."""
+        if self.point is None or self.checked is None or self.checked.precision is None:
+            return None
+        return self.checked.precision >= self.wanted
+
+    @property
+    def sentence(self) -> str:
+        """The promise, or why there is none, in plain English."""
+        times = f"{self.confidence * 10:g} times in 10"
+        if self.point is None:
+            return _refusal(self, times)
+        return (
+            f"threshold {self.point.threshold:.3f}: precision of at least {self.wanted:.2f} on "
+            f"other questions like these, {times}; chosen on {counted(self.questions, 'question')},"
+            f" where it has {self.point.sentence}"
+        )
+
+    @property
+    def check(self) -> str:
+        """What came of it on other questions; "" where there are none."""
+        if self.checked is None:
+            return ""
+        shares = self.checked.answering, self.checked.refusing, self.checked.turning_away
+        asked = counted(sum(share.whole for share in shares), "other question")
+        return f"on {asked}, where nothing was chosen: {self.checked.sentence}"
+
+
+def _refusal(promise: ThresholdPromise, times: str) -> str:
+    few = (
+        f"that takes at least {promise.needed:,} questions to choose on, and there are "
+        f"{promise.questions:,}"
+        if promise.questions < promise.needed
+        else f"on {counted(promise.questions, 'question')} no threshold leaves passages that are "
+        f"pure enough, on enough questions (at least {promise.needed:,})"
+    )
+    told = f"no threshold can promise precision {promise.wanted:.2f}: {few}"
+    if promise.possible is None or promise.possible < 0.005:
+        return f"{told}; nothing can be promised here"
+    return (
+        f"{told}; what can be promised, {times}, is {math.floor(promise.possible * 100) / 100:.2f}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PromiseCurves:
+    """Questions to choose a threshold on, and others to see what comes of it.
+
+    ``checking`` None where there are no others.
+    """
+
+    choosing: ThresholdCurve
+    checking: ThresholdCurve | None = None
+
+    def promise(self, wanted: float, confidence: float = CONFIDENCE) -> ThresholdPromise:
+        """The lowest threshold that promises a precision, in (0, 1), with this confidence."""
+        ladder = _Ladder.of(self.choosing, confidence)
+        place = ladder.lowest(wanted)
+        point = None if place is None else self.choosing.at(float(self.choosing.values[place]))
+        return ThresholdPromise(
+            wanted=wanted,
+            confidence=confidence,
+            questions=self.choosing.questions,
+            point=point,
+            bound=None if place is None else float(ladder.bounds[place]),
+            possible=ladder.possible(),
+            checked=self.checking.at(point.threshold) if self.checking and point else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ladder:
+    """The thresholds of a curve with their lower bounds, and the order of the tests.
+
+    ``steps``: places of candidates that a threshold can stand at; ``reached``: questions that have
+    a candidate there or above; ``bounds``: for every candidate, by place.
+    """
+
+    steps: Integers
+    reached: Integers
+    bounds: Floats
+    confidence: float
+
+    @classmethod
+    def of(cls, curve: ThresholdCurve, confidence: float) -> _Ladder:
+        steps = curve.steps()
+        bounds = _bounds(curve, _level(confidence))
+        return cls(steps, _reached(curve)[steps], bounds, confidence)
+
+    def lowest(self, wanted: float) -> int | None:
+        """The place of the lowest threshold that passed, going down from each of the starts."""
+        needed = questions_needed(wanted, self.confidence)
+        most = int(self.reached[-1]) if len(self.reached) else 0
+        starts = min(math.ceil(_FIRST * needed), max(needed, most)), max(needed, most // 2)
+        passed = [place for start in starts for place in self._passing(wanted, start)]
+        return max(passed, default=None)
+
+    def possible(self) -> float | None:
+        """The highest precision, in hundredths, that would be promised if it was asked for."""
+        asked = (hundredths / 100 for hundredths in range(99, 0, -1))
+        return next((each for each in asked if self.lowest(each) is not None), None)
+
+    def _passing(self, wanted: float, questions: int) -> Iterator[int]:
+        """Places that pass, from the first that so many questions reach, down to one that fails.
+
+        Relevance decides on what is tested, labels do not.
+        """
+        at = int(np.searchsorted(self.reached, questions))
+        while at < len(self.steps) and self.bounds[self.steps[at]] >= wanted:
+            yield int(self.steps[at])
+            further = np.searchsorted(self.steps + 1, (self.steps[at] + 1) * _STEP)
+            at = max(at + 1, int(further))
+
+
+def _reached(curve: ThresholdCurve) -> Integers:
+    """How many questions have one of the first so many candidates, from 1 candidate on."""
+    first = np.zeros(len(curve.question), np.int64)
+    first[np.unique(curve.question, return_index=True)[1]] = 1
+    return np.cumsum(first)
+
+
+def _bounds(curve: ThresholdCurve, level: float) -> Floats:
+    """The lower bound of the precision of the first 1, 2, ... candidates on as many questions."""
+    from scipy.special import betaincinv, stdtrit
+
+    count = np.arange(1, len(curve.values) + 1, dtype=np.float64)
+    hits, reached = curve.hits[1:], _reached(curve).astype(np.float64)
+    share = hits / count
+    with np.errstate(all="ignore"):
+        variance = _squares(curve, share) / count**2 * reached / np.maximum(reached - 1.0, 1.0)
+        # All relevant or none: nothing is known of the spread, so a question counts once.
+        effective = np.where(variance > 0, share * (1.0 - share) / variance, reached)
+        freedom = stdtrit(np.maximum(count - 1, 1), level) / stdtrit(
+            np.maximum(reached - 1, 1), level
+        )
+    effective = np.minimum(effective, count) * np.minimum(freedom, 1.0) ** 2 / 2.0
+    found = np.maximum(share * effective, 1e-12)
+    lower = betaincinv(found, effective - share * effective + 1.0, level)
+    return np.where(hits > 0, lower, 0.0)
+
+
+def _squares(curve: ThresholdCurve, share: Floats) -> Floats:
+    """Summed squares of (relevant - share * passages) over questions, for every prefix."""
+    mine, relevant = _before(curve)
+    right = np.diff(curve.hits)
+    passages = np.cumsum(2.0 * mine + 1.0)
+    hits = np.cumsum(right * (2.0 * relevant + 1.0))
+    both = np.cumsum((relevant + right) * (mine + 1.0) - relevant * mine)
+    return np.maximum(hits - 2.0 * share * both + share**2 * passages, 0.0)
+
+
+def _before(curve: ThresholdCurve) -> tuple[Floats, Floats]:
+    """How many candidates of its question stand above each one, and relevant ones of these."""
+    count = len(curve.question)
+    grouped = np.argsort(curve.question, kind="stable")
+    owner, right = curve.question[grouped], np.diff(curve.hits)[grouped]
+    fresh = np.append(True, owner[1:] != owner[:-1])[:count]
+    first = np.maximum.accumulate(np.where(fresh, np.arange(count), 0))
+    summed = np.cumsum(right) - right
+    mine, relevant = np.empty(count), np.empty(count)
+    mine[grouped] = np.arange(count) - first
+    relevant[grouped] = summed - summed[first]
+    return mine, relevant

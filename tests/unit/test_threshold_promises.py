@@ -1,0 +1,99 @@
+"""Promised precision: kept on other questions, or refused with what it would take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rag.evaluation.thresholds import PromiseCurves, ThresholdCurve, questions_needed
+
+
+def _curve(rng: np.random.Generator, questions: int, *, together: float = 0.0) -> ThresholdCurve:
+    """Questions of ten candidates each, the more relevant the higher.
+
+    ``together`` moves all candidates of a question up or down in relevance, not in value, as a
+    question on which nothing is labelled does.
+    """
+    values = rng.uniform(0.0, 1.0, (questions, 10))
+    moved = together * rng.choice([-1.0, 1.0], (questions, 1))
+    relevant = rng.uniform(0.0, 1.0, values.shape) < np.clip(values + moved, 0.0, 1.0)
+    owner = np.repeat(np.arange(questions), 10)
+    answerable = np.ones(questions, np.bool_)
+    return ThresholdCurve.of(values.ravel(), relevant.ravel(), owner, answerable)
+
+
+@pytest.mark.parametrize("together", [0.0, 0.2])
+@pytest.mark.parametrize("wanted", [0.5, 0.7, 0.8])
+def test_nine_promises_in_ten_are_kept_on_other_questions(wanted: float, together: float) -> None:
+    rng = np.random.default_rng(7)
+    promised = kept = aimed = 0
+    for _ in range(300):
+        curve, other = _curve(rng, 100, together=together), _curve(rng, 100, together=together)
+        found = PromiseCurves(curve, other).promise(wanted)
+        promised += found.point is not None
+        kept += found.kept is True
+        aim = curve.aim(wanted)
+        aimed += aim is not None and (other.at(aim.threshold).precision or 1.0) >= wanted
+    assert promised > 50
+    assert kept / promised >= 0.9
+    assert aimed / 300 < 0.65  # what is read off the same questions is kept about half of the time
+
+
+def test_how_many_questions_it_takes() -> None:
+    # All relevant on n questions: 0.1 / 2 = precision ** (n / 2), as there are two starts.
+    assert [questions_needed(each) for each in (0.5, 0.7, 0.8, 0.9)] == [9, 17, 27, 57]
+    assert questions_needed(0.9, confidence=0.95) == 71
+
+
+def _pure(questions: int) -> ThresholdCurve:
+    values = np.linspace(0.9, 0.5, questions)
+    every = np.ones(questions, np.bool_)
+    return ThresholdCurve.of(values, every, np.arange(questions), every)
+
+
+def test_the_fewest_questions_are_enough_where_all_is_relevant_and_one_less_is_not() -> None:
+    enough, few = (PromiseCurves(_pure(count)).promise(0.9) for count in (57, 56))
+    assert enough.point is not None
+    assert enough.bound == pytest.approx(0.05 ** (2 / 57))
+    assert enough.sentence.startswith(
+        "threshold 0.500: precision of at least 0.90 on other questions like these, 9 times in 10; "
+        "chosen on 57 questions, where it has precision 1.00 (57 of 57), keeps 100%"
+    )
+    assert few.point is None
+    assert few.sentence == (
+        "no threshold can promise precision 0.90: that takes at least 57 questions to choose on, "
+        "and there are 56; what can be promised, 9 times in 10, is 0.89"
+    )
+
+
+def test_a_question_counts_once_however_many_passages_it_has() -> None:
+    one = ThresholdCurve.of(
+        np.linspace(0.9, 0.5, 440),
+        np.ones(440, np.bool_),
+        np.repeat(np.arange(20), 22),
+        np.ones(20, np.bool_),
+    )
+    assert PromiseCurves(one).promise(0.9).point is None
+    assert PromiseCurves(one).promise(0.7).point is not None
+
+
+def test_where_no_threshold_is_pure_enough_it_says_what_can_be_promised() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.uniform(0.0, 1.0, 400)
+    relevant = rng.uniform(0.0, 1.0, 400) < 0.4
+    curve = ThresholdCurve.of(values, relevant, np.arange(400), np.ones(400, np.bool_))
+    refused = PromiseCurves(curve, curve).promise(0.8)
+    assert (refused.point, refused.checked, refused.check, refused.kept) == (None, None, "", None)
+    assert refused.possible is not None
+    assert 0.3 < refused.possible < 0.45
+    assert "no threshold leaves passages that are pure enough" in refused.sentence
+    assert PromiseCurves(curve).promise(refused.possible).point is not None
+    hopeless = ThresholdCurve.of(values, relevant & False, np.arange(400), np.ones(400, np.bool_))
+    assert PromiseCurves(hopeless).promise(0.5).sentence.endswith("nothing can be promised here")
+
+
+def test_nothing_is_promised_of_nothing() -> None:
+    empty = ThresholdCurve.of(
+        np.empty(0), np.empty(0, np.bool_), np.empty(0, np.intp), np.ones(3, np.bool_)
+    )
+    assert PromiseCurves(empty, empty).promise(0.5).point is None
