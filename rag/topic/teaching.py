@@ -10,9 +10,9 @@ from rag.topic.evidence import TopicEvidence
 from rag.topic.model import TopicModel
 from rag.types import Floats
 
-FEATURES = ("beyond_chance", "lead", "joint_beyond_chance", "joint_share")
-"""What shipped models weigh. Of ``unknown`` and ``share`` they make nothing: a paraphrase holds
-many words that no passage has, and a model that goes by them refuses it."""
+FEATURES = ("beyond_chance", "lead", "joint_beyond_chance", "share")
+"""What shipped models weigh. Of ``unknown`` they make nothing: a paraphrase holds many words that
+no passage has, and a model that goes by them refuses it."""
 _RIDGE = 1.0
 
 
