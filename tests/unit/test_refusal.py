@@ -78,11 +78,11 @@ def test_a_probability_is_the_logistic_of_the_weighed_evidence() -> None:
 
 
 def test_teaching_tells_what_differs_and_only_that() -> None:
-    near = [(TopicEvidence(0.8, 0.1, 0.5, 0.1, 0.8, share), 1.0) for share in (0.2, 0.6)]
-    far = [(TopicEvidence(0.1, 0.1, 0.5, 0.1, 0.1, share), 1.0) for share in (0.2, 0.6)]
+    near = [(TopicEvidence(0.8, 0.1, share, 0.1, 0.8, 0.5), 1.0) for share in (0.2, 0.6)]
+    far = [(TopicEvidence(0.1, 0.1, share, 0.1, 0.1, 0.5), 1.0) for share in (0.2, 0.6)]
     model = taught(near, far, FEATURES, 0.5, "a test")
     assert model.weights["lead"] == 0.0
-    assert model.weights["joint_share"] == pytest.approx(0.0, abs=1e-5)
+    assert model.weights["share"] == pytest.approx(0.0, abs=1e-5)
     assert model.judged(near[0][0]).probability > 0.5 > model.judged(far[0][0]).probability
 
 
