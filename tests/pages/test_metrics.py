@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.labels.question_editor import read_rows
 from pages.components.metrics.charts import rank_counts, rank_takeaway
 from pages.components.metrics.failures import score, worst_first
 from pages.components.shell.text import plain
-from rag import InvalidInput, QuestionResult, QuestionRow, Workspace
+from rag import QuestionResult, QuestionRow, Workspace
 from tests.pages.conftest import finished
 
 OpenPage = Callable[..., AppTest]
-_FOREIGN = (("a", "Who won the 2022 world cup?"), ("b", "What is the weather in Paris tomorrow?"))
 
 
 def evaluated(workspace: Workspace) -> dict[str, float]:
@@ -78,38 +76,6 @@ def test_figures_stand_by_tag(labelled: Workspace, open_page: OpenPage) -> None:
     assert table.loc["codes", "MRR@10"] == own["mrr@10"]
 
 
-def test_it_says_what_the_questions_can_show_before_anything_is_measured(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    said = [each.value for each in open_page("metrics.py").caption]
-    assert any("3 questions cannot show which of two recipes is better." in each for each in said)
-
-
-def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
-    base = labelled.base("notes")
-    rows = [{"id": name, "text": text, "answerable": False} for name, text in _FOREIGN]
-    content = "\n".join(json.dumps(row) for row in rows)
-    base.exchange.import_file("foreign", "foreign.jsonl", content)
-    strict = base.recipe().with_fields({"search.threshold": 1.0})
-    lax = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off"})
-    refused = base.evaluator.evaluate("foreign", strict).run
-    answered = base.evaluator.evaluate("foreign", lax).run
-    assert refused.metrics == {"correct_refusal": 1.0}
-    assert answered.metrics == {"correct_refusal": 0.0}
-    app = open_page("metrics.py", set="foreign")
-    assert not app.error
-    assert [card.value for card in app.metric] == ["–"] * 4 + ["0%"]
-    table = app.dataframe[0].value
-    assert list(table["First relevant"]) == ["answered, wrongly"] * 2
-    app = open_page("runs.py", set="foreign")
-    assert not app.error
-    assert list(app.dataframe[0].value["Correct refusals"]) == [1.0, 0.0]
-    with pytest.raises(InvalidInput, match="a report is about what was found"):
-        base.reports.html(answered.id)
-
-
 def test_hits_that_nobody_judged_leave_the_figures_open(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
@@ -164,15 +130,12 @@ def test_questions_are_listed_failures_first(labelled: Workspace, open_page: Ope
     assert list(filtered["Question"]) == ["Why does the pump make a grinding noise?"]
 
 
-def test_a_set_of_refusals_alone_says_what_it_lacks(
-    labelled: Workspace, open_page: OpenPage
-) -> None:
+def test_nothing_is_tuned_by_refusals_alone(labelled: Workspace, open_page: OpenPage) -> None:
     line = '{"id": "u", "text": "Who won in 1954?", "answerable": false}'
     labelled.base("notes").exchange.import_file("refusals", "refusals.jsonl", line)
     app = open_page("metrics.py", set="refusals")
     assert "1 question, 1 of them without an answer" in "".join(each.value for each in app.caption)
-    app.button(key="metrics_evaluate").click().run()
-    (error,) = app.error
+    (error,) = open_page("tuning.py", set="refusals").error
     assert "Add questions that they answer" in error.value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from urllib.parse import unquote
 
@@ -14,7 +13,7 @@ from pages.components.runs.difference_chart import figure, sorted_by_gain, takea
 from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import LIGHT
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, RankedPassage, RunComparison, Workspace, posterior
+from rag import KnowledgeBase, RankedPassage, RunComparison, Workspace
 from tests.pages.conftest import questions_file
 
 OpenPage = Callable[..., AppTest]
@@ -155,36 +154,6 @@ def test_two_runs_are_compared_in_a_sentence_to_quote(
     assert f"worse on {figures.lost}, the same on {figures.tied}" in said
     assert "threshold 1\\.0** against **As shipped" in said
     assert list(app.dataframe[1].value["Question"]) == [row.text for row in found.regressions]
-
-
-def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
-    base: KnowledgeBase, open_page: OpenPage
-) -> None:
-    rows = [json.loads(line) for line in questions_file().splitlines()]
-    many = [row | {"id": f"{row['id']}-{n}"} for n in range(3) for row in rows]
-    content = "\n".join(json.dumps(row) for row in many)
-    base.exchange.import_file("many", "many.jsonl", content)
-    runs = [
-        base.evaluator.evaluate("many", base.recipe().with_fields({"search.threshold": value}))
-        for value in (None, 1.0)
-    ]
-    good, bad = (each.run.id for each in runs)
-    base.runs.pin(good)
-    app = open_page("runs.py", set="many", runs=bad)
-    assert "worse by more over 99%." in _said(app)
-    app = open_page("runs.py", set="many", runs=bad, equal="0.5")
-    (found,) = base.runs.compare([bad], good)
-    expected = posterior(found.figures.differences, 0.5)
-    assert expected is not None
-    assert expected.sentence[1:] in _said(app)
-
-
-def test_a_few_questions_do_not_tell_how_probable_it_is(
-    base: KnowledgeBase, pair: tuple[str, str], open_page: OpenPage
-) -> None:
-    app = open_page("runs.py", runs=",".join(pair))
-    assert "with a probability" not in _said(app)
-    assert not app.number_input
 
 
 def test_the_reference_is_chosen(

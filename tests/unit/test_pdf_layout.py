@@ -127,6 +127,31 @@ def test_what_is_no_table_is_none(tmp_path: Path, rows: list[tuple[str, str]]) -
     assert document(tmp_path, drawn(lines)).tables == ()
 
 
+_LEFT = [f"left line {n:02d} of the first column here" for n in range(20)]
+_RIGHT = [f"right line {n:02d} of the second column" for n in range(20)]
+
+
+def _across(*, by_cell: int = 1) -> list[tuple[float, float, str]]:
+    """Two columns, drawn ``by_cell`` lines of the left one, then as many of the right one."""
+    found = []
+    for first in range(0, 20, by_cell):
+        for left, lines in ((50.0, _LEFT), (300.0, _RIGHT)):
+            found += [(left, 700.0 - 14 * n, lines[n]) for n in range(first, first + by_cell)]
+    return found
+
+
+def test_columns_that_are_drawn_across_are_read_one_after_the_other(tmp_path: Path) -> None:
+    heading = (50.0, 730.0, "A heading that stands over both of the columns and more of the page")
+    text = document(tmp_path, drawn([heading, *_across()])).text
+    assert text.split("\n") == [heading[2], "", *_LEFT, "", *_RIGHT]
+
+
+def test_cells_of_several_lines_are_no_columns(tmp_path: Path) -> None:
+    text = document(tmp_path, drawn(_across(by_cell=4))).text
+    lines = [line for line in text.split("\n") if line]
+    assert lines == [words for _, _, words in _across(by_cell=4)]
+
+
 def test_words_drawn_twice_are_read_once(tmp_path: Path) -> None:
     twice = [(60 + shift, 600.0, "Important heading") for shift in (0.0, 0.3)]
     assert document(tmp_path, drawn(twice)).text == "Important heading"

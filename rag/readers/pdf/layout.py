@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from rag.readers.pdf.drawn import Drawn
 from rag.readers.pdf.grids import FoundTable, found_table, grown
+from rag.readers.pdf.gutters import by_column
 from rag.readers.pdf.regions import flows, regions
 from rag.readers.pdf.rows import rows_of, text_of
 from rag.readers.pdf.words import Word
@@ -60,8 +61,11 @@ _Block = _Line | FoundTable
 
 
 def page_blocks(words: Sequence[Word], drawn: Drawn) -> list[str | PageTable]:
-    """Paragraphs (lines parted by single line ends) and tables, in the order of the content."""
-    blocks = list(_blocks(words, drawn))
+    """Paragraphs (lines parted by single line ends) and tables, in the order of the content.
+
+    Columns of prose that are drawn across are read one after the other.
+    """
+    blocks = list(_blocks(by_column(words, drawn), drawn))
     usual = _usual_gap(blocks)
     done: list[str | PageTable] = []
     paragraph = list[str]()

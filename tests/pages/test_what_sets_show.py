@@ -1,0 +1,85 @@
+"""What a question set can show at all, what a difference means, and sets of refusals alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag import InvalidInput, Workspace, posterior
+from tests.pages.conftest import questions_file
+
+OpenPage = Callable[..., AppTest]
+_FOREIGN = (("a", "Who won the 2022 world cup?"), ("b", "What is the weather in Paris tomorrow?"))
+
+
+def _said(app: AppTest) -> str:
+    return "\n".join(each.value for each in app.main.caption)
+
+
+def test_it_says_what_the_questions_can_show_before_anything_is_measured(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    said = [each.value for each in open_page("metrics.py").caption]
+    assert any("3 questions cannot show which of two recipes is better." in each for each in said)
+
+
+def test_a_set_of_questions_without_an_answer_is_measured_by_its_refusals(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    rows = [{"id": name, "text": text, "answerable": False} for name, text in _FOREIGN]
+    content = "\n".join(json.dumps(row) for row in rows)
+    base.exchange.import_file("foreign", "foreign.jsonl", content)
+    strict = base.recipe().with_fields({"search.threshold": 1.0})
+    lax = base.recipe().with_fields({"search.threshold": None, "search.refuse": "off"})
+    refused = base.evaluator.evaluate("foreign", strict).run
+    answered = base.evaluator.evaluate("foreign", lax).run
+    assert refused.metrics == {"correct_refusal": 1.0}
+    assert answered.metrics == {"correct_refusal": 0.0}
+    app = open_page("metrics.py", set="foreign")
+    assert not app.error
+    assert [card.value for card in app.metric] == ["–"] * 4 + ["0%"]
+    table = app.dataframe[0].value
+    assert list(table["First relevant"]) == ["answered, wrongly"] * 2
+    app = open_page("runs.py", set="foreign")
+    assert not app.error
+    assert list(app.dataframe[0].value["Correct refusals"]) == [1.0, 0.0]
+    with pytest.raises(InvalidInput, match="a report is about what was found"):
+        base.reports.html(answered.id)
+
+
+def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    rows = [json.loads(line) for line in questions_file().splitlines()]
+    many = [row | {"id": f"{row['id']}-{n}"} for n in range(3) for row in rows]
+    content = "\n".join(json.dumps(row) for row in many)
+    base.exchange.import_file("many", "many.jsonl", content)
+    runs = [
+        base.evaluator.evaluate("many", base.recipe().with_fields({"search.threshold": value}))
+        for value in (None, 1.0)
+    ]
+    good, bad = (each.run.id for each in runs)
+    base.runs.pin(good)
+    app = open_page("runs.py", set="many", runs=bad)
+    assert "worse by more over 99%." in _said(app)
+    app = open_page("runs.py", set="many", runs=bad, equal="0.5")
+    (found,) = base.runs.compare([bad], good)
+    expected = posterior(found.figures.differences, 0.5)
+    assert expected is not None
+    assert expected.sentence[1:] in _said(app)
+
+
+def test_a_few_questions_do_not_tell_how_probable_it_is(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    thresholds = [{"search.threshold": value} for value in (None, 1.0)]
+    runs = [base.evaluator.evaluate("checks", base.recipe().with_fields(x)) for x in thresholds]
+    app = open_page("runs.py", runs=",".join(each.run.id for each in runs))
+    assert "with a probability" not in _said(app)
+    assert not app.number_input
