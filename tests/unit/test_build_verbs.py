@@ -48,8 +48,8 @@ def test_people_see_a_line_a_build(base: KnowledgeBase, capsys: pytest.CaptureFi
     first, second, third = capsys.readouterr().out.splitlines()
     counts = [build.passages for build in base.documents.builds()]
     assert first == (
-        f"{WORDS.index.hash}  active  recursive 24/0 tokens of fake with table; fake, auto, flat; "
-        f"3 documents, {counts[0]} passages"
+        f"{WORDS.index.hash}  active  recursive 24/0 tokens of fake or estimated with table; "
+        f"fake, auto, flat; 3 documents, {counts[0]} passages"
     )
     assert second.startswith(f"{OTHER.index.hash}          recursive 12/0 ")
     assert third.endswith(f"fake, german, flat; 0 documents, 3 missing, {counts[2]} passages")
