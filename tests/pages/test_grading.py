@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -10,8 +11,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.inspector.candidate_chart import figure
-from pages.components.inspector.candidates import candidates
+from pages.components.inspector.candidate_chart import figure, takeaway
+from pages.components.inspector.candidates import Candidate, candidates
 from pages.components.labels.evidence_dialog import chosen, sentences
 from pages.components.shell.palette import LIGHT
 from rag import Chunk, InvalidInput, KnowledgeBase, Label, LabelledQuestion
@@ -151,6 +152,17 @@ def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> Non
     drawn = figure(trace, shown, shown[0].hit.chunk.key, LIGHT, {}).to_dict()
     assert drawn["layout"]["shapes"]
     assert go.Figure(drawn).to_dict() == drawn
+
+
+def test_a_refused_question_is_not_told_by_the_threshold(base: KnowledgeBase) -> None:
+    trace = base.search(LEAVE, base.recipe())
+    hits = [each.hit for each in candidates(trace)]
+    refused = [Candidate(hit, "refuse", "the documents do not speak of this") for hit in hits]
+    best = max(hit.relevance for hit in hits)
+    assert takeaway(replace(trace, hits=()), refused) == (
+        f"None of {len(hits)} candidates comes back: the documents do not speak of this "
+        f"(the best has {best:.2f})."
+    )
 
 
 def test_sentences_and_pasted_words() -> None:

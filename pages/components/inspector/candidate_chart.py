@@ -52,6 +52,9 @@ def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
         return "No candidates."
     best = max(candidate.hit.relevance for candidate in shown)
     kept = len(trace.hits)
+    if all(candidate.group == "refuse" for candidate in shown):
+        none = f"None of {counted(len(shown), 'candidate')} comes back"
+        return f"{none}: the documents do not speak of this (the best has {best:.2f})."
     if trace.threshold is None:
         return f"{kept} of {counted(len(shown), 'candidate')} come back; there is no threshold."
     passing = sum(candidate.group != "threshold" for candidate in shown)
