@@ -11,7 +11,7 @@ from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
 from pages.components.labels.question_editor import edit_button
 from pages.components.labels.question_proposals import make_button, proposals
-from pages.components.metrics.cards import cards, comparison, cutoffs, figures_table
+from pages.components.metrics.cards import CARDS, cards, comparison, cutoffs, figures_table
 from pages.components.metrics.charts import against_k, first_ranks
 from pages.components.metrics.failures import failures_table
 from pages.components.metrics.tags import tag_table
@@ -135,8 +135,10 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     before = pinned if is_pinned else former
     _stale(base, chosen, run, recipe)
     between = base.runs.differences(run.id, before.id) if before else None
-    comparable = between is None or between.comparable
-    cards(run, before, base.run_figures.intervals(run.id), comparable=comparable)
+    changes = (
+        base.runs.changes(run.id, before.id, [each.metric for each in CARDS]) if before else {}
+    )
+    cards(run, before, base.run_figures.intervals(run.id), changes)
     st.caption(f"{_about(base, run)} {comparison(before, between, pinned=is_pinned)}")
     results = base.runs.results(run.id)
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank

@@ -37,7 +37,6 @@ from .evaluation.run_intervals import TagFigures as TagFigures
 from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare
 from .evaluation.splits import Split as Split
 from .evaluation.splits import SplitSelection as SplitSelection
-from .evaluation.sweeping import Change as Change
 from .evaluation.sweeping import Grid as Grid
 from .evaluation.sweeping import QuestionFigures as QuestionFigures
 from .evaluation.thresholds import PromiseCurves as PromiseCurves
@@ -93,6 +92,7 @@ from .runs.differences import RunDifferences as RunDifferences
 from .runs.evaluator import DEFAULT_CUTOFFS as DEFAULT_CUTOFFS
 from .runs.evaluator import Evaluation as Evaluation
 from .runs.gate import GateResult as GateResult
+from .runs.gate import PairedGate as PairedGate
 from .runs.history import QuestionDifference as QuestionDifference
 from .runs.history import RunComparison as RunComparison
 from .runs.leaderboard import LeaderboardRow as LeaderboardRow
@@ -114,6 +114,7 @@ from .tuning.build_table import BuildFigures as BuildFigures
 from .tuning.leaders import LEADERS as LEADERS
 from .tuning.leaders import idle_fields as idle_fields
 from .tuning.pareto import CostPoint as CostPoint
+from .tuning.pareto import against_present as against_present
 from .tuning.pareto import by_time as by_time
 from .tuning.pareto import by_tokens as by_tokens
 from .tuning.pareto import cheapest as cheapest

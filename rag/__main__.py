@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"The result could not be written: {error.strerror}.", "")
     if output.problem:
         return _fail(*output.problem)
-    return 0 if output.passed else 1
+    return 0 if output.passed else output.failing
 
 
 def _tell(text: str) -> None:

@@ -34,13 +34,15 @@ from rag.cli.lost_labels import Lost, lost_data, lost_lines
 class Output:
     """One result: the object for ``--json``, and the same for a reader.
 
-    ``passed`` is False where a check failed; the command then ends with exit code 1. ``problem``
+    ``passed`` is False where a check failed; the command then ends with exit code 1, or with
+    ``failing`` where a verb has several ways to fail. ``problem``
     (message, hint) is what kept it from its purpose; the command then ends with exit code 2.
     """
 
     data: Mapping[str, Any]
     text: str
     passed: bool = True
+    failing: int = 1
     problem: tuple[str, str] | None = None
 
 

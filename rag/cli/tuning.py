@@ -14,6 +14,7 @@ from rag import (
     GateResult,
     Grid,
     Mismatch,
+    PairedGate,
     PromiseCurves,
     QuestionDifference,
     RefusalLimit,
@@ -267,14 +268,17 @@ def gate(found: GateResult) -> Output:
         },
         "comparable": found.differences.comparable if found.differences else None,
         "differences": found.differences.phrase if found.differences else None,
+        "outcome": found.outcome,
+        "paired": {metric: _paired(each) for metric, each in found.paired.items()},
     }
     lines = [printing.headline(run)]
     if found.differences:
         lines.append(f"against the baseline: {found.differences.phrase}")
-        if found.differences.obstacle:
-            lines.append(
-                f"NOT COMPARABLE: {found.differences.obstacle}; measure the baseline again"
-            )
+    for each in found.paired.values():
+        said = each.sentence
+        if each.outcome == "incomparable":
+            said = f"{said}; measure the baseline again"
+        lines.append(said)
     lines += [
         f"FAILED {each.metric} {each.value:.4f}, "
         + (
@@ -287,8 +291,30 @@ def gate(found: GateResult) -> Output:
     for metric, rows in found.regressions.items():
         lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
         lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in rows]
-    lines.append("passed" if found.passed else "not passed")
-    return Output(data, "\n".join(lines), found.passed)
+    lines.append(_ENDINGS[found.outcome])
+    return Output(data, "\n".join(lines), found.passed, _FAILING.get(found.outcome, 1))
+
+
+_ENDINGS = {
+    "passed": "passed",
+    "failed": "not passed",
+    "undecided": "not passed: these questions cannot show that no more is lost than is tolerated",
+    "incomparable": "not passed: there is nothing to compare with",
+}
+_FAILING = {"failed": 1, "undecided": 3, "incomparable": 4}
+
+
+def _paired(found: PairedGate) -> dict[str, Any]:
+    figures = found.comparison
+    return {
+        "outcome": found.outcome,
+        "difference": figures.difference,
+        "interval": list(figures.interval),
+        "p": figures.p,
+        "questions": len(figures.differences),
+        "left_out": figures.left_out,
+        "tolerance": found.tolerance,
+    }
 
 
 def _regression(row: QuestionDifference) -> dict[str, Any]:

@@ -65,7 +65,9 @@ def _groups(folder: Path) -> Iterator[list[beir.BeirDocument]]:
 def _shifted(question: FileQuestion, shifts: dict[str, int]) -> FileQuestion:
     """Spans count from the start of ``text``; in the document the title stands before it."""
     labels = tuple(_moved(label, shifts.get(label.document, 0)) for label in question.labels)
-    return FileQuestion(question.id, question.text, question.answerable, question.tags, labels)
+    return FileQuestion(
+        question.id, question.text, question.answerable, question.tags, labels, question.group
+    )
 
 
 def _moved(label: FileLabel, by: int) -> FileLabel:

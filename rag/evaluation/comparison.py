@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from rag.evaluation.intervals import Interval, bootstrap_intervals
-from rag.evaluation.significance import holm, questions_needed, randomisation_p
+from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
+from rag.evaluation.intervals import Interval
+from rag.evaluation.significance import holm, paired_tests, questions_needed
 from rag.types import Floats
 
 Verdict = Literal["better", "worse", "undecided", "incomparable"]
 Figures = Mapping[str, float]
 """A metric by question id."""
+Groups = Mapping[str, str]
+"""The group of a question by its id; questions without one stand by themselves."""
 
 CROWNING_P = 0.02
 """The p-value a winner needs. At the usual 0.05, five of a hundred equal runs would win or lose."""
@@ -29,8 +32,11 @@ class Comparison:
     """A run against a baseline in one metric, over the questions that both measured.
 
     ``differences`` (run minus baseline, by question id) keep the run's order; the means are over
-    the same questions. ``interval`` is the 95% bootstrap interval of the mean difference. ``p`` is
-    adjusted after Holm for the ``compared`` comparisons of its table, ``raw_p`` is not.
+    the same questions. ``interval`` is the 95% interval of the mean difference by the same test:
+    it holds 0 where ``raw_p`` is above 0.05. ``p`` is adjusted after Holm for the ``compared``
+    comparisons of its table, ``raw_p`` is not. Questions of one group count as one observation:
+    there are ``clusters`` of them, and the mean varies ``design_effect`` times as much as if all
+    questions stood alone.
     ``left_out`` counts questions that only one run measured. ``needed`` is about how many questions
     would decide, where the verdict is ``undecided`` and an estimate exists. ``kind`` goes before
     "questions" in the sentence: ``"held-out"``. ``obstacle`` says why the two do not compare, for
@@ -49,6 +55,8 @@ class Comparison:
     alpha: float = CROWNING_P
     kind: str = ""
     obstacle: str = ""
+    clusters: int = 0
+    design_effect: float = 1.0
 
     @property
     def difference(self) -> float:
@@ -98,27 +106,17 @@ class Comparison:
 
 
 def compare(
-    metric: str, run: Figures, baseline: Figures, *, alpha: float = CROWNING_P, kind: str = ""
+    metric: str,
+    run: Figures,
+    baseline: Figures,
+    *,
+    alpha: float = CROWNING_P,
+    kind: str = "",
+    groups: Groups | None = None,
 ) -> Comparison:
     """Compares one metric of two runs; only questions that both have count."""
-    shared = [question for question in run if question in baseline]
-    first = np.array([run[question] for question in shared], np.float64)
-    second = np.array([baseline[question] for question in shared], np.float64)
-    differences = first - second
-    differences[np.abs(differences) <= _TIE] = 0.0
-    p = randomisation_p(differences)
-    return Comparison(
-        metric=metric,
-        differences=dict(zip(shared, differences.tolist(), strict=True)),
-        mean=float(first.mean()) if shared else 0.0,
-        baseline=float(second.mean()) if shared else 0.0,
-        interval=_interval(differences),
-        raw_p=p,
-        p=p,
-        left_out=len(run.keys() ^ baseline.keys()),
-        alpha=alpha,
-        kind=kind,
-    )
+    (found,) = compare_pairs([(metric, run, baseline)], kind=kind, groups=groups, alpha=alpha)
+    return found
 
 
 def compare_table(
@@ -127,21 +125,84 @@ def compare_table(
     baseline: Figures,
     *,
     kind: str = "",
+    groups: Groups | None = None,
 ) -> dict[str, Comparison]:
     """Every run against one baseline, p-values adjusted after Holm for the whole table."""
-    table = {name: compare(metric, run, baseline, kind=kind) for name, run in runs.items()}
-    adjusted = holm([each.raw_p for each in table.values()])
-    return {
-        name: replace(each, p=p, compared=len(table))
-        for (name, each), p in zip(table.items(), adjusted.tolist(), strict=True)
-    }
+    pairs = [(metric, run, baseline) for run in runs.values()]
+    return dict(zip(runs, compare_pairs(pairs, kind=kind, groups=groups), strict=True))
 
 
-def _interval(differences: Floats) -> Interval:
-    if len(differences) < 2:
-        return Interval(-1.0, 1.0)
-    low, high = bootstrap_intervals(differences)
-    return Interval(float(low), float(high))
+def compare_pairs(
+    pairs: Sequence[tuple[str, Figures, Figures]],
+    *,
+    kind: str = "",
+    groups: Groups | None = None,
+    alpha: float = CROWNING_P,
+) -> list[Comparison]:
+    """(Metric, run, baseline) of what is shown together, p-values adjusted after Holm for all."""
+    apart = [_Pair.of(*pair, groups or {}) for pair in pairs]
+    tests = [(1.0, Interval(-1.0, 1.0))] * len(pairs)
+    # Pairs of the same questions share their sign patterns.
+    together: dict[tuple[str, ...], list[int]] = {}
+    for number, pair in enumerate(apart):
+        together.setdefault(tuple(pair.differences), []).append(number)
+    for numbers in together.values():
+        rows = np.stack([_array(apart[number].differences) for number in numbers])
+        found = paired_tests(rows, apart[numbers[0]].clusters, len(pairs))
+        for number, p, ends in zip(
+            numbers, found.p.tolist(), found.intervals.tolist(), strict=True
+        ):
+            tests[number] = p, Interval(*ends)
+    adjusted = holm([p for p, _ in tests]).tolist()
+    return [
+        Comparison(
+            metric=pair.metric,
+            differences=pair.differences,
+            mean=pair.mean,
+            baseline=pair.baseline,
+            interval=interval,
+            raw_p=raw,
+            p=p,
+            left_out=pair.left_out,
+            compared=len(pairs),
+            alpha=alpha,
+            kind=kind,
+            clusters=len(pair.clusters),
+            design_effect=pair.clusters.design_effect(_array(pair.differences)),
+        )
+        for pair, (raw, interval), p in zip(apart, tests, adjusted, strict=True)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    metric: str
+    differences: Figures
+    mean: float
+    baseline: float
+    left_out: int
+    clusters: Clusters
+
+    @classmethod
+    def of(cls, metric: str, run: Figures, baseline: Figures, groups: Groups) -> _Pair:
+        shared = [question for question in run if question in baseline]
+        first = np.array([run[question] for question in shared], np.float64)
+        second = np.array([baseline[question] for question in shared], np.float64)
+        differences = first - second
+        differences[np.abs(differences) <= _TIE] = 0.0
+        return cls(
+            metric=metric,
+            differences=dict(zip(shared, differences.tolist(), strict=True)),
+            mean=float(first.mean()) if shared else 0.0,
+            baseline=float(second.mean()) if shared else 0.0,
+            left_out=len(run.keys() ^ baseline.keys()),
+            clusters=clusters_of(shared, groups),
+        )
+
+
+def clusters_of(questions: Sequence[str], groups: Groups) -> Clusters:
+    """The clusters of some questions; those without a group are one each."""
+    return Clusters.of([("group", groups[each]) if each in groups else each for each in questions])
 
 
 def _array(figures: Figures) -> Floats:
@@ -171,8 +232,18 @@ def _sentence(result: Comparison) -> str:
     )
     if result.verdict == "undecided":
         shown = f"no difference that {questions} can show: {figures}"
-        return f"{shown}{_needed(result.needed)}{left_out}"
-    return f"{result.verdict}: {figures}, on {questions}{left_out}"
+        return f"{shown}{_needed(result.needed)}{_grouped(result)}{left_out}"
+    return f"{result.verdict}: {figures}, on {questions}{_grouped(result)}{left_out}"
+
+
+def _grouped(result: Comparison) -> str:
+    if result.design_effect <= CONSIDERABLE:
+        return ""
+    alone = max(1, round(len(result.differences) / result.design_effect))
+    return (
+        f"; {_questions(len(result.differences))} in {result.clusters:,} groups that move together "
+        f"count as {alone:,}"
+    )
 
 
 def _title(metric: str) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rag.evaluation.intervals import Interval, mean_intervals, wilson
+from rag.evaluation.comparison import Groups, clusters_of
+from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.judging import Spans
 from rag.evaluation.metrics import Ranked
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
@@ -19,17 +20,25 @@ from rag.types import Question
 _REFUSALS = {"correct_refusal": False, "false_refusal": True}
 
 
-def intervals(results: Sequence[QuestionResult], names: Sequence[str]) -> dict[str, Interval]:
+def intervals(
+    results: Sequence[QuestionResult], names: Sequence[str], groups: Groups | None = None
+) -> dict[str, Interval]:
     """The 95% interval of each mean in ``names``, over the questions that have the figure."""
-    found = {name: _refusals(results, _REFUSALS[name]) for name in names if name in _REFUSALS}
-    for metrics, rows in _tables(results, [name for name in names if name not in _REFUSALS]):
-        for name, ends in zip(metrics, mean_intervals(rows).tolist(), strict=True):
-            found[name] = Interval(*ends)
+    known = groups or {}
+    found = {
+        name: _refusals(results, _REFUSALS[name], known) for name in names if name in _REFUSALS
+    }
+    of_metrics = _tables(results, [name for name in names if name not in _REFUSALS])
+    for metrics, asked, rows in of_metrics:
+        ends = mean_intervals(rows, clusters_of(asked, known)).tolist()
+        found |= {name: Interval(*each) for name, each in zip(metrics, ends, strict=True)}
     return {name: found[name] for name in names if name in found}
 
 
-def _refusals(results: Sequence[QuestionResult], answerable: bool) -> Interval:
-    return wilson(sum(refused := _refused(results, answerable)), len(refused))
+def _refusals(results: Sequence[QuestionResult], answerable: bool, groups: Groups) -> Interval:
+    refused = np.array([_refused(results, answerable)], np.float64)
+    asked = [item.question_id for item in results if item.answerable == answerable]
+    return Interval(*mean_intervals(refused, clusters_of(asked, groups))[0].tolist())
 
 
 def _refused(results: Sequence[QuestionResult], answerable: bool) -> list[bool]:
@@ -49,20 +58,24 @@ class TagFigures:
     intervals: Mapping[str, Interval]
 
 
-def by_tag(results: Sequence[QuestionResult], names: Sequence[str]) -> list[TagFigures]:
+def by_tag(
+    results: Sequence[QuestionResult], names: Sequence[str], groups: Groups | None = None
+) -> list[TagFigures]:
     """Figures of a run in ``names`` for each tag, that of most questions first."""
     tagged: dict[str, list[QuestionResult]] = {}
     for item in results:
         for tag in dict.fromkeys(item.tags):
             tagged.setdefault(tag, []).append(item)
     rows = sorted(tagged.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-    return [_of_tag(tag, held, names) for tag, held in rows]
+    return [_of_tag(tag, held, names, groups) for tag, held in rows]
 
 
-def _of_tag(tag: str, held: Sequence[QuestionResult], names: Sequence[str]) -> TagFigures:
+def _of_tag(
+    tag: str, held: Sequence[QuestionResult], names: Sequence[str], groups: Groups | None
+) -> TagFigures:
     values = {name: _values(held, name) for name in names}
     means = {name: float(np.mean(having)) for name, having in values.items() if having}
-    return TagFigures(tag, len(held), means, intervals(held, list(means)))
+    return TagFigures(tag, len(held), means, intervals(held, list(means), groups))
 
 
 def _values(held: Sequence[QuestionResult], name: str) -> Sequence[float]:
@@ -73,14 +86,18 @@ def _values(held: Sequence[QuestionResult], name: str) -> Sequence[float]:
 
 def _tables(
     results: Sequence[QuestionResult], names: Sequence[str]
-) -> list[tuple[list[str], npt.NDArray[np.float64]]]:
-    """Figures, shape (metrics, questions), of metrics that the same questions have."""
+) -> list[tuple[list[str], list[str], npt.NDArray[np.float64]]]:
+    """Metrics that the same questions have, those questions, figures (metrics, questions)."""
     groups: dict[tuple[int, ...], list[str]] = {}
     for name in names:
         having = tuple(place for place, item in enumerate(results) if name in item.metrics)
         groups.setdefault(having, []).append(name)
     return [
-        (held, np.array([[results[place].metrics[name] for place in having] for name in held]))
+        (
+            held,
+            [results[place].question_id for place in having],
+            np.array([[results[place].metrics[name] for place in having] for name in held]),
+        )
         for having, held in groups.items()
         if having
     ]

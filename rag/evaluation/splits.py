@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.evaluation.comparison import Comparison, compare
+from rag.evaluation.comparison import Comparison, Groups, compare
 from rag.types import Floats
 
 
@@ -22,13 +23,20 @@ class Split:
     held_out: tuple[str, ...]
 
 
-def split(questions: Iterable[str], tuning_share: float = 0.5, seed: int = 0) -> Split:
-    """Splits question ids by a hash of seed and id.
+def split(
+    questions: Iterable[str],
+    tuning_share: float = 0.5,
+    seed: int = 0,
+    *,
+    groups: Groups | None = None,
+    strata: Mapping[str, Hashable] | None = None,
+) -> Split:
+    """Splits question ids; a group is never divided, and every stratum is split alike.
 
-    A question's side depends on nothing else: adding or removing others never moves it, on any
-    machine. Shares are therefore met on average, not exactly; answerable and unanswerable questions
-    are split alike for the same reason. Raises InvalidInput for a share outside (0, 1) or when a
-    side stays empty.
+    Within a stratum those that a hash of seed and name puts first are for tuning, up to the share:
+    the same on any machine and in any order, and one question more moves hardly another. The share
+    is met as nearly as groups allow. Raises InvalidInput for a share outside (0, 1) or when a side
+    stays empty.
     """
     if not 0.0 < tuning_share < 1.0:
         raise InvalidInput(
@@ -36,14 +44,37 @@ def split(questions: Iterable[str], tuning_share: float = 0.5, seed: int = 0) ->
             "Choose a share between 0 and 1, such as 0.5.",
         )
     ids = list(questions)
-    tuning = tuple(each for each in ids if _place(each, seed) < tuning_share)
-    held_out = tuple(each for each in ids if _place(each, seed) >= tuning_share)
+    chosen = _chosen(ids, tuning_share, seed, groups or {}, strata or {})
+    tuning = tuple(each for each in ids if each in chosen)
+    held_out = tuple(each for each in ids if each not in chosen)
     if not tuning or not held_out:
         raise InvalidInput(
             f"Too few questions to split ({len(ids)}): one side got none.",
             "Label more questions, or compare recipes that were not chosen on these questions.",
         )
     return Split(tuning, held_out)
+
+
+def _chosen(
+    ids: Sequence[str], share: float, seed: int, groups: Groups, strata: Mapping[str, Hashable]
+) -> set[str]:
+    """Those for tuning. What a stratum has too many of, the next one has fewer of."""
+    units: dict[str, list[str]] = {}
+    for each in ids:
+        units.setdefault(f"group {groups[each]}" if each in groups else each, []).append(each)
+    layers: dict[str, list[str]] = {}
+    for name, held in units.items():
+        common = Counter(repr(strata.get(each)) for each in sorted(held)).most_common(1)[0][0]
+        layers.setdefault(common, []).append(name)
+    chosen: set[str] = set()
+    seen = 0.0
+    for _, names in sorted(layers.items(), key=lambda layer: (-len(layer[1]), layer[0])):
+        seen += sum(len(units[name]) for name in names)
+        for name in sorted(names, key=lambda name: _place(name, seed)):
+            # Those that half fit are in.
+            if len(chosen) + len(units[name]) / 2 <= share * seen + 1e-9:
+                chosen.update(units[name])
+    return chosen
 
 
 def _place(question: str, seed: int) -> float:
@@ -90,7 +121,12 @@ class SplitSelection:
 
 
 def choose(
-    metric: str, scores: Floats, questions: Sequence[str], baseline: int, parts: Split
+    metric: str,
+    scores: Floats,
+    questions: Sequence[str],
+    baseline: int,
+    parts: Split,
+    groups: Groups | None = None,
 ) -> SplitSelection:
     """Picks the recipe with the best mean on tuning questions and compares it on held-out ones.
 
@@ -116,7 +152,7 @@ def choose(
         tried=len(scores),
         tuning_questions=len(tuning),
         tuning_lead=float(means[best] - means[baseline]) if best != baseline else 0.0,
-        comparison=compare(metric, run, other, kind="held-out"),
+        comparison=compare(metric, run, other, kind="held-out", groups=groups),
     )
 
 

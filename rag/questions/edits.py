@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rag.errors import InvalidInput
-from rag.evaluation.splits import split
+from rag.questions.groups import split_questions
 from rag.questions.sets import checked_name, contradiction, counted_edit
 from rag.storage import Connection, Database, labels, runs
 from rag.storage import questions as rows
@@ -25,12 +25,17 @@ _MOST_TAGS = 20
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """A question as a row of a table that is edited; ``id`` "" is for a new one."""
+    """A question as a row of a table that is edited; ``id`` "" is for a new one.
+
+    ``group`` is what it was said to belong to: "" leaves that to its source and words, "-" says
+    that it stands by itself.
+    """
 
     id: str
     text: str
     answerable: bool = True
     tags: tuple[str, ...] = ()
+    group: str = ""
 
 
 class QuestionEdits:
@@ -64,8 +69,8 @@ class QuestionEdits:
         """Decides anew which questions are held out. Raises NotFound, InvalidInput."""
         with self._database.write() as connection:
             found = rows.named(connection, self._base_id, set_name)
-            ids = [item.id for item in rows.labelled(connection, found.id)]
-            split(ids, tuning_share, seed)
+            usable = rows.usable(connection, self._base_id, found.id)
+            split_questions(usable, tuning_share, seed)
             rows.set_split(connection, found.id, seed, tuning_share)
 
     def add_question(
@@ -97,13 +102,14 @@ class QuestionEdits:
         text: str | None = None,
         answerable: bool | None = None,
         tags: Sequence[str] | None = None,
+        group: str | None = None,
     ) -> None:
         """Changes what is given and nothing else. Raises NotFound, InvalidInput.
 
         A question with relevant labels cannot become unanswerable: see ``LabelEdits``.
         """
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            self._change(connection, set_id, question_id, text, answerable, tags)
+            self._change(connection, set_id, question_id, text, answerable, tags, group)
 
     def delete_questions(self, set_name: str, question_ids: Collection[str]) -> None:
         """Deletes questions with their labels; those already gone are no error."""
@@ -138,7 +144,11 @@ class QuestionEdits:
         if len(question_id) > _LONGEST_ID:
             raise InvalidInput(f"An id has at most {_LONGEST_ID} characters.")
         new = LabelledQuestion(
-            question_id, _checked_text(row.text), row.answerable, _checked_tags(row.tags)
+            question_id,
+            _checked_text(row.text),
+            row.answerable,
+            _checked_tags(row.tags),
+            group=_checked_group(row.group),
         )
         rows.insert_all(connection, set_id, [new])
         return question_id
@@ -155,6 +165,7 @@ class QuestionEdits:
             new.text if new.text != old.text else None,
             new.answerable if new.answerable != old.answerable else None,
             new.tags if new.tags != old.tags else None,
+            new.group if new.group != old.group else None,
         )
 
     def _change(
@@ -165,12 +176,15 @@ class QuestionEdits:
         text: str | None,
         answerable: bool | None,
         tags: Sequence[str] | None,
+        group: str | None,
     ) -> None:
         values: dict[str, object] = {"id": question_id}
         if text is not None:
             values["text"] = _checked_text(text)
         if tags is not None:
             values["tags"] = list(_checked_tags(tags))
+        if group is not None:
+            values["group"] = _checked_group(group)
         if answerable is not None:
             values["answerable"] = answerable
         if answerable is False and labels.relevant(connection, set_id, question_id):
@@ -198,3 +212,10 @@ def _checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
             "without semicolons."
         )
     return clean
+
+
+def _checked_group(group: str) -> str:
+    group = group.strip()
+    if len(group) > _LONGEST_ID or not (group.isprintable() or not group):
+        raise InvalidInput(f"A group has a name of at most {_LONGEST_ID} characters.")
+    return group

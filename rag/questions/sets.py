@@ -8,7 +8,8 @@ from urllib.parse import unquote
 
 from rag.errors import InvalidFile, InvalidInput
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
-from rag.evaluation.splits import Split, split
+from rag.evaluation.splits import Split
+from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
 from rag.storage import Connection, Database, documents, labels
 from rag.storage import questions as rows
@@ -96,8 +97,12 @@ class QuestionSets:
         """
         with self._database.read() as connection:
             found = rows.named(connection, self._base_id, name)
-            ids = [item.id for item in rows.labelled(connection, found.id)]
-        return split(ids, found.split_share, found.split_seed)
+            usable = rows.usable(connection, self._base_id, found.id)
+        return split_questions(usable, found.split_share, found.split_seed)
+
+    def groups(self, name: str) -> dict[str, str]:
+        """The group of every question that shares one, by its id. Raises NotFound."""
+        return groups_of(self.usable(name))
 
     def save(self, name: str, questions: Sequence[FileQuestion]) -> None:
         """Creates or replaces a set. Labels are anchored in the documents that are present.
@@ -109,7 +114,12 @@ class QuestionSets:
             anchors = Anchors(connection, self._base_id)
             labelled = [
                 LabelledQuestion(
-                    item.id, item.text, item.answerable, item.tags, tuple(anchors.of(item.labels))
+                    item.id,
+                    item.text,
+                    item.answerable,
+                    item.tags,
+                    tuple(anchors.of(item.labels)),
+                    group=item.group,
                 )
                 for item in questions
             ]
@@ -145,7 +155,12 @@ class QuestionSets:
         """A set as a file holds it, with every label. Raises NotFound."""
         return [
             FileQuestion(
-                item.id, item.text, item.answerable, item.tags, tuple(map(_file_label, item.labels))
+                item.id,
+                item.text,
+                item.answerable,
+                item.tags,
+                tuple(map(_file_label, item.labels)),
+                item.group,
             )
             for item in self.labelled(name)
         ]

@@ -13,6 +13,7 @@ from rag.evaluation.run_intervals import (
     intervals,
     unjudged_share,
 )
+from rag.runs.groups import groups_of_set
 from rag.runs.history import LEADING
 from rag.storage import Database, builds, passages, runs
 from rag.storage import questions as question_rows
@@ -32,13 +33,15 @@ class RunFigures:
         """The 95% interval of every mean of a run. Raises NotFound."""
         with self._database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
-            return intervals(runs.results(connection, run.id), list(run.metrics))
+            groups = groups_of_set(connection, self._base_id, run.question_set)
+            return intervals(runs.results(connection, run.id), list(run.metrics), groups)
 
     def by_tag(self, run_id: str, names: Sequence[str]) -> list[TagFigures]:
         """The figures of a run by tag of its questions. Raises NotFound."""
         with self._database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
-            return by_tag(runs.results(connection, run.id), names)
+            groups = groups_of_set(connection, self._base_id, run.question_set)
+            return by_tag(runs.results(connection, run.id), names, groups)
 
     def unjudged(self, run_id: str, k: int = 10) -> UnjudgedShare | None:
         """What is open among the first k of a run; None where no question is labelled any more.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from rag.errors import InvalidInput
+from rag.evaluation.comparison import Comparison
 from rag.recipe import Recipe
 from rag.results import Run
 from rag.runs.differences import RunDifferences
@@ -16,6 +18,13 @@ from rag.services import Services
 from rag.types import Tell
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
+_ROUNDING = 1e-9
+
+Outcome = Literal["passed", "failed", "undecided", "incomparable"]
+"""What a gate ends with. ``undecided``: so much may be lost as is not allowed, or may not be;
+``incomparable``: what the baseline was measured on has changed."""
+
+_ORDER: tuple[Outcome, ...] = ("failed", "incomparable", "undecided", "passed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +38,76 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class PairedGate:
+    """A metric against the baseline, on the questions of both.
+
+    ``comparison`` has the paired test; ``tolerance`` is what may be lost.
+    """
+
+    comparison: Comparison
+    tolerance: float
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the metric is no worse, by more than is tolerated, than in the baseline.
+
+        With a tolerance, the lower end of the interval of the difference has to be within it.
+        Without one, nothing but a better recipe could show that: a mean that is not lower passes.
+        A recipe fails whose whole interval is below what is tolerated; without one, where
+        the test calls it worse.
+        """
+        found, allowed = self.comparison, -self.tolerance - _ROUNDING
+        if found.obstacle or not found.differences:
+            return "incomparable"
+        if not found.won and not found.lost:
+            return "passed"
+        worse = found.interval.high < allowed if self.tolerance else found.verdict == "worse"
+        if worse:
+            return "failed"
+        shown = (found.interval.low if self.tolerance else found.difference) >= allowed
+        return "passed" if shown else "undecided"
+
+    @property
+    def sentence(self) -> str:
+        """The outcome with its figures."""
+        found, low = self.comparison, self.comparison.interval.low
+        allowed = f"{self.tolerance:g} is allowed"
+        lost = f"as much as {max(-low, 0.0):.3f} may be lost and {allowed}"
+        said = {
+            "passed": f"no worse: {lost}" if self.tolerance else "no lower",
+            "failed": f"worse, and {allowed}",
+            "undecided": f"cannot be told: {lost}",
+            "incomparable": "not comparable",
+        }
+        return f"{said[self.outcome]}; {found.sentence}"
+
+
+@dataclass(frozen=True, slots=True)
 class GateResult:
     """An evaluation with what it failed, and by metric the questions that got worse.
 
-    ``differences`` tell what else than figures differs from the baseline; None without one.
+    ``paired`` has each metric against the baseline. ``differences`` tell what else than figures
+    differs from it; None without one.
     """
 
     evaluation: Evaluation
     failures: tuple[Failure, ...]
     regressions: Mapping[str, Sequence[QuestionDifference]]
     differences: RunDifferences | None = None
+    paired: Mapping[str, PairedGate] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of what was found."""
+        found = {each.outcome for each in self.paired.values()}
+        if self.failures:
+            found.add("failed")
+        return next((each for each in _ORDER if each in found), "passed")
 
     @property
     def passed(self) -> bool:
         """Whether nothing fell short; single questions may have."""
-        return not self.failures
+        return self.outcome == "passed"
 
 
 class Gate:
@@ -65,9 +129,11 @@ class Gate:
     ) -> GateResult:
         """Evaluates (the run is kept) and says what falls short.
 
-        ``least`` has the smallest mean allowed, by metric. With a baseline, the means of those
-        metrics (without any: nDCG@10) may not lie below its own by more than ``tolerance``.
-        Raises NotFound, InvalidInput for demands that cannot be checked.
+        ``least`` has the smallest mean allowed, by metric. With a baseline, those metrics (without
+        any: nDCG@10) are compared question by question on what both measured: see
+        ``PairedGate.outcome``. Labels or documents that changed leave nothing to compare;
+        questions that only one has are left out and counted. Raises NotFound, InvalidInput for
+        demands that cannot be checked.
         """
         baseline = None if baseline_id is None else self._history.get(baseline_id)
         _check(set_name, least, baseline, tolerance)
@@ -79,32 +145,25 @@ class Gate:
         failures = [
             Failure(name, found[name], value, baseline=False)
             for name, value in least.items()
-            if not _measured(name, found) >= value
+            if not _measured(name, found) >= value - _ROUNDING
         ]
-        if baseline:
-            failures += [
-                Failure(name, found[name], baseline.metrics[name], baseline=True)
-                for name in metrics
-                if found[name] < _measured(name, baseline.metrics) - tolerance
-            ]
         run = evaluation.run
+        if baseline is None:
+            return GateResult(evaluation, tuple(failures), {})
+        compared = {name: self._history.paired(run.id, baseline.id, name) for name in metrics}
+        paired = {name: PairedGate(each.figures, tolerance) for name, each in compared.items()}
+        failures += [
+            Failure(name, each.comparison.mean, each.comparison.baseline, baseline=True)
+            for name, each in paired.items()
+            if each.outcome == "failed"
+        ]
         return GateResult(
             evaluation,
             tuple(failures),
-            self._regressions(run, baseline, metrics),
-            self._history.differences(run.id, baseline.id) if baseline else None,
+            {name: each.regressions for name, each in compared.items()},
+            self._history.differences(run.id, baseline.id),
+            paired,
         )
-
-    def _regressions(
-        self, run: Run, baseline: Run | None, metrics: Sequence[str]
-    ) -> dict[str, Sequence[QuestionDifference]]:
-        if baseline is None:
-            return {}
-        return {
-            name: self._history.compare([run.id], baseline.id, name)[0].regressions
-            for name in metrics
-            if _CUTOFF.search(name)
-        }
 
 
 def _check(

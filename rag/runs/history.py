@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.errors import InvalidInput, NotFound
-from rag.evaluation.comparison import Comparison, compare, compare_table
+from rag.evaluation.comparison import Comparison, compare, compare_pairs, compare_table
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
+from rag.runs.groups import groups_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
+from rag.runs.looks import other_runs
 from rag.storage import Connection, Database, recipe_names, runs
 
 LEADING = "ndcg@10"
@@ -150,7 +152,8 @@ class RunHistory:
             ids = [run.id for run in found]
             figures, asked = runs.figures(connection, ids), runs.asked(connection, ids)
             given = recipe_names.every(connection, self._base_id)
-        return leaderboard(found, baseline, metric, figures, asked, given)
+            groups = groups_of_set(connection, self._base_id, set_name)
+        return leaderboard(found, baseline, metric, figures, asked, given, groups)
 
     def differences(self, run_id: str, before_id: str) -> RunDifferences:
         """What a run has otherwise than another one. Raises NotFound."""
@@ -168,7 +171,7 @@ class RunHistory:
         metric: str = LEADING,
         held_out: Collection[str] | None = None,
     ) -> list[RunComparison]:
-        """Runs against one baseline, p-values corrected for how many there are.
+        """Runs against one baseline, corrected for all runs of the set that compare with it.
 
         ``held_out`` restricts the comparison to questions by id. Raises NotFound, InvalidInput
         where a run did not measure the metric or is of another question set.
@@ -176,6 +179,8 @@ class RunHistory:
         with self._database.read() as connection:
             baseline = _Loaded.read(connection, self._base_id, baseline_id)
             loaded = [_Loaded.read(connection, self._base_id, each) for each in run_ids]
+            groups = groups_of_set(connection, self._base_id, baseline.run.question_set)
+            looks = other_runs(connection, baseline.run, baseline.asked, run_ids, metric, held_out)
         for each in loaded:
             if each.run.question_set != baseline.run.question_set:
                 raise InvalidInput(
@@ -194,13 +199,57 @@ class RunHistory:
         kind = "held-out" if held_out is not None else ""
         against = baseline.figures(metric, held_out)
         same = {key: each for key, each in figures.items() if between[key].comparable}
-        table = compare_table(metric, same, against, kind=kind)
+        table = compare_table(metric, {**same, **looks}, against, kind=kind, groups=groups)
         for key in figures.keys() - same.keys():
-            apart = compare(metric, figures[key], against, kind=kind)
+            apart = compare(metric, figures[key], against, kind=kind, groups=groups)
             table[key] = replace(apart, obstacle=between[key].obstacle)
         return [
             _comparison(each, baseline, table[each.run.id], between[each.run.id]) for each in loaded
         ]
+
+    def changes(self, run_id: str, before_id: str, metrics: Sequence[str]) -> dict[str, Comparison]:
+        """Several metrics of a run that are shown side by side, corrected together.
+
+        Those that both runs measured. Raises NotFound.
+        """
+        with self._database.read() as connection:
+            run, before = (
+                _Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
+            )
+            groups = groups_of_set(connection, self._base_id, run.run.question_set)
+        pairs = [
+            (
+                name,
+                _same_questions(run.figures(name, None), run, before.asked),
+                before.figures(name, None),
+            )
+            for name in metrics
+            if name in run.run.metrics and name in before.run.metrics
+        ]
+        obstacle = differences(run.run, before.run, run.asked, before.asked).obstacle
+        found = compare_pairs(pairs, groups=groups)
+        return {each.metric: replace(each, obstacle=obstacle) for each in found}
+
+    def paired(self, run_id: str, before_id: str, metric: str) -> RunComparison:
+        """A run against an earlier one on the questions that both were asked.
+
+        Unlike ``compare`` it decides also where questions came or went; not where the labels or
+        the documents of those that stayed are not the same. Knows ``correct_refusal`` too. Raises
+        NotFound, InvalidInput where a run did not measure the metric.
+        """
+        with self._database.read() as connection:
+            run, before = (
+                _Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
+            )
+            groups = groups_of_set(connection, self._base_id, run.run.question_set)
+        between = differences(run.run, before.run, run.asked, before.asked)
+        figures = _same_questions(run.figures(metric, None), run, before.asked)
+        found = compare(metric, figures, before.figures(metric, None), groups=groups)
+        data = [each for each in between.data if each != "questions"]
+        if run.run.build_hash == before.run.build_hash and _labels_moved(run, before, figures):
+            data = list(dict.fromkeys([*data, "labels"]))
+        obstacle = replace(between, data=tuple(data)).obstacle
+        return _comparison(run, before, replace(found, obstacle=obstacle), between)
 
     def regressions(self, run_id: str, metric: str = LEADING) -> list[QuestionDifference]:
         """Questions that got worse than in the pinned baseline, the largest loss first.
@@ -237,11 +286,26 @@ class _Loaded:
                 f"Run {self.run.id} did not measure {metric}.",
                 f"Evaluate again with that cutoff; it has {known} and the like.",
             )
+        values = {name: _figure(item, metric) for name, item in self.results.items()}
         return {
-            name: item.metrics[metric]
-            for name, item in self.results.items()
-            if metric in item.metrics and (only is None or name in only)
+            name: value
+            for name, value in values.items()
+            if value is not None and (only is None or name in only)
         }
+
+
+def _figure(item: QuestionResult, metric: str) -> float | None:
+    if metric == "correct_refusal":
+        return None if item.answerable else float(not item.ranking)
+    return item.metrics.get(metric)
+
+
+def _labels_moved(run: _Loaded, before: _Loaded, shared: Collection[str]) -> bool:
+    """Whether other passages are relevant to a question of two runs of one build."""
+    return any(
+        name in before.results and before.results[name].relevant != run.results[name].relevant
+        for name in shared
+    )
 
 
 def _same_questions(
@@ -273,8 +337,8 @@ def _difference(
         question_id=after.question_id,
         text=after.text,
         tags=after.tags,
-        before=before.metrics[metric],
-        after=after.metrics[metric],
+        before=_figure(before, metric) or 0.0,
+        after=_figure(after, metric) or 0.0,
         difference=difference,
         first_before=before.first_relevant,
         first_after=after.first_relevant,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.results import Run
 from rag.runs.differences import Asked, differences, recipe_chips
@@ -51,10 +52,12 @@ def leaderboard(
     figures: Mapping[str, Figures],
     asked: Mapping[str, Asked],
     given: Mapping[str, str],
+    groups: Groups,
 ) -> list[LeaderboardRow]:
     """Runs (newest first) as rows: those that compare with the reference first, then by value.
 
-    ``figures`` and ``asked`` are those of each run by its id, ``given`` the names of recipes.
+    ``figures`` and ``asked`` are those of each run by its id, ``given`` the names of recipes,
+    ``groups`` those of the questions.
     """
     reference, first = baseline or found[0], baseline or found[-1]
     rows = [
@@ -62,7 +65,7 @@ def leaderboard(
             run=run,
             name=run_name(run, given),
             value=run.metrics.get(metric),
-            interval=_interval(run, metric, figures[run.id]),
+            interval=_interval(run, metric, figures[run.id], groups),
             chips=recipe_chips(first.recipe, run.recipe),
             is_baseline=baseline is not None and run.id == baseline.id,
             differs=differences(run, reference, asked[run.id], asked[reference.id]).data,
@@ -84,6 +87,9 @@ def _height(row: LeaderboardRow) -> float:
     return -1.0 if row.value is None else row.value
 
 
-def _interval(run: Run, metric: str, figures: Figures) -> Interval | None:
-    values = np.array([each[metric] for each in figures.values() if metric in each], np.float64)
-    return Interval(*mean_intervals(values).tolist()) if metric in run.metrics else None
+def _interval(run: Run, metric: str, figures: Figures, groups: Groups) -> Interval | None:
+    if metric not in run.metrics:
+        return None
+    having = {name: each[metric] for name, each in figures.items() if metric in each}
+    values = np.fromiter(having.values(), np.float64, len(having))
+    return Interval(*mean_intervals(values, clusters_of(list(having), groups)).tolist())

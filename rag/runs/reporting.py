@@ -12,6 +12,7 @@ from rag.evaluation.report import (
     Miss,
     Retrieved,
     RunReport,
+    on_cards,
     render,
 )
 from rag.evaluation.run_intervals import UnjudgedShare
@@ -19,6 +20,7 @@ from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
+from rag.runs.groups import groups_of_set
 from rag.runs.history import RunHistory
 from rag.search.corpus import let_through
 from rag.search.threshold import fitted, threshold_rule
@@ -60,6 +62,7 @@ class Reports:
             misses = self._misses(connection, run, results, metric)
             built = builds.passages_of(connection, self._base_id, run.recipe.index.cut)
             notes = self._notes(connection, run)
+            groups = groups_of_set(connection, self._base_id, run.question_set)
             name = bases.by_id(connection, self._base_id).name
         return RunReport(
             base=name,
@@ -69,10 +72,11 @@ class Reports:
             threshold=self._threshold(run.recipe),
             metric=metric,
             misses=misses,
-            baseline=self._baseline(run.id, baseline_id, metric) if baseline_id else None,
+            baseline=self._baseline(run, baseline_id, metric) if baseline_id else None,
             notes=notes,
             unjudged=self._unjudged(run, metric),
             calibrated=self._calibrated(run.recipe),
+            groups=groups,
         )
 
     def _unjudged(self, run: Run, metric: str) -> UnjudgedShare | None:
@@ -96,14 +100,15 @@ class Reports:
         except InvalidInput:  # the calibration is gone: what ``auto`` meant is not known any more
             return None if recipe.search.threshold == "auto" else recipe.search.threshold
 
-    def _baseline(self, run_id: str, baseline_id: str, metric: str) -> Baseline:
-        (found,) = self._history.compare([run_id], baseline_id, metric)
+    def _baseline(self, run: Run, baseline_id: str, metric: str) -> Baseline:
+        (found,) = self._history.compare([run.id], baseline_id, metric)
         return Baseline(
             run=found.baseline,
             figures=found.figures,
             texts={row.question_id: row.text for row in found.rows},
             chips=found.chips,
             caveats=found.caveats,
+            cards=self._history.changes(run.id, baseline_id, on_cards(run)),
         )
 
     def _notes(self, connection: Connection, run: Run) -> tuple[str, ...]:

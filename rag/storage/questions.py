@@ -45,7 +45,8 @@ class LabelledQuestion:
     """A question with its labels as stored.
 
     ``origin`` names the generator ("" where a person wrote it), ``leak`` is its share of rare
-    words that stand in the passage it was made from.
+    words that stand in the passage it was made from. ``group`` is what somebody said it belongs
+    to, "-" for none; "" where nobody did (see ``rag.questions.groups``).
     """
 
     id: str
@@ -56,6 +57,7 @@ class LabelledQuestion:
     state: State = "accepted"
     origin: str = ""
     leak: float | None = None
+    group: str = ""
 
 
 def every(connection: Connection, base_id: int) -> list[QuestionSet]:
@@ -260,7 +262,7 @@ def usable(connection: Connection, base_id: int, set_id: int) -> list[Question]:
 
 def _question(item: LabelledQuestion, present: set[str]) -> Question:
     spans = tuple(_evidence(label, present) for label in item.labels)
-    return Question(item.id, item.text, spans, item.answerable, item.tags)
+    return Question(item.id, item.text, spans, item.answerable, item.tags, item.group)
 
 
 def _evidence(label: Label, present: set[str]) -> Evidence:

@@ -188,6 +188,8 @@ question = Table(
     Column("state", String, nullable=False, default="accepted"),
     Column("origin", String, nullable=False, default=""),
     Column("leak", Float),
+    # What somebody said it rises and falls with: "" where nobody did, "-" for nothing.
+    Column("group", String, nullable=False, default=""),
 )
 
 # Labels are spans of documents, never passages: they outlive every cut. They refer to a document

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from rag.evaluation.calibration import Calibration, LabelledCandidates, fit
-from rag.evaluation.splits import split
 from rag.evaluation.thresholds import OFF_TOPIC, ThresholdCurve
+from rag.questions.groups import split_questions
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
 from rag.retrieval.candidates import compared
@@ -99,7 +99,7 @@ class Calibrator:
     def _part(
         questions: Sequence[Question], share: float, seed: int, *, held_out: bool
     ) -> list[Question]:
-        parts = split([question.id for question in questions], share, seed)
+        parts = split_questions(questions, share, seed)
         wanted = set(parts.held_out if held_out else parts.tuning)
         return [question for question in questions if question.id in wanted]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rag.evaluation.comparison import Comparison
 from rag.recipe import Recipe
 from rag.tuning.what_if import WhatIf
 from rag.types import Trace
@@ -77,6 +78,12 @@ def _measured(of: WhatIf, changes: Sequence[Mapping[str, Any]]) -> list[CostPoin
     both = np.stack([np.zeros(len(found)) if row is None else row for row in (tokens, quality)])
     costs = zip(both.T.tolist(), changes, strict=True)
     return [CostPoint(cost, quality, fields) for (cost, quality), fields in costs]
+
+
+def against_present(of: WhatIf, fields: Mapping[str, Any]) -> Comparison:
+    """The quality of changed search fields against that of the recipe as it is."""
+    found = of.tuner.figures(of.varied([fields]), [_QUALITY], of.part, as_shown=True)
+    return found.compare(_QUALITY, 0, 1)
 
 
 def search_times(of: WhatIf, search: Search, texts: Sequence[str]) -> list[float]:

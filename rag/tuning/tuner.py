@@ -13,9 +13,10 @@ from rag.errors import InvalidInput
 from rag.evaluation.calibration import cross_validated
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
-from rag.evaluation.splits import Split, SplitSelection, choose, split
+from rag.evaluation.splits import Split, SplitSelection, choose
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
+from rag.questions.groups import groups_of, split_questions
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import compared, lifted
 from rag.retrieval.languages import may_lean
@@ -69,7 +70,7 @@ class Tuner:
         self._sweeper = Sweeper(services, base_id, set_name)
         self._tuning_sweeper: Sweeper | None = None
         self._closeups: dict[tuple[int, QuestionPart, bool], tuple[Deep, Closeup]] = {}
-        self.split = self._split()
+        self.split, self.groups = self._split()
 
     @property
     def questions(self) -> int:
@@ -234,7 +235,7 @@ class Tuner:
             self.fetch(recipe, told)
         ours, theirs = (self.figures([each], [metric]) for each in (baseline, recipe))
         scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
-        selection = choose(metric, scores, ours.labelled, 0, parts)
+        selection = choose(metric, scores, ours.labelled, 0, parts, self.groups)
         return Best(
             recipe=recipe if selection.row else baseline,
             baseline=baseline,
@@ -242,14 +243,16 @@ class Tuner:
             selection=replace(selection, tried=len(grid)),
         )
 
-    def _split(self) -> Split | None:
+    def _split(self) -> tuple[Split | None, dict[str, str]]:
+        """The split of the whole set, of which not every question may count, and its groups."""
         with self._services.database.read() as connection:
             found = question_rows.named(connection, self._base_id, self._set_name)
+            every = question_rows.usable(connection, self._base_id, found.id)
+        groups = groups_of(every)
         try:
-            ids = [item.id for item in self._sweeper.questions]
-            return split(ids, found.split_share, found.split_seed)
+            return split_questions(every, found.split_share, found.split_seed), groups
         except InvalidInput:
-            return None
+            return None, groups
 
     def _parts(self) -> Split:
         if self.split is None:
@@ -273,7 +276,7 @@ class Tuner:
         place = id(deep), part, with_context
         if place not in self._closeups:
             tokens = source.tokens(deep.keys) if with_context else None
-            material = Material(self._sweeper.questions, source.ideals, deep, tokens)
+            material = Material(self._sweeper.questions, source.ideals, deep, tokens, self.groups)
             ids = self._ids(part)
             while len(self._closeups) >= _KEPT:
                 self._closeups.pop(next(iter(self._closeups)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.evaluation.comparison import Comparison
+from rag.evaluation.comparison import Comparison, compare_pairs
 from rag.recipe import Recipe
 from rag.tuning.tuner import QuestionPart, Tuner
 
@@ -34,7 +34,8 @@ class ScoreMap:
     """Scores, shape (weights, thresholds), and that of the present recipe.
 
     The score of a question is nDCG@10; with ``refusals``, that of one without an answer is 1 where
-    it is refused.
+    it is refused. ``best`` compares the best place with the present recipe, corrected for all
+    places.
     """
 
     weights: tuple[float, ...]
@@ -42,6 +43,7 @@ class ScoreMap:
     scores: list[list[float]]
     now: float
     refusals: bool
+    best: Comparison
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class WhatIf:
         means = {name: found.means(name) for name in names}
         lines = {name: row[:-1].tolist() for name, row in means.items() if row is not None}
         peak = int(np.argmax(lines["ndcg@10"]))
-        best = found.compare("ndcg@10", peak, len(WEIGHTS))
+        best = found.compare("ndcg@10", peak, len(WEIGHTS), picked=True)
         return Curve(WEIGHTS, lines, best, WEIGHTS[peak])
 
     def against_depth(self) -> Curve:
@@ -102,6 +104,11 @@ class WhatIf:
         found = self.tuner.figures(recipes, ["ndcg@10"], self.part)
         refused = found.by_question("correct_refusal")
         parts = [found.metrics["ndcg@10"], *([] if refused is None else [refused])]
-        scores = np.concatenate(parts, axis=1).mean(axis=1)
-        table = scores[:-1].reshape(len(weights), len(x))
-        return ScoreMap(weights, x, table.tolist(), float(scores[-1]), refused is not None)
+        every = np.concatenate(parts, axis=1)
+        scores = every.mean(axis=1)
+        asked = [*found.labelled, *(found.refusable if refused is not None else ())]
+        *places, here = (dict(zip(asked, row.tolist(), strict=True)) for row in every)
+        pairs = [("score", place, here) for place in places]
+        best = compare_pairs(pairs, groups=found.groups)[int(np.argmax(scores[:-1]))]
+        table = scores[:-1].reshape(len(weights), len(x)).tolist()
+        return ScoreMap(weights, x, table, float(scores[-1]), refused is not None, best)

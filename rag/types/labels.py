@@ -31,10 +31,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A labelled question; ``answerable`` False says that the documents do not answer it."""
+    """A labelled question; ``answerable`` False says that the documents do not answer it.
+
+    ``group`` is what somebody said it belongs to, "" where nobody did.
+    """
 
     id: str
     text: str
     evidence: tuple[Evidence, ...] = ()
     answerable: bool = True
     tags: tuple[str, ...] = ()
+    group: str = ""

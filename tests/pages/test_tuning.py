@@ -11,17 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import read_values
 from pages.components.tuning.takeaways import (
-    depth_takeaway,
     front_takeaway,
-    heat_takeaway,
-    peak_takeaway,
-    threshold_takeaway,
-    time_takeaway,
 )
 from rag import (
-    Comparison,
     CostPoint,
-    Interval,
     Recipe,
     TopicProbabilities,
     Tuner,
@@ -215,59 +208,6 @@ def test_values_of_the_grid_are_read_as_people_write_them() -> None:
     assert read_values("null, auto, true") == [None, "auto", True]
 
 
-def _comparison(difference: float, p: float, low: float) -> Comparison:
-    return Comparison(
-        metric="ndcg@10",
-        differences={"a": difference, "b": difference},
-        mean=0.5 + difference,
-        baseline=0.5,
-        interval=Interval(low, 2 * difference),
-        raw_p=p,
-        p=p,
-    )
-
-
-def test_a_peak_within_noise_says_so() -> None:
-    assert peak_takeaway("weight", 0.45, 0.6, _comparison(0.012, 0.3, -0.01)) == (
-        "nDCG@10 peaks at weight 0.45: +0.012; within noise of the present 0.60."
-    )
-    decided = peak_takeaway("weight", 0.45, 0.6, _comparison(0.05, 0.001, 0.02))
-    assert "more than noise against the present 0.60, on the questions it was picked on" in decided
-    assert peak_takeaway("weight", 0.6, 0.6, _comparison(0.0, 1.0, 0.0)) == (
-        "nDCG@10 is at its best where it is, at weight 0.60."
-    )
-
-
-def test_the_cost_of_refusing_is_told() -> None:
-    lines = {"Questions answered": [1.0, 0.8, 0.2], "Rightly refused": [0.0, 0.9, 1.0]}
-    assert threshold_takeaway([0.0, 0.4, 0.8], lines, 0.2) == (
-        "Refusing 90% of what the documents do not answer takes 0.40, which still answers 80% of "
-        "what they do; now it is 0.20."
-    )
-    answerable = {"Recall@5": [0.8, 0.795, 0.4], "Questions answered": [1.0, 1.0, 0.5]}
-    assert threshold_takeaway([0.0, 0.4, 0.8], answerable, None) == (
-        "Recall stays within a point of its best up to 0.40; now it is off."
-    )
-
-
-def test_more_depth_is_weighed_against_the_budget() -> None:
-    lines = {"Recall": [0.4, 0.6, 0.7, 0.8], "tokens": [100.0, 200.0, 300.0, 400.0]}
-    said = depth_takeaway((1, 2, 3, 4), lines, 2, 350)
-    assert said == (
-        "The first 2 hold 60% of what is relevant in 200 tokens; 4 would hold 80% in 400. "
-        "That is over the context budget."
-    )
-
-
-def test_the_map_is_read_at_its_best() -> None:
-    scores = [[0.1, 0.2], [0.3, 0.25]]
-    assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.2) == (
-        "The best place is weight 1.00 and threshold 0.20: +0.100 against the present one, "
-        "which is marked."
-    )
-    assert heat_takeaway([0.0, 1.0], [0.2, 0.4], scores, 0.3).startswith("No place on the map")
-
-
 def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPage) -> None:
     app = open_page("tuning.py", curve="Cost", cost="Time")
     assert "Click a point to try its recipe." in _said(app, "Click a point")
@@ -281,14 +221,6 @@ def test_quality_is_held_against_time_too(labelled: Workspace, open_page: OpenPa
         "checks", labelled.base("notes").recipe().with_fields({"search.mode": "lexical"})
     )
     assert spec["data"][0]["y"][0] == quality.run.metrics["ndcg@10"]
-
-
-def test_less_time_is_worth_a_sentence() -> None:
-    assert time_takeaway((40, 0.6), (20, 0.6), "lexical, 10 candidates") == (
-        "As good in 50% less time: lexical, 10 candidates (20 ms instead of 40, nDCG@10 0.600 "
-        "instead of 0.600)."
-    )
-    assert "Nothing here" in time_takeaway((40, 0.6), (39, 0.6), "")
 
 
 def test_the_front_has_what_no_other_beats() -> None:

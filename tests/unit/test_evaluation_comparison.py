@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rag.evaluation.comparison import Comparison, compare, compare_table
+from rag.evaluation.comparison import Comparison, compare, compare_pairs, compare_table
 from rag.evaluation.intervals import Interval
 from rag.evaluation.significance import questions_needed
 
@@ -30,11 +30,12 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
     assert (result.won, result.lost) == (int((run > baseline).sum()), int((run < baseline).sum()))
     error = np.std(run - baseline) / np.sqrt(120)
     low, high = result.interval
-    assert low == pytest.approx(result.difference - 1.98 * error, abs=0.3 * error)
-    assert high == pytest.approx(result.difference + 1.98 * error, abs=0.3 * error)
+    # Wider than the normal interval: a question may come that is lost, or won, outright.
+    assert low == pytest.approx(result.difference - 2.5 * error, abs=0.3 * error)
+    assert high == pytest.approx(result.difference + 2.3 * error, abs=0.3 * error)
     assert result.sentence == (
         f"better: nDCG@10 {run.mean():.3f} instead of {baseline.mean():.3f}, "
-        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), p < 0.001, "
+        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), p = 0.001, "
         "on 120 held-out questions"
     )
     reverse = compare("ndcg@10", _figures(baseline), _figures(run))
@@ -45,11 +46,11 @@ def test_a_clear_lead_is_better_and_the_reverse_is_worse() -> None:
 def test_noise_wins_no_more_than_one_in_twenty_comparisons() -> None:
     rng = np.random.default_rng(2024)
     verdicts = []
-    for _ in range(200):
+    for _ in range(100):
         first, second = _noisy_pair(rng, 60)
         verdicts.append(compare("mrr@10", _figures(first), _figures(second)).verdict)
-    assert 200 - verdicts.count("undecided") <= 10
-    assert verdicts.count("better") <= 5
+    assert 100 - verdicts.count("undecided") <= 5
+    assert verdicts.count("better") <= 3
 
 
 def test_noise_in_a_table_of_comparisons_rarely_wins_anywhere() -> None:
@@ -67,7 +68,8 @@ def test_identical_runs_are_never_better() -> None:
     result = compare("mrr@10", figures, figures)
     assert (result.p, result.verdict, result.needed) == (1.0, "undecided", None)
     assert (result.won, result.lost, result.tied) == (0, 0, 80)
-    assert result.interval == Interval(0.0, 0.0)
+    # 80 ties do not rule out that one question in forty is won or lost: 1 - 0.125 ** (1 / 80).
+    assert result.interval == pytest.approx((-0.0257, 0.0257), abs=2e-4)
     assert result.sentence == (
         f"no difference: both have MRR@10 {np.mean(list(figures.values())):.3f}, "
         "the same on every one of 80 questions"
@@ -176,3 +178,49 @@ def test_hopeless_numbers_are_not_spelled_out() -> None:
     values[0] += 0.01
     result = compare("map@10", _figures(0.5 + values), _figures(np.full(400, 0.5)))
     assert result.sentence.endswith("; more than 100,000 would be needed")
+
+
+def test_two_hundred_runs_do_not_hide_a_clear_winner() -> None:
+    baseline = np.random.default_rng(3).random(60)
+    runs = {f"r{i}": _figures(baseline) for i in range(200)}
+    runs["clear"] = _figures(baseline + np.random.default_rng(4).normal(0.3, 0.1, 60))
+    found = compare_table("recall@5", runs, _figures(baseline))["clear"]
+    # 500 sign patterns a comparison: with 9,999 the smallest p was 201 / 10,000
+    assert (found.p, found.verdict) == (pytest.approx(201 / (500 * 201)), "better")
+
+
+def test_twenty_small_losses_do_not_rule_out_a_large_win() -> None:
+    result = compare("ndcg@10", _figures(np.full(20, 0.46)), _figures(np.full(20, 0.5)))
+    assert result.verdict == "undecided"
+    assert result.interval.low < -0.04 < 0.0 < result.interval.high
+
+
+def test_questions_of_a_group_count_as_one() -> None:
+    rng = np.random.default_rng(4)
+    baseline = np.repeat(rng.beta(4, 2, 20), 4)
+    run = np.clip(baseline + np.repeat(rng.normal(0.05, 0.1, 20), 4), 0, 1)
+    groups = {f"q{i}": f"g{i // 4}" for i in range(80)}
+    alone, grouped = (
+        compare("ndcg@10", _figures(run), _figures(baseline), groups=each)
+        for each in (None, groups)
+    )
+    assert (alone.clusters, grouped.clusters) == (80, 20)
+    assert grouped.raw_p > 4 * alone.raw_p
+    assert grouped.design_effect == pytest.approx(4.0, abs=0.3)
+    assert "; 80 questions in 20 groups that move together count as 19" in grouped.sentence
+    assert "groups" not in alone.sentence
+    single = compare(
+        "ndcg@10", _figures(run), _figures(baseline), groups={f"q{i}": f"g{i}" for i in range(80)}
+    )
+    assert single == alone
+
+
+def test_what_is_shown_together_is_corrected_together() -> None:
+    rng = np.random.default_rng(1)
+    baseline = rng.random(60)
+    shifted = _figures(baseline + rng.normal(0.06, 0.15, 60))
+    lone = compare("mrr@10", shifted, _figures(baseline))
+    pairs = [(name, shifted, _figures(baseline)) for name in ("mrr@10", "map@10")]
+    one, other = compare_pairs(pairs)
+    assert one.raw_p == other.raw_p == lone.p
+    assert one.p == other.p == pytest.approx(2 * lone.p)

@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, permutation_test
 
-from rag.evaluation.significance import holm, questions_needed, randomisation_p
+from rag.evaluation.inference.clusters import Clusters
+from rag.evaluation.significance import (
+    holm,
+    paired_tests,
+    questions_needed,
+    randomisation_p,
+)
 
 # Eighths, whose sums are exact: the other one takes rounding for a difference.
 STEPS = st.integers(-4, 4).map(lambda step: step / 8)
@@ -61,6 +67,47 @@ def test_p_values_are_uniform_when_the_runs_are_equal() -> None:
     first, second = rng.beta(2, 1, (400, 40)), rng.beta(2, 1, (400, 40))
     values = [randomisation_p(row, resamples=999) for row in first - second]
     assert kstest(values, "uniform").pvalue > 0.05
+
+
+def test_one_sign_for_each_cluster() -> None:
+    differences = np.array([0.1, 0.2, 0.2, 0.1, 0.3])
+    clusters = Clusters.of(["a", "b", "a", "b", "c"])  # sums 0.3, 0.3, 0.3
+    assert randomisation_p(differences, clusters=clusters) == 2 / 8
+    lone = Clusters.of(list("vwxyz"))
+    assert randomisation_p(differences, clusters=lone) == randomisation_p(differences) == 2 / 32
+
+
+def test_the_order_of_questions_does_not_matter() -> None:
+    rng = np.random.default_rng(5)
+    rows, names = rng.normal(0.05, 0.2, (3, 60)), rng.integers(25, size=60)
+    order = rng.permutation(60)
+    straight = paired_tests(rows, Clusters.of(names.tolist()))
+    mixed = paired_tests(rows[:, order], Clusters.of(names[order].tolist()))
+    assert np.array_equal(straight.p, mixed.p)
+    assert straight.intervals == pytest.approx(mixed.intervals, abs=1e-12)
+
+
+@given(st.lists(STEPS, min_size=2, max_size=30), st.integers(1, 4))
+@settings(max_examples=80, deadline=None)
+def test_p_and_interval_agree_and_mirror(steps: list[float], share: int) -> None:
+    rows = np.array([steps])
+    clusters = Clusters.of([place // share for place in range(len(steps))])
+    found, turned = paired_tests(rows, clusters), paired_tests(-rows, clusters)
+    low, high = found.intervals[0]
+    assert low < high
+    assert (low <= 0 <= high) == (found.p[0] > 0.05)
+    assert low - 1e-9 <= rows.mean() <= high + 1e-9
+    assert turned.p == pytest.approx(found.p)
+    if rows.sum():
+        assert turned.intervals[0] == pytest.approx([-high, -low])
+
+
+def test_the_interval_holds_what_the_test_would_not_reject() -> None:
+    differences = np.random.default_rng(9).normal(0.1, 0.2, 60)
+    low, high = paired_tests(differences[None]).intervals[0]
+    # No question is so bad that it would matter here more than the test does.
+    assert randomisation_p(differences - high) == pytest.approx(0.05, abs=0.01)
+    assert 0.02 < randomisation_p(differences - low) <= 0.055
 
 
 def test_holm_by_hand() -> None:

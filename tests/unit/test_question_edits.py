@@ -187,6 +187,7 @@ def test_the_split_is_stored_with_the_set(base: KnowledgeBase) -> None:
     found = base.questions.named(SET)
     assert (found.split_seed, found.split_share, found.version) == (7, 0.25, version)
     base.question_edits.add_question(SET, "one more?")
-    assert set(second.tuning) <= set(base.questions.split(SET).tuning)
+    # Another question moves one at most: the share is kept.
+    assert len(set(second.tuning) - set(base.questions.split(SET).tuning)) <= 1
     with pytest.raises(InvalidInput, match="share"):
         base.question_edits.set_split(SET, seed=7, tuning_share=1.0)

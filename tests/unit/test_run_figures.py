@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.evaluation.intervals import Interval, mean_intervals, wilson
+from rag.evaluation.intervals import Interval, mean_intervals, rate_interval
 from rag.evaluation.run_intervals import by_tag, intervals, unjudged_share
 from rag.results import QuestionResult
 from rag.types import Evidence, Question
@@ -30,8 +30,8 @@ def test_each_metric_over_the_questions_that_have_it() -> None:
     assert list(found) == ["false_refusal", "a@1", "span_a@1", "correct_refusal"]
     assert found["a@1"] == Interval(*mean_intervals(np.append(values, 0.5)).tolist())
     assert found["span_a@1"] == Interval(*mean_intervals(np.array([0.25])).tolist())
-    assert found["correct_refusal"] == wilson(1, 1)
-    assert found["false_refusal"] == wilson(1, 13)
+    assert found["correct_refusal"] == rate_interval(1, 1)
+    assert found["false_refusal"] == rate_interval(1, 13)
 
 
 def test_tags_by_hand() -> None:
@@ -49,7 +49,7 @@ def test_tags_by_hand() -> None:
         ("table", 1, {"a@1": 0.5}),
     ]
     assert found[0].intervals == intervals(results[:2], ["a@1"])
-    assert found[1].intervals == {"correct_refusal": wilson(1, 1)}
+    assert found[1].intervals == {"correct_refusal": rate_interval(1, 1)}
 
 
 def _key(number: int) -> str:

@@ -142,6 +142,15 @@ def test_a_table_of_comparisons_is_corrected_together(base: KnowledgeBase) -> No
     assert sorted(each.figures.p for each in table)[0] == pytest.approx(min(1.0, 2 * raw[0]))
 
 
+def test_one_run_is_corrected_for_those_that_are_not_shown(base: KnowledgeBase) -> None:
+    words, one, two = _run(base), _run(base, VECTORS), _run(base, QUICK)
+    table = base.runs.compare([one, two], words)
+    (alone,) = base.runs.compare([one], words)
+    assert (alone.figures.p, alone.figures.compared) == (table[0].figures.p, 2)
+    _run(base, VECTORS)  # the same figures again are no other look
+    assert base.runs.compare([one], words)[0].figures.compared == 2
+
+
 def test_only_held_out_questions_are_compared_where_they_are_named(base: KnowledgeBase) -> None:
     words, vectors = _run(base), _run(base, VECTORS)
     (found,) = base.runs.compare([vectors], words, held_out={"q1", "q3", "q5"})

@@ -11,7 +11,7 @@ from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from rag import KnowledgeBase, QuestionRow, TouchstoneError, counted
 
-_TABLE, _LOADED = "questions_table", "questions_loaded"
+_TABLE, _LOADED, _GROUPS = "questions_table", "questions_loaded", "questions_groups"
 
 
 def edit_button(base: KnowledgeBase, set_name: str) -> None:
@@ -19,9 +19,10 @@ def edit_button(base: KnowledgeBase, set_name: str) -> None:
     if st.button("Edit questions", key="questions_edit", icon=":material/edit:"):
         # As it was when it was opened: edits count rows, and others may change the set meanwhile.
         st.session_state[_LOADED] = [
-            QuestionRow(item.id, item.text, item.answerable, item.tags)
+            QuestionRow(item.id, item.text, item.answerable, item.tags, item.group)
             for item in base.questions.labelled(set_name)
         ]
+        st.session_state[_GROUPS] = base.questions.groups(set_name)
         _edit(base, set_name)
 
 
@@ -32,8 +33,10 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
         "Change a text, add a row at the end, or tick rows to delete them. Labels stay with their "
         "question; what is saved is a new version of the set."
     )
+    groups: Mapping[str, str] = st.session_state[_GROUPS]
+    st.caption(_grouped(groups))
     edited = st.data_editor(
-        [_shown(row) for row in before],
+        [_shown(row, groups) for row in before],
         key=_TABLE,
         num_rows="dynamic",
         hide_index=True,
@@ -45,6 +48,13 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
                 default=True, help="Whether the documents answer it."
             ),
             "Tags": st.column_config.TextColumn(help="Separated by semicolons."),
+            "Group": st.column_config.TextColumn(
+                help="A name for questions that rise and fall together. Empty: by source and "
+                "words, as the next column has it. A hyphen: this one stands by itself."
+            ),
+            "Found": st.column_config.TextColumn(
+                disabled=True, help="The group that counts, once saved."
+            ),
         },
     )
     if filled_button("Save", key="questions_save"):
@@ -54,12 +64,25 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
     _split(base, set_name)
 
 
-def _shown(row: QuestionRow) -> dict[str, object]:
+def _grouped(groups: Mapping[str, str]) -> str:
+    """What groups do, and how many there are."""
+    if not groups:
+        return "Every question stands by itself: none share a source or their words."
+    return (
+        f"{counted(len(groups), 'question')} share a source or their words with others, in "
+        f"{counted(len(set(groups.values())), 'group')}. A group counts as one observation in "
+        "tests and intervals, and stays on one side of the split."
+    )
+
+
+def _shown(row: QuestionRow, groups: Mapping[str, str]) -> dict[str, object]:
     return {
         "id": row.id,
         "Question": row.text,
         "Answerable": row.answerable,
         "Tags": "; ".join(row.tags),
+        "Group": row.group,
+        "Found": groups.get(row.id, ""),
     }
 
 
@@ -71,6 +94,7 @@ def read_rows(edited: Sequence[Mapping[str, Any]]) -> list[QuestionRow]:
             str(row["Question"]),
             row.get("Answerable") is not False,
             tuple(tag.strip() for tag in str(row.get("Tags") or "").split(";") if tag.strip()),
+            str(row.get("Group") or "").strip(),
         )
         for row in edited
         if row.get("Question")

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from rag import Interval, Run, RunDifferences
+from rag import Comparison, Interval, Run, RunDifferences
 
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
@@ -69,30 +69,34 @@ def cards(
     run: Run,
     before: Run | None,
     intervals: Mapping[str, Interval],
-    *,
-    comparable: bool,
+    changes: Mapping[str, Comparison],
 ) -> None:
     """Five figures, each with its interval and its change against another run.
 
-    A change has no colour where the two runs are not ``comparable``.
+    A change has a colour only where ``changes`` call it better or worse.
     """
     with st.grid(len(CARDS), min_column_width=150):
         for card in CARDS:
             with st.container(border=True, height="stretch", gap="small"):
-                _card(card, run.metrics, before.metrics if before else {}, comparable=comparable)
+                known = before.metrics if before else {}
+                _card(card, run.metrics, known, changes.get(card.metric))
                 if card.metric in intervals:
                     st.caption(_spread(intervals[card.metric], card))
 
 
 def _card(
-    card: Card, now: Mapping[str, float], before: Mapping[str, float], *, comparable: bool
+    card: Card,
+    now: Mapping[str, float],
+    before: Mapping[str, float],
+    compared: Comparison | None,
 ) -> None:
     value = now.get(card.metric)
     if value is None:
         st.metric(card.label, "–", help=f"{card.help} This set has no such question.")
         return
     change = value - before[card.metric] if card.metric in before else None
-    flat = change is not None and (abs(change) < UNCHANGED or not comparable)
+    decided = compared is not None and compared.verdict in ("better", "worse")
+    flat = change is not None and (abs(change) < UNCHANGED or not decided)
     st.metric(
         card.label,
         shown(value, card),
@@ -151,6 +155,6 @@ def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bo
     which = "the baseline, the run" if pinned else "the run"
     said = f"Change against {which} {ago(before.created)}: {plain(between.phrase)}"
     if between.comparable:
-        return said
+        return f"{said} Coloured only where the difference is more than chance."
     why = plain(capitalised(between.obstacle))
     return f"{said} **{why} So the figures do not compare**: neither run is better or worse."

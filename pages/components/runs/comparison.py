@@ -131,7 +131,7 @@ def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
             "p": st.column_config.NumberColumn(
                 format="%.4f",
                 help="How often chance alone would show such a difference, corrected after Holm "
-                "for the number of comparisons in this table.",
+                "for all runs of this set that compare with the reference, shown or not.",
             ),
             "p alone": st.column_config.NumberColumn(format="%.4f", help="Without correction."),
         },

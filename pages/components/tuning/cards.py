@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.metrics.cards import CARDS, UNCHANGED, Card, shown
 from pages.components.tuning.bench import Bench, cached, figures
-from rag import Change, Interval
+from rag import Comparison, Interval
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
 
@@ -20,7 +20,7 @@ class Measured:
 
     value: float
     interval: Interval
-    change: Change | None
+    change: Comparison | None
 
 
 def cards(bench: Bench) -> None:
@@ -52,8 +52,8 @@ def _against(bench: Bench) -> str:
     if bench.saved.search == bench.recipe.search and bench.saved.index == bench.recipe.index:
         return "This is the saved recipe. Move a slider: the figures follow, with their change."
     return (
-        "Change against the saved recipe, and how far off it may be (95%). Coloured only where it "
-        "is more than noise."
+        "Change against the saved recipe, and how far off it may be (95%). Coloured only where the "
+        "runs page would call it better or worse, corrected for the figures shown here."
     )
 
 
@@ -69,7 +69,7 @@ def _card(card: Card, found: Measured | None) -> None:
         card.label,
         shown(found.value, card),
         delta=_signed(change.difference, card) if change else None,
-        delta_color="normal" if change and change.decided else "off",
+        delta_color="normal" if change and change.verdict in ("better", "worse") else "off",
         delta_description=_spread(change, card) if change else None,
         help=_help(card, found.interval, change),
         border=True,
@@ -81,12 +81,12 @@ def _signed(value: float, card: Card) -> str:
     return f"{value * 100:+.0f} pts" if card.percent else f"{value:+.3f}"
 
 
-def _spread(change: Change, card: Card) -> str:
+def _spread(change: Comparison, card: Card) -> str:
     half = (change.interval.high - change.interval.low) / 2
     return f"±{half * 100:.0f}" if card.percent else f"±{half:.3f}"
 
 
-def _help(card: Card, interval: Interval, change: Change | None) -> str:
+def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
     said = f"{card.help} 95% interval: {_ends(interval, card, '')}"
     return f"{said}; of the change: {_ends(change.interval, card, '+')}." if change else f"{said}."
 

@@ -65,7 +65,7 @@ def _depth(bench: Bench) -> None:
 
 def _map(bench: Bench) -> None:
     found = cached(bench.what_if.weight_and_threshold, "map", bench.without())
-    said = heat_takeaway(found.weights, found.thresholds, found.scores, found.now)
+    said = heat_takeaway(found.weights, found.thresholds, found.scores, found.now, found.best)
     st.caption(said)
     charts.heat_map(
         found.weights,

@@ -14,7 +14,9 @@ from pages.components.tuning import charts
 from pages.components.tuning.bench import Bench, cached
 from pages.components.tuning.takeaways import front_takeaway, time_takeaway
 from rag import (
+    Comparison,
     CostPoint,
+    against_present,
     by_time,
     by_tokens,
     cheapest,
@@ -28,7 +30,7 @@ _ASKED = 5  # questions that are timed with each
 # What a ranking is worth depends on these, and hardly how long it takes.
 _TIMELESS = ("top_k", "threshold", "relevance", "fusion", "dense_weight", "rrf_k", "k1", "b")
 
-Takeaway = Callable[[tuple[float, float], tuple[float, float] | None, str], str]
+Takeaway = Callable[[tuple[float, float], tuple[float, float] | None, str, Comparison | None], str]
 
 
 def front(bench: Bench) -> None:
@@ -72,9 +74,17 @@ def _draw(
         (now.cost, now.quality),
         (less.cost, less.quality) if less else None,
         charts.point_label(less) if less else "",
+        _change(bench, less) if less else None,
     )
     st.caption(f"{said} Click a point to try its recipe.")
     charts.front_chart(points, best, now, said, cost, key=_KEY, pick=lambda: _pick(bench, points))
+
+
+def _change(bench: Bench, point: CostPoint) -> Comparison:
+    """A recipe of the front against the present one, question by question."""
+    fields = tuple(sorted(point.fields.items()))
+    measure = partial(against_present, bench.what_if, point.fields)
+    return cached(measure, "front", (*bench.without(), fields))
 
 
 def _pick(bench: Bench, points: Sequence[CostPoint]) -> None:

@@ -10,6 +10,7 @@ from pages.components.metrics.cards import UNCHANGED
 from rag import Comparison
 
 _WANTED_REFUSALS = 0.9
+_POINT = 0.01
 ANSWERED, REFUSED = "Questions answered", "Rightly refused"
 
 
@@ -72,33 +73,57 @@ def heat_takeaway(
     thresholds: Sequence[float],
     scores: Sequence[Sequence[float]],
     now: float,
+    best: Comparison,
 ) -> str:
-    """Where the map is best."""
+    """Where the map is best, and whether that is more than noise."""
     table = np.array(scores)
     row, column = (int(place) for place in np.unravel_index(int(table.argmax()), table.shape))
     gain = float(table[row, column]) - now
     at = f"weight {weights[row]:.2f} and threshold {thresholds[column]:.2f}"
     if gain < UNCHANGED:
         return "No place on the map is better than the present one."
-    return f"The best place is {at}: {gain:+.3f} against the present one, which is marked."
+    sure = (
+        "more than noise, on the questions it was picked on"
+        if best.verdict == "better"
+        else "within noise"
+    )
+    return f"The highest place is {at}: {gain:+.3f} against the present one, {sure}."
 
 
-def front_takeaway(now: tuple[float, float], best: tuple[float, float] | None, what: str) -> str:
+def front_takeaway(
+    now: tuple[float, float],
+    best: tuple[float, float] | None,
+    what: str,
+    change: Comparison | None = None,
+) -> str:
     """What the front has that is cheaper than (tokens, quality) of the present recipe."""
     if best is None or best[0] > now[0] * 0.98:
         return "Nothing here is as good as the present recipe and cheaper."
     return (
-        f"As good for {1 - best[0] / now[0]:.0%} less context: {what} "
+        f"{_as_good(change)} for {1 - best[0] / now[0]:.0%} less context: {what} "
         f"({best[0]:,.0f} tokens instead of {now[0]:,.0f}, nDCG@10 {best[1]:.3f} "
         f"instead of {now[1]:.3f})."
     )
 
 
-def time_takeaway(now: tuple[float, float], best: tuple[float, float] | None, what: str) -> str:
+def _as_good(change: Comparison | None) -> str:
+    """Only what cannot lose more than a point of nDCG is as good."""
+    if change is None or change.interval.low >= -_POINT:
+        return "As good"
+    lost = -change.interval.low
+    return f"No lower on these questions, though up to {lost:.3f} may be lost on others,"
+
+
+def time_takeaway(
+    now: tuple[float, float],
+    best: tuple[float, float] | None,
+    what: str,
+    change: Comparison | None = None,
+) -> str:
     """What the front has that is quicker than (milliseconds, quality) of the present recipe."""
     if best is None or best[0] > now[0] * 0.9:
         return "Nothing here is as good as the present recipe and clearly quicker."
     return (
-        f"As good in {1 - best[0] / now[0]:.0%} less time: {what} ({best[0]:.0f} ms instead of "
-        f"{now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f})."
+        f"{_as_good(change)} in {1 - best[0] / now[0]:.0%} less time: {what} ({best[0]:.0f} ms "
+        f"instead of {now[0]:.0f}, nDCG@10 {best[1]:.3f} instead of {now[1]:.3f})."
     )

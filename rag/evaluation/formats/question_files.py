@@ -23,8 +23,8 @@ from rag.evaluation.formats.fields import (
 )
 
 _LABEL_KEYS = ("document", "quote", "page", "start", "end", "grade")
-_CSV_COLUMNS = ("id", "question", "answerable", "tags", *_LABEL_KEYS)
-_KEYS = ("id", "text", "tags", "answerable", "evidence", "_id", "question")
+_CSV_COLUMNS = ("id", "question", "answerable", "tags", "group", *_LABEL_KEYS)
+_KEYS = ("id", "text", "tags", "answerable", "evidence", "_id", "question", "group")
 _NONE: Mapping[str, str] = MappingProxyType({})
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -53,6 +53,7 @@ class FileQuestion:
     answerable: bool
     tags: tuple[str, ...]
     labels: tuple[FileLabel, ...]
+    group: str = ""
 
 
 def decoded(name: str, content: bytes) -> str:
@@ -127,10 +128,11 @@ def _checked(
 def _with_row(held: FileQuestion | None, place: str, row: Mapping[str, str]) -> FileQuestion:
     """A question with what one more row of a table says of it."""
     about: dict[str, Any] = {
-        key: row[key] for key in ("id", "question", "answerable") if key in row
+        key: row[key] for key in ("id", "question", "answerable", "group") if key in row
     }
     if held is not None:
-        about = {"answerable": held.answerable, **about, "text": held.text}
+        said = {"answerable": held.answerable, "group": held.group}
+        about = {**said, **about, "text": held.text}
     if "document" in row:
         about["evidence"] = [{key: row[key] for key in _LABEL_KEYS if key in row}]
     tags = [tag for tag in row.get("tags", "").split(";") if tag]
@@ -156,6 +158,7 @@ def _question(place: str, row: Mapping[str, Any]) -> FileQuestion:
         answerable=_answerable(place, row),
         tags=tuple(str(tag) for tag in tags),
         labels=tuple(_label(place, label) for label in labels),
+        group=str(row.get("group") or "").strip(),
     )
 
 
@@ -213,6 +216,7 @@ def _plain(item: FileQuestion) -> dict[str, Any]:
         "text": item.text,
         "tags": list(item.tags),
         "answerable": item.answerable,
+        **({"group": item.group} if item.group else {}),
         "evidence": [_plain_label(label) for label in item.labels],
     }
 
@@ -239,6 +243,7 @@ def to_csv(questions: Iterable[FileQuestion]) -> str:
             "question": item.text,
             "answerable": str(item.answerable).lower(),
             "tags": ";".join(item.tags),
+            "group": item.group,
         }
         for label in item.labels or (None,):
             row = shared | (_plain_label(label) if label else {})

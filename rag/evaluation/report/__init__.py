@@ -16,8 +16,18 @@ from rag.evaluation.report.content import (
     RunReport,
 )
 from rag.evaluation.report.markup import join
+from rag.evaluation.report.results import on_cards
 
-__all__ = ["Baseline", "CalibrationNote", "Expected", "Miss", "Retrieved", "RunReport", "render"]
+__all__ = [
+    "Baseline",
+    "CalibrationNote",
+    "Expected",
+    "Miss",
+    "Retrieved",
+    "RunReport",
+    "on_cards",
+    "render",
+]
 
 
 def render(report: RunReport) -> str:

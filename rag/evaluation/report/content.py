@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from rag.evaluation.comparison import Comparison
+from rag.evaluation.comparison import Comparison, Groups
 from rag.evaluation.intervals import Interval
 from rag.evaluation.reliability import Quality, ReliabilityBin
 from rag.evaluation.run_intervals import TagFigures, UnjudgedShare, by_tag, intervals
@@ -44,13 +44,17 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What the run is compared with. ``chips`` are the changes of the recipe."""
+    """What the run is compared with. ``chips`` are the changes of the recipe.
+
+    ``cards`` compare the figures of the cards, by metric, corrected together.
+    """
 
     run: Run
     figures: Comparison
     texts: Mapping[str, str]
     chips: tuple[str, ...]
     caveats: tuple[str, ...]
+    cards: Mapping[str, Comparison]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class RunReport:
     notes: tuple[str, ...] = ()
     unjudged: UnjudgedShare | None = None
     calibrated: CalibrationNote | None = None
+    groups: Groups = field(default_factory=dict)
 
     @cached_property
     def judged(self) -> list[QuestionResult]:
@@ -99,11 +104,11 @@ class RunReport:
 
     def interval(self, metric: str) -> Interval:
         """The 95% interval of a figure of the run."""
-        return intervals(self.results, [metric]).get(metric, Interval(0.0, 1.0))
+        return intervals(self.results, [metric], self.groups).get(metric, Interval(0.0, 1.0))
 
     def tagged(self) -> list[TagFigures]:
         """The metric of judged questions by tag, the largest tag first."""
-        return by_tag(self.judged, [self.metric])
+        return by_tag(self.judged, [self.metric], self.groups)
 
     def first_within(self, k: int) -> int:
         """How many judged questions have something relevant among the first k."""

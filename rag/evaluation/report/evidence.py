@@ -102,11 +102,12 @@ def _method(report: RunReport) -> str:
         f"Every question was asked with the search that answers questions in production, and the "
         f"first {report.cutoffs[-1] if report.cutoffs else 1:,} {report.unit}s above the threshold "
         f"were graded. {relevance} Figures are means over all questions with labels, as trec_eval "
-        "defines them; a question for which nothing came back counts as 0. Intervals hold the true "
-        "mean of such questions with 95% confidence (bootstrap over questions, 2,000 resamples; "
-        "Wilson's interval for rates and for few questions). Two runs are compared question by "
-        "question with a randomisation test, and a winner is named only where chance would do the "
-        "same less than twice in a hundred times."
+        "defines them; a question for which nothing came back counts as 0. Intervals are 95% "
+        "intervals of the mean of such questions (Gaffke's for means, which allows for the best "
+        "and the worst question that was not asked; Clopper and Pearson's for rates). Two runs "
+        "are compared question by question with a randomisation test that turns round questions "
+        "of one group together, and a winner is named only where chance would do the same less "
+        "than twice in a hundred times, corrected for what is shown together."
     )
 
 

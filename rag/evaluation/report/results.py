@@ -7,6 +7,7 @@ from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
 from rag.evaluation.report.words import TITLES, counted, headline, recipe_sentences, signed, title
+from rag.results import Run
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
 _SAYS = {
@@ -57,11 +58,16 @@ def _verdict(report: RunReport) -> Markup | None:
 
 def cards(report: RunReport) -> Markup:
     """Figures with their intervals and the change against the baseline."""
-    wanted = [name for name in _CARDS if name in report.run.metrics]
+    return element("div", *(_card(report, name) for name in on_cards(report.run)), class_="cards")
+
+
+def on_cards(run: Run) -> list[str]:
+    """The metrics of a run that have a card."""
+    wanted = [name for name in _CARDS if name in run.metrics]
     if len(wanted) < 3:
-        deepest = report.cutoffs[-1] if report.cutoffs else 1
-        wanted = [f"{name}@{deepest}" for name in _LINES]
-    return element("div", *(_card(report, name) for name in wanted), class_="cards")
+        depths = (int(name.partition("@")[2]) for name in run.metrics if name.startswith("ndcg@"))
+        wanted = [f"{name}@{max(depths, default=1)}" for name in _LINES]
+    return wanted
 
 
 def _card(report: RunReport, metric: str) -> Markup:
@@ -79,7 +85,7 @@ def _card(report: RunReport, metric: str) -> Markup:
             element("span", _range(interval, percent), class_="whole"),
             class_="small",
         ),
-        _change(value, before, percent, report),
+        _change(metric, value, before, report),
         element("div", _SAYS.get(metric.partition("@")[0], ""), class_="small"),
         class_="card",
     )
@@ -90,15 +96,17 @@ def _range(interval: Interval, percent: bool) -> str:
     return f"{low:.0%}–{high:.0%}" if percent else f"{low:.3f}–{high:.3f}"
 
 
-def _change(value: float, before: float | None, percent: bool, report: RunReport) -> Markup | None:
+def _change(metric: str, value: float, before: float | None, report: RunReport) -> Markup | None:
     if before is None or report.baseline is None:
         return None
     change = value - before
     if abs(change) < _NO_CHANGE:
         return element("div", "same as baseline", class_="small")
+    percent = metric.endswith("refusal")
     shown = f"{signed(change * 100, 0)} points" if percent else signed(change)
-    decided = report.baseline.figures.verdict in ("better", "worse")
-    name = ("small up" if change > 0 else "small down") if decided else "small"
+    compared = report.baseline.cards.get(metric)
+    colours = {"better": "small up", "worse": "small down"}
+    name = colours.get(compared.verdict, "small") if compared else "small"
     return element("div", f"{shown} vs. baseline", class_=name)
 
 

@@ -2,7 +2,7 @@
 
 from rag.evaluation.sweeping.arithmetic import CONTEXT, Arithmetic
 from rag.evaluation.sweeping.bm25_grid import Bm25Grid, Field, Pair
-from rag.evaluation.sweeping.by_question import Change, Closeup, Material, QuestionFigures, Total
+from rag.evaluation.sweeping.by_question import Closeup, Material, QuestionFigures, Total
 from rag.evaluation.sweeping.deep import Deep, flattened
 from rag.evaluation.sweeping.grid import Grid
 from rag.evaluation.sweeping.layout import By
@@ -14,7 +14,6 @@ __all__ = [
     "Arithmetic",
     "Bm25Grid",
     "By",
-    "Change",
     "Closeup",
     "Cut",
     "Deep",

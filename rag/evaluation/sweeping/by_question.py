@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from rag.evaluation.comparison import Comparison, compare
-from rag.evaluation.intervals import Interval, bootstrap_intervals, mean_intervals
+from rag.evaluation.comparison import Comparison, Groups, clusters_of, compare, compare_pairs
+from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.metrics import evaluate, parse_metric
 from rag.evaluation.sweeping.counting import Counter, Shown
 from rag.evaluation.sweeping.deep import Deep
@@ -22,18 +22,6 @@ from rag.types import Floats, Integers, Mask, Question
 Total = Literal["relevant", "tokens"]
 
 
-class Change(NamedTuple):
-    """A mean difference over the same questions, with its 95% interval."""
-
-    difference: float
-    interval: Interval
-
-    @property
-    def decided(self) -> bool:
-        """Whether the interval leaves 0 out."""
-        return self.interval.low > 0.0 or self.interval.high < 0.0
-
-
 @dataclass(frozen=True)
 class QuestionFigures:
     """What some recipes do to every question.
@@ -41,9 +29,11 @@ class QuestionFigures:
     ``metrics`` has figures by name, shape (recipes, labelled), for the questions ``labelled``, by
     id. The others have shape (recipes, questions): how many passages come back above the threshold
     (``above``), how many a search shows at top-k, how many of these are ``relevant`` and how
-    many ``tokens`` they have, where that was counted. ``answerable``: shape (questions,).
+    many ``tokens`` they have, where that was counted. ``questions`` are the ids of all, and
+    ``groups`` says which of them rise and fall together. ``answerable``: shape (questions,).
     """
 
+    questions: tuple[str, ...]
     labelled: tuple[str, ...]
     metrics: Mapping[str, Floats]
     answerable: Mask
@@ -51,6 +41,7 @@ class QuestionFigures:
     shown: Floats
     relevant: Floats | None = None
     tokens: Floats | None = None
+    groups: Groups = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of recipes."""
@@ -86,40 +77,66 @@ class QuestionFigures:
                 values = self.metrics[name]
         return values if values.shape[1] else None
 
+    @property
+    def refusable(self) -> Sequence[str]:
+        """The questions that should be refused."""
+        return self._ids("correct_refusal")
+
+    def _ids(self, name: str) -> Sequence[str]:
+        """The questions that have a figure."""
+        match name:
+            case "answered":
+                chosen = self.answerable
+            case "correct_refusal":
+                chosen = ~self.answerable
+            case "context_tokens":
+                return self.questions
+            case _:
+                return self.labelled
+        return [self.questions[place] for place in np.flatnonzero(chosen).tolist()]
+
+    def _of(self, name: str, recipe: int) -> dict[str, float] | None:
+        """A figure of one recipe by question; None where none has it."""
+        values = self.by_question(name)
+        if values is None:
+            return None
+        return dict(zip(self._ids(name), values[recipe].tolist(), strict=True))
+
     def intervals(self, names: Iterable[str]) -> dict[str, Interval]:
         """The 95% intervals of means of the first recipe, for figures in [0, 1] that it has."""
-        rows = {name: values[0] for name in names if (values := self.by_question(name)) is not None}
-        return _intervals(rows, mean_intervals)
-
-    def changes(self, names: Iterable[str], other: QuestionFigures) -> dict[str, Change]:
-        """From the first recipe of ``other``, of the same questions, to the first of these."""
-        rows = {}
+        found = {}
         for name in names:
-            ours, theirs = self.by_question(name), other.by_question(name)
-            if ours is not None and theirs is not None:
-                rows[name] = ours[0] - theirs[0]
-        ends = _intervals(rows, bootstrap_intervals)
-        return {name: Change(float(values.mean()), ends[name]) for name, values in rows.items()}
+            values = self.by_question(name)
+            if values is not None:
+                clusters = clusters_of(self._ids(name), self.groups)
+                found[name] = Interval(*mean_intervals(values[0], clusters).tolist())
+        return found
 
-    def compare(self, name: str, recipe: int, other: int) -> Comparison:
-        """Two of the recipes in one metric, question by question."""
-        ours, theirs = (
-            dict(zip(self.labelled, self.metrics[name][number].tolist(), strict=True))
-            for number in (recipe, other)
-        )
-        return compare(name, ours, theirs)
+    def changes(self, names: Iterable[str], other: QuestionFigures) -> dict[str, Comparison]:
+        """From the first recipe of ``other``, of the same questions, to the first of these.
 
+        Figures that are shown together are corrected together.
+        """
+        pairs = [
+            (name, ours, theirs)
+            for name in names
+            if (ours := self._of(name, 0)) is not None
+            and (theirs := other._of(name, 0)) is not None
+        ]
+        found = compare_pairs(pairs, groups=self.groups)
+        return {name: each for (name, _, _), each in zip(pairs, found, strict=True)}
 
-def _intervals(
-    rows: Mapping[str, Floats], measure: Callable[[Floats], Floats]
-) -> dict[str, Interval]:
-    """Intervals of means; rows of as many questions share their draws, which take the time."""
-    intervals = {}
-    for size in {len(values) for values in rows.values()}:
-        names = [name for name, values in rows.items() if len(values) == size]
-        for name, ends in zip(names, measure(np.stack([rows[n] for n in names])), strict=True):
-            intervals[name] = Interval(float(ends[0]), float(ends[1]))
-    return intervals
+    def compare(self, name: str, recipe: int, other: int, *, picked: bool = False) -> Comparison:
+        """Two of the recipes in one metric, question by question.
+
+        One that was ``picked`` for its mean is corrected for all that it was picked from.
+        """
+        theirs = self._of(name, other) or {}
+        among = [each for each in range(len(self)) if each != other] if picked else [recipe]
+        if recipe == other:
+            return compare(name, theirs, theirs, groups=self.groups)
+        pairs = [(name, self._of(name, each) or {}, theirs) for each in among]
+        return compare_pairs(pairs, groups=self.groups)[among.index(recipe)]
 
 
 @dataclass(frozen=True)
@@ -133,6 +150,7 @@ class Material:
     ideals: Sequence[Sequence[int]]
     deep: Deep
     tokens: Integers | None = None
+    groups: Groups = field(default_factory=dict)
 
     def only(self, ids: Collection[str]) -> Material:
         """The same for some of the questions."""
@@ -143,6 +161,7 @@ class Material:
             ideals=[self.ideals[place] for place in places],
             deep=self.deep.only(chosen),
             tokens=None if self.tokens is None else self.tokens[chosen[self.deep.row]],
+            groups=self.groups,
         )
 
 
@@ -194,6 +213,8 @@ class Closeup:
         has = self._labelled.number >= 0
         names = [item.id for item in self._material.questions]
         return QuestionFigures(
+            questions=tuple(names),
+            groups=self._material.groups,
             labelled=tuple(names[place] for place in np.flatnonzero(has).tolist()),
             metrics=tables,
             answerable=np.array([item.answerable for item in self._material.questions], np.bool_),

@@ -1,0 +1,137 @@
+"""Questions that rise and fall together: of one source, of nearly the same words, or as told.
+
+A passage that is easy to find is easy for every question about it, so such questions are not
+independent: statistics count a group as one observation, and a split keeps it on one side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+
+from rag.evaluation.splits import Split, split
+from rag.types import Integers, Question
+
+ALONE = "-"
+"""The group of a question that is in none, whatever its source and words."""
+
+_SAME_WORDS = 0.8
+_SAME_SOURCES = 0.5
+_ENOUGH = 30  # groups: with as many, tests have hardly less power than with any number
+_STRETCH = 300  # characters, a paragraph: what any cut finds or misses as one
+_WORD = re.compile(r"\w+")
+
+Source = tuple[str, int]
+"""A document and the number of a stretch of it; -1 for all of it."""
+
+
+def groups_of(questions: Sequence[Question]) -> dict[str, str]:
+    """The group of every question that shares one, by its id.
+
+    A group that somebody gave is taken as it is. Otherwise questions are of one group where at
+    least half of the sources of their labels, or four fifths of their words, are the same. A
+    source is a document. Few documents would make so few groups that nothing could be decided:
+    where there are fewer than thirty, it is a stretch of a document. Found groups are named after
+    their first question.
+    """
+    found = {item.id: item.group for item in questions if item.group not in ("", ALONE)}
+    free = [item for item in questions if not item.group]
+    if free:
+        labels = _components(free)
+        first = {label: place for place, label in reversed(list(enumerate(labels)))}
+        sizes = np.bincount(labels)
+        found |= {
+            item.id: f"as {free[first[label]].id}"
+            for item, label in zip(free, labels, strict=True)
+            if sizes[label] > 1
+        }
+    return found
+
+
+def split_questions(questions: Sequence[Question], share: float, seed: int) -> Split:
+    """The split of a set: groups stay whole; tags and answerability are on both sides alike.
+
+    Raises InvalidInput as ``split`` does.
+    """
+    return split(
+        [item.id for item in questions],
+        share,
+        seed,
+        groups=groups_of(questions),
+        strata={item.id: (item.answerable, item.tags) for item in questions},
+    )
+
+
+def _components(questions: Sequence[Question]) -> list[int]:
+    texts = [frozenset(_WORD.findall(item.text.casefold())) for item in questions]
+    words = _alike(texts, _SAME_WORDS)
+    by_document = _alike([_documents(item) for item in questions], _SAME_SOURCES)
+    labelled = np.array([bool(_documents(item)) for item in questions], np.bool_)
+    if len(set(_joined(by_document, len(questions))[labelled].tolist())) < _ENOUGH:
+        sources = _stretches(questions)
+        by_document = _alike([sources[item.id] for item in questions], _SAME_SOURCES)
+    return [int(each) for each in _joined([*words, *by_document], len(questions))]
+
+
+def _documents(question: Question) -> frozenset[Source]:
+    return frozenset((item.document_id, -1) for item in question.evidence if item.grade > 0)
+
+
+def _stretches(questions: Sequence[Question]) -> dict[str, frozenset[Source]]:
+    """Sources by question, where documents are taken apart after ``_STRETCH`` characters."""
+    labels = [
+        (item.document_id, item.start, question.id)
+        for question in questions
+        for item in question.evidence
+        if item.grade > 0 and item.end is not None
+    ]
+    found: dict[str, set[Source]] = {
+        question.id: {
+            (item.document_id, -1)
+            for item in question.evidence
+            if item.grade > 0 and item.end is None
+        }
+        for question in questions
+    }
+    document, begin, number = "", 0, 0
+    for name, start, question_id in sorted(labels):
+        if name != document or start > begin + _STRETCH:
+            document, begin, number = name, start, number + 1
+        found[question_id].add((name, number))
+    return {key: frozenset(each) for key, each in found.items()}
+
+
+def _alike(sets: Sequence[frozenset[Hashable]], least: float) -> list[tuple[int, int]]:
+    """Pairs that join all with a Jaccard similarity of ``least`` or more; empty sets are alone."""
+    from scipy.sparse import csr_matrix, triu
+
+    owners: dict[frozenset[Hashable], int] = {}
+    pairs = []
+    for place, each in enumerate(sets):
+        if each and owners.setdefault(each, place) != place:
+            pairs.append((owners[each], place))
+    columns: dict[Hashable, int] = {}
+    distinct = list(owners)
+    rows = np.repeat(np.arange(len(distinct)), [len(each) for each in distinct])
+    numbers = [columns.setdefault(one, len(columns)) for each in distinct for one in each]
+    shape = len(distinct), max(len(columns), 1)
+    table = csr_matrix((np.ones(len(numbers), np.int32), (rows, numbers)), shape=shape)
+    shared = triu(table @ table.T, k=1).tocoo()
+    sizes = np.array([len(each) for each in distinct], np.int64)
+    union = sizes[shared.row] + sizes[shared.col] - shared.data
+    close = shared.data >= least * union - 1e-9
+    places = list(owners.values())
+    near = zip(shared.row[close].tolist(), shared.col[close].tolist(), strict=True)
+    return [*pairs, *((places[one], places[other]) for one, other in near)]
+
+
+def _joined(pairs: Iterable[tuple[int, int]], count: int) -> Integers:
+    """The number of its connected component for each of ``count`` things."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    ends = np.array(list(pairs), np.intp).reshape(-1, 2)
+    links = csr_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    return np.asarray(connected_components(links, directed=False)[1], np.int64)

@@ -1,0 +1,47 @@
+"""What else was measured on a question set: whoever ticks the best of many runs has looked at all.
+
+The best of twenty equally good runs is ahead of the baseline by luck. A comparison is therefore
+corrected for every run of the set that compares with the baseline, whichever of them are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from rag.results import Run
+from rag.runs.differences import Asked, differences
+from rag.storage import Connection, runs
+
+
+def other_runs(
+    connection: Connection,
+    baseline: Run,
+    asked: Asked,
+    shown: Collection[str],
+    metric: str,
+    held_out: Collection[str] | None,
+) -> dict[str, Mapping[str, float]]:
+    """Figures by question of the runs besides ``shown`` that compare with the baseline.
+
+    Runs of the same figures are one look, and those of the baseline's none.
+    """
+    every = runs.every(connection, baseline.base_id)
+    kept = [
+        run for run in every if run.question_set == baseline.question_set and metric in run.metrics
+    ]
+    ids = [run.id for run in kept]
+    texts, figures = runs.asked(connection, ids), runs.figures(connection, ids)
+    seen, found = set(), dict[str, Mapping[str, float]]()
+    for run in sorted(kept, key=lambda run: run.id != baseline.id and run.id not in shown):
+        values = {
+            name: each[metric]
+            for name, each in figures[run.id].items()
+            if metric in each and (held_out is None or name in held_out)
+        }
+        look = tuple(sorted(values.items()))
+        if look in seen or not differences(run, baseline, texts[run.id], asked).comparable:
+            continue
+        seen.add(look)
+        if run.id != baseline.id and run.id not in shown:
+            found[run.id] = values
+    return found

@@ -1,0 +1,107 @@
+"""Groups of questions: by source, by words and as told; they stay whole and count once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase
+from rag.errors import InvalidInput
+from rag.questions.edits import QuestionRow
+from rag.questions.groups import groups_of, split_questions
+from rag.types import Evidence, Question
+from tests.workspaces import QUICK, add, workspace_at
+
+WORDS = ["kiln", "glaze", "invoice", "ferry", "orchard", "violin", "quarry", "lantern", "harbour"]
+
+
+def _question(number: int, document: str, start: int = 0, group: str = "") -> Question:
+    text = f"{WORDS[number % 9]} {WORDS[number // 9 % 9]} number {number}?"
+    return Question(f"q{number}", text, (Evidence(document, start, start + 50),), group=group)
+
+
+def test_questions_of_one_document_are_a_group() -> None:
+    asked = [_question(number, f"d{number // 3}", 5000 * number) for number in range(96)]
+    groups = groups_of(asked)
+    assert len(set(groups.values())) == 32
+    assert {name for name, group in groups.items() if group == groups["q3"]} == {"q3", "q4", "q5"}
+    assert groups["q4"] == "as q3"
+
+
+def test_few_documents_are_taken_apart() -> None:
+    # Two documents: two groups could decide nothing.
+    starts = [0, 200, 400, 9000, 9100, 20_000]
+    asked = [_question(number, f"d{number // 6}", starts[number % 6]) for number in range(12)]
+    groups = groups_of(asked)
+    assert groups == {
+        "q0": "as q0",
+        "q1": "as q0",
+        "q3": "as q3",
+        "q4": "as q3",
+        "q6": "as q6",
+        "q7": "as q6",
+        "q9": "as q9",
+        "q10": "as q9",
+    }
+
+
+def test_the_same_words_make_a_group_whatever_the_labels() -> None:
+    asked = [
+        Question("a", "How long may unused leave be carried over?"),
+        Question("b", "How long may unused leave be carried over, please?"),
+        Question("c", "Who pays for the ferry to the quarry?"),
+    ]
+    assert groups_of(asked) == {"a": "as a", "b": "as a"}
+
+
+def test_what_somebody_said_counts() -> None:
+    asked = [_question(number, f"d{number // 3}") for number in range(96)]
+    asked[0] = _question(0, "d0", group="mine")
+    asked[4] = _question(4, "d1", group="-")
+    groups = groups_of(asked)
+    assert (groups["q0"], groups.get("q4")) == ("mine", None)
+    assert (groups["q1"], groups["q2"]) == ("as q1", "as q1")
+    assert (groups["q3"], groups["q5"]) == ("as q3", "as q3")
+
+
+def test_independent_questions_have_no_groups() -> None:
+    assert groups_of([_question(number, f"d{number}") for number in range(40)]) == {}
+    assert groups_of([]) == {}
+
+
+def test_a_split_keeps_groups_whole_and_answerability_alike() -> None:
+    asked = [_question(number, f"d{number // 3}") for number in range(96)]
+    asked += [Question(f"u{n}", f"unheard {n}?", (), answerable=False) for n in range(30)]
+    groups = groups_of(asked)
+    parts = split_questions(asked, 0.5, 3)
+    for group in set(groups.values()):
+        assert len({name in parts.tuning for name in groups if groups[name] == group}) == 1
+    assert abs(sum(name.startswith("u") for name in parts.tuning) - 15) <= 2
+
+
+@pytest.fixture
+def base(home: Path) -> KnowledgeBase:
+    workspace = workspace_at(home)
+    made = workspace.create("handbook", QUICK)
+    add(workspace, made, {"leave.md": "Unused leave may be carried over for three months."})
+    made.question_edits.create_set("checks")
+    return made
+
+
+def test_a_group_is_stored_edited_and_goes_out_and_in(base: KnowledgeBase) -> None:
+    first = base.question_edits.add_question("checks", "How long?")
+    second = base.question_edits.add_question("checks", "Who pays?")
+    assert base.questions.groups("checks") == {}
+    before = [QuestionRow(first, "How long?"), QuestionRow(second, "Who pays?")]
+    after = [QuestionRow(each.id, each.text, group=" leave ") for each in before]
+    base.question_edits.save_table("checks", before, after)
+    assert base.questions.groups("checks") == {first: "leave", second: "leave"}
+    for form in ("jsonl", "csv"):
+        content = base.exchange.export_text("checks", form)
+        base.exchange.import_file(f"copy of {form}", f"x.{form}", content.encode())
+        assert base.questions.groups(f"copy of {form}") == {first: "leave", second: "leave"}
+    base.question_edits.edit_question("checks", first, group="-")
+    assert base.questions.groups("checks") == {second: "leave"}
+    with pytest.raises(InvalidInput, match="A group has a name"):
+        base.question_edits.edit_question("checks", first, group="x" * 101)
