@@ -79,9 +79,9 @@ def _promised(bench: Bench, rest: Key, wanted: float) -> ThresholdPromise | None
         st.markdown(plain(f"{error.message} {error.hint}"))
         return None
     found = curves.promise(wanted)
-    st.markdown(plain(capitalised(f"{found.sentence}.")))
+    st.markdown(plain(capitalised(found.sentence)))
     if found.check:
-        st.caption(plain(capitalised(f"{found.check}.")))
+        st.caption(plain(capitalised(found.check)))
     return found
 
 
