@@ -173,8 +173,9 @@ def _open_judgements(base: KnowledgeBase, run: Run) -> None:
         low, high = found.ndcg
         st.caption(
             f"{found.share:.0%} of the passages in the first {found.k} are not "
-            f"judged. Whatever they turn out to be, nDCG@{found.k} lies between {low:.3f} and "
-            f"{high:.3f}."
+            f"judged. Whatever they turn out to be (grades up to {found.highest}), and however "
+            f"many relevant ones were not retrieved, nDCG@{found.k} lies between {low:.3f} and "
+            f"{high:.3f} on these questions."
         )
 
 

@@ -29,6 +29,7 @@ from .evaluation.inference.planning import Plan as Plan
 from .evaluation.inference.posterior import EQUIVALENT as EQUIVALENT
 from .evaluation.inference.posterior import posterior as posterior
 from .evaluation.intervals import Interval as Interval
+from .evaluation.pooling.difference import PooledDifference as PooledDifference
 from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
 from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities

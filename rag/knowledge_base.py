@@ -38,6 +38,7 @@ from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
+from rag.runs.pooling import Pooling
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
@@ -77,6 +78,7 @@ class KnowledgeBase:
         self.labels = LabelEdits(services.database, base.id)
         self.passage_labels = PassageLabels(services.database, base.id)
         self.judging_queue = JudgingQueue(services.database, base.id)
+        self.pooling = Pooling(services.database, base.id)
         self.evaluator = Evaluator(services, base.id)
         self.evaluations = Evaluations(services, jobs, base.id)
         self.runs = RunHistory(services.database, base.id)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from types import MappingProxyType
 
 Pair = tuple[Sequence[str], Sequence[str]]
 """The ids that two runs retrieved for a question, best first; the second may be empty."""
+
+
+_NONE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class OpenHit:
     """An unjudged hit. Ranks are from 1, None where a run does not have it among its first k.
 
-    ``weight`` is what the difference of DCG@k would change by if it were relevant, with grade 1.
+    ``weight`` is what an end of the interval of the difference in nDCG@k moves by on this question
+    when it is judged.
     """
 
     question_id: str
@@ -24,18 +30,22 @@ class OpenHit:
 
 
 def judge_next(
-    rankings: Mapping[str, Pair], judged: Mapping[str, Collection[str]], k: int
+    rankings: Mapping[str, Pair],
+    judged: Mapping[str, Collection[str]],
+    k: int,
+    ideals: Mapping[str, float] = _NONE,
 ) -> list[OpenHit]:
-    """Unjudged hits among the first k, those that could change the difference most first.
+    """Unjudged hits among the first k, those that narrow the interval of the difference most first.
 
     Where two rankings are compared by DCG, judging a hit that both have at the same rank decides
     nothing, and one that only the first has at the top decides most: its weight is the difference
-    of its discounts. Choosing judgements by such weights is the minimal test collection of
-    Carterette, Allan and Sitaraman (SIGIR 2006). With one ranking the weight is the discount. Ties
-    keep the order of questions, then of ranks; hits of no weight come last.
+    of its discounts, in units of the ideal DCG@k of its question (``ideals``, by question; 1 where
+    nothing relevant is known). Choosing judgements by such weights is the minimal test collection
+    of Carterette, Allan and Sitaraman (SIGIR 2006). With one ranking it is the discount. Ties keep
+    the order of questions, then of ranks; hits of no weight come last.
     """
     found = [
-        _open_hit(question, item, ranks)
+        _open_hit(question, item, ranks, ideals.get(question) or 1.0)
         for question, pair in rankings.items()
         for item, ranks in _ranks(pair, k).items()
         if item not in judged.get(question, ())
@@ -48,6 +58,24 @@ def _ranks(pair: Pair, k: int) -> dict[str, tuple[int | None, int | None]]:
     return {item: (first.get(item), second.get(item)) for item in {**first, **second}}
 
 
-def _open_hit(question: str, item: str, ranks: tuple[int | None, int | None]) -> OpenHit:
+def _open_hit(
+    question: str, item: str, ranks: tuple[int | None, int | None], ideal: float
+) -> OpenHit:
     mine, theirs = (0.0 if rank is None else 1.0 / log2(1 + rank) for rank in ranks)
-    return OpenHit(question, item, ranks, abs(mine - theirs))
+    return OpenHit(question, item, ranks, abs(mine - theirs) / ideal)
+
+
+def sample_next(
+    rankings: Mapping[str, Pair], judged: Mapping[str, Collection[str]], k: int, seed: int = 0
+) -> list[OpenHit]:
+    """The same hits in an order drawn at random: any beginning of it is a random sample of all.
+
+    The place of a hit depends on ``seed``, question and hit alone, so a sample that was begun goes
+    on as if it had not been interrupted.
+    """
+    hits = judge_next(rankings, judged, k)
+    return sorted(hits, key=lambda hit: _lot(seed, hit))
+
+
+def _lot(seed: int, hit: OpenHit) -> bytes:
+    return hashlib.sha256(f"{seed}\0{hit.question_id}\0{hit.item}".encode()).digest()

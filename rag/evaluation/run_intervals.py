@@ -11,9 +11,9 @@ import numpy.typing as npt
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.judging import Spans
-from rag.evaluation.metrics import Ranked
+from rag.evaluation.pooling.bounds import OpenPair, difference_bounds
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
-from rag.evaluation.unjudged import judged_passages, unjudged_bounds
+from rag.evaluation.unjudged import judged_passages
 from rag.results import QuestionResult
 from rag.types import Question
 
@@ -108,8 +108,9 @@ class UnjudgedShare:
     """Hits among the first ``k`` that no label speaks of, over the labelled questions.
 
     ``hits`` came back, ``unjudged`` of them are open. ``precision`` and ``ndcg`` bound the mean of
-    that metric at k, whichever of them turn out to be relevant. All by the labels of today;
-    ``current`` tells that they are those the run was measured with.
+    that metric at k, whatever they turn out to be up to the ``highest`` grade in use, and however
+    many relevant passages were not retrieved. All by the labels of today; ``current`` tells that
+    they are those the run was measured with.
     """
 
     k: int
@@ -117,6 +118,7 @@ class UnjudgedShare:
     unjudged: int
     precision: Interval
     ndcg: Interval
+    highest: int
     current: bool
 
     @property
@@ -136,28 +138,35 @@ def unjudged_share(
 
     ``spans`` has the passages of all labelled documents, as the run cut them.
     """
-    graded = [(question.id, *_graded(question, spans)) for question in questions]
-    rows = [each for each in graded if each[0] in rankings and any(each[1].values())]
+    known = [(question.id, *graded(question, spans)) for question in questions]
+    rows = [each for each in known if each[0] in rankings and any(each[1].values())]
     if not rows:
         return None
-    gains, open_ = [], np.zeros((len(rows), k), np.bool_)
-    for row, (name, grades, judged) in enumerate(rows):
-        ids = rankings[name][:k]
-        gains.append([grades.get(each, 0) for each in ids])
-        open_[row, : len(ids)] = [each not in judged for each in ids]
-    ideals = [sorted(grades.values(), reverse=True) for _, grades, _ in rows]
-    bounds = unjudged_bounds(Ranked.of(gains, ideals, k), open_, k)
+    highest = highest_grade(questions)
+    precision, ndcg, unjudged = [], [], 0
+    for name, grades, judged in rows:
+        held = dict.fromkeys(judged, 0) | grades
+        alone = OpenPair(rankings[name], (), held, k, highest)
+        precision.append(difference_bounds("precision", alone))
+        ndcg.append(difference_bounds("ndcg", alone))
+        unjudged += sum(each not in judged for each in rankings[name][:k])
     return UnjudgedShare(
         k=k,
         hits=sum(len(rankings[name][:k]) for name, _, _ in rows),
-        unjudged=int(bounds.count.sum()),
-        precision=Interval(*bounds.precision.mean(axis=0).tolist()),
-        ndcg=Interval(*bounds.ndcg.mean(axis=0).tolist()),
+        unjudged=unjudged,
+        precision=Interval(*np.mean(precision, axis=0).tolist()),
+        ndcg=Interval(*np.mean(ndcg, axis=0).tolist()),
+        highest=highest,
         current=current,
     )
 
 
-def _graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
+def highest_grade(questions: Sequence[Question]) -> int:
+    """The highest grade in use; 1 where nothing is relevant."""
+    return max([1, *(item.grade for each in questions for item in each.evidence)])
+
+
+def graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
     """Grades by id, and the ids that labels speak of, of passages or documents."""
     if judged_by_document(question):
         grades = best_grades(question)

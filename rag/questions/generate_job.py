@@ -19,7 +19,7 @@ from rag.storage import Connection, builds, documents, passages
 from rag.storage import jobs as job_rows
 from rag.storage import questions as rows
 from rag.storage.jobs import JobItem, JobRow
-from rag.storage.labels import Label
+from rag.storage.labels import PROPOSED, Label
 from rag.storage.questions import LabelledQuestion, State
 from rag.types import Chunk, Evidence
 
@@ -114,7 +114,8 @@ class _Maker:
 
     def _label(self, span: Evidence) -> Label:
         name = self._names[span.document_id]
-        return Label(name, span.document_id, span.start, span.end, span.grade, span.quote)
+        place = name, span.document_id, span.start, span.end
+        return Label(*place, span.grade, span.quote, origin=PROPOSED)
 
     def _fail(self, item: JobItem, error: TouchstoneError) -> None:
         with self._database.write() as connection:

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.errors import InvalidInput
-from rag.evaluation.judge_next import OpenHit, Pair, judge_next
+from rag.evaluation.judge_next import OpenHit, Pair, judge_next, sample_next
 from rag.evaluation.judging import Spans
+from rag.evaluation.pooling.bounds import OpenPair
 from rag.evaluation.relevance import best_grades, judged_by_document
+from rag.evaluation.run_intervals import graded
 from rag.evaluation.unjudged import judged_passages
 from rag.results import Run
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
+from rag.storage.labels import SAMPLED
 from rag.types import Chunk, Question
 
 _SHOWN = 1500  # characters of a document that is judged whole
@@ -24,7 +27,8 @@ class Unjudged:
 
     ``end`` None is for questions that are judged by document; ``text`` is then its beginning.
     ``ranks`` (from 1) are those in the two runs, None where a run does not have it among the first
-    k. ``weight`` is how much the difference of the runs in DCG@k hangs on it.
+    k. ``weight`` is how much an end of the interval of their difference in nDCG@k hangs on it.
+    ``origin`` is for the label: the runs, and whether the hit was drawn at random from theirs.
     """
 
     question_id: str
@@ -36,6 +40,7 @@ class Unjudged:
     text: str
     ranks: tuple[int | None, int | None]
     weight: float
+    origin: str
 
 
 class JudgingQueue:
@@ -46,12 +51,19 @@ class JudgingQueue:
         self._base_id = base_id
 
     def ordered(
-        self, run_id: str, other_id: str | None = None, *, k: int = 10, limit: int = 50
+        self,
+        run_id: str,
+        other_id: str | None = None,
+        *,
+        k: int = 10,
+        limit: int = 50,
+        sampled: bool = False,
     ) -> list[Unjudged]:
         """Unjudged hits among the first k of a run, or of two runs, the most telling first.
 
-        With two runs these are the hits that their difference in DCG@k hangs on, by the labels of
-        today; at most ``limit``.
+        With two runs these are the hits that narrow the interval of their difference in nDCG@k
+        most, by the labels of today; at most ``limit``. With ``sampled`` they come in an order
+        drawn at random instead, so that means can be estimated from those that were judged.
 
         Passages that are gone and questions known to be unanswerable are left out. Raises NotFound,
         and InvalidInput for runs of different question sets.
@@ -69,8 +81,13 @@ class JudgingQueue:
             chunks = self._chunks(connection, pair, rankings)
             spans = self._spans(connection, pair, [questions[name] for name in rankings])
             judged = {name: _judged(questions[name], spans) for name in rankings}
-            hits = judge_next(rankings, judged, k)
-            return self._shown(connection, hits, questions, chunks, limit)
+            hits = (
+                sample_next(rankings, judged, k)
+                if sampled
+                else judge_next(rankings, judged, k, _ideals(questions, rankings, spans, k))
+            )
+            origin = (SAMPLED if sampled else "") + origin_of(wanted)
+            return self._shown(connection, hits, questions, chunks, limit, origin)
 
     def _questions(self, connection: Connection, set_name: str) -> dict[str, Question]:
         found = rows.named(connection, self._base_id, set_name)
@@ -123,12 +140,13 @@ class JudgingQueue:
         questions: Mapping[str, Question],
         chunks: Mapping[str, Chunk],
         limit: int,
+        origin: str,
     ) -> list[Unjudged]:
         present = documents.ids_by_name(connection, self._base_id)
         names = {document_id: name for name, document_id in present.items()}
         there = [hit for hit in hits if hit.item in chunks or hit.item in names]
         return [
-            self._unjudged(connection, hit, questions[hit.question_id], chunks, names)
+            self._unjudged(connection, hit, questions[hit.question_id], chunks, names, origin)
             for hit in there[:limit]
         ]
 
@@ -139,6 +157,7 @@ class JudgingQueue:
         question: Question,
         chunks: Mapping[str, Chunk],
         names: Mapping[str, str],
+        origin: str,
     ) -> Unjudged:
         chunk = chunks.get(hit.item)
         document_id = chunk.document_id if chunk else hit.item
@@ -153,7 +172,23 @@ class JudgingQueue:
             text=text,
             ranks=hit.ranks,
             weight=hit.weight,
+            origin=origin,
         )
+
+
+def origin_of(run_ids: Sequence[str]) -> str:
+    """What a label says that judges a hit of some runs, in whatever order they are named."""
+    return f"runs {' '.join(sorted(run_ids))}"
+
+
+def _ideals(
+    questions: Mapping[str, Question], rankings: Mapping[str, Pair], cuts: Sequence[Spans], k: int
+) -> dict[str, float]:
+    """The ideal DCG@k of questions by what labels say of the first of some cuts."""
+    return {
+        name: OpenPair((), (), graded(questions[name], cuts[0])[0], k, 1).ideal()
+        for name in rankings
+    }
 
 
 def _judged(question: Question, cuts: Sequence[Spans]) -> set[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rag.errors import InvalidInput
 from rag.questions.sets import contradiction, counted_edit
 from rag.storage import Connection, Database, documents, labels
 from rag.storage import questions as rows
-from rag.storage.labels import Label
+from rag.storage.labels import BY_HAND, Label
 
 HIGHEST_GRADE = 3
 
@@ -26,17 +28,19 @@ class LabelEdits:
         start: int,
         end: int | None,
         grade: int,
+        origin: str = BY_HAND,
     ) -> int:
         """Judges a span of a document for a question, and returns the id of the label.
 
         ``start`` and ``end`` are offsets in the document's text, so that no index matters; ``end``
         None judges the whole document. The same span again changes its grade. Grade 0 stores
         "judged, not relevant", also for labels within the span; a higher grade makes the question
-        answerable. Raises NotFound, InvalidInput.
+        answerable. A new label keeps its ``origin``. Raises NotFound, InvalidInput.
         """
         _check_grade(grade)
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            new = self._label(connection, document_id, start, end, grade)
+            placed = self._label(connection, document_id, start, end, grade)
+            new = replace(placed, origin=origin)
             about = {"answerable": True} if grade > 0 else {"id": question_id}
             rows.change(connection, set_id, question_id, about)  # fails for one that is gone
             held = labels.of_question(connection, set_id, question_id)

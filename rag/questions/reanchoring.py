@@ -10,7 +10,7 @@ from rag.evaluation.anchoring import Haystack
 from rag.evaluation.formats.question_files import FileLabel
 from rag.readers import SUPPORTED
 from rag.storage import Connection, documents, labels, questions
-from rag.storage.labels import Label
+from rag.storage.labels import FROM_FILE, Label
 from rag.types import Document
 
 
@@ -111,7 +111,14 @@ class Anchors:
         for label in given:
             name = self._name(label.document)
             stored = Label(
-                name, None, label.start or 0, label.end, label.grade, label.quote, page=label.page
+                document_name=name,
+                document_id=None,
+                start=label.start or 0,
+                end=label.end,
+                grade=label.grade,
+                quote=label.quote,
+                page=label.page,
+                origin=FROM_FILE,
             )
             yield self._anchored(stored, label) if name in self._ids else stored
 

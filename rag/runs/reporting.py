@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rag.errors import InvalidInput, NotFound
+from rag.evaluation.comparison import Comparison
 from rag.evaluation.report import (
     Baseline,
     CalibrationNote,
@@ -22,6 +23,7 @@ from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
 from rag.runs.history import RunHistory
+from rag.runs.pooling import Pooling
 from rag.search.corpus import let_through
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
@@ -107,9 +109,19 @@ class Reports:
             figures=found.figures,
             texts={row.question_id: row.text for row in found.rows},
             chips=found.chips,
-            caveats=found.caveats,
+            caveats=(*found.caveats, *self._pooled(run.id, baseline_id, found.figures)),
             cards=self._history.changes(run.id, baseline_id, on_cards(run)),
         )
+
+    def _pooled(self, run_id: str, baseline_id: str, figures: Comparison) -> tuple[str, ...]:
+        """What nobody judged could make of the difference."""
+        pooling = Pooling(self._services.database, self._base_id)
+        try:
+            pooled = pooling.difference(run_id, baseline_id, figures.metric)
+        except NotFound:  # the question set is gone
+            return ()
+        said = pooled.sentence(figures.verdict) if pooled else ""
+        return (said,) if said else ()
 
     def _notes(self, connection: Connection, run: Run) -> tuple[str, ...]:
         found = []

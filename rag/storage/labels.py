@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
@@ -11,6 +11,12 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from rag.errors import NotFound
 from rag.storage.rows import read, values
 from rag.storage.tables import document, evidence, question_set
+
+BY_HAND = "hand"
+FROM_FILE = "file"
+PROPOSED = "proposed"
+SAMPLED = "sample of "
+"""What the origin of a label begins with that judges a hit drawn at random from those of runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,10 @@ class Label:
     then looked for in every new document of that name. One that was given by its ``page`` keeps
     the number until that page is there. Grade 0 or less says "judged, not relevant". ``id`` is 0
     before the label is stored.
+
+    ``origin`` says where it came from: ``BY_HAND``, ``FROM_FILE``, ``PROPOSED`` with its question,
+    the runs whose hit it judges, or a random sample of their hits (``SAMPLED`` before the runs); ""
+    for labels from before origins were kept.
     """
 
     document_name: str
@@ -31,6 +41,7 @@ class Label:
     quote: str
     id: int = 0
     page: int | None = None
+    origin: str = field(default="", compare=False)
 
 
 def insert_all(

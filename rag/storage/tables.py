@@ -207,6 +207,7 @@ evidence = Table(
     Column("grade", Integer, nullable=False),
     Column("quote", Text, nullable=False),
     Column("page", Integer),
+    Column("origin", String, nullable=False, server_default=""),
     goes_with("question", set_id="set_id", question_id="id"),
     Index(None, "set_id", "question_id"),
     Index(None, "document_id"),

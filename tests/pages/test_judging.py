@@ -111,7 +111,7 @@ def test_two_runs_are_judged_where_they_differ(base: KnowledgeBase, open_page: O
 
 def test_ranks_in_words() -> None:
     def hit(first: int | None, second: int | None) -> Unjudged:
-        return Unjudged("q", "Q?", "d", "d.md", 0, 9, "text", (first, second), 0.5)
+        return Unjudged("q", "Q?", "d", "d.md", 0, 9, "text", (first, second), 0.5, "")
 
     assert where(hit(2, None)) == "rank 2"
     assert where(hit(None, 7)) == "rank 7"

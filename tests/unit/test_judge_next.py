@@ -10,7 +10,7 @@ import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.errors import InvalidInput, NotFound
-from rag.evaluation.judge_next import judge_next
+from rag.evaluation.judge_next import judge_next, sample_next
 from tests.workspaces import QUICK, add, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -130,3 +130,51 @@ def test_runs_that_do_not_belong_together(workspace: Workspace) -> None:
         base.judging_queue.ordered(run, other)
     with pytest.raises(NotFound, match="no run"):
         base.judging_queue.ordered(run, "unknown")
+
+
+def test_a_sample_goes_on_where_it_was_interrupted() -> None:
+    rankings = {f"q{number}": (["a", "b", "c"], ["d", "a"]) for number in range(20)}
+    every = [(hit.question_id, hit.item) for hit in sample_next(rankings, {}, k=3)]
+    assert sorted(every) == sorted((name, item) for name in rankings for item in "abcd")
+    assert every != sorted(every)
+    judged: dict[str, list[str]] = {}
+    for name, item in every[:30]:
+        judged.setdefault(name, []).append(item)
+    rest = [(hit.question_id, hit.item) for hit in sample_next(rankings, judged, k=3)]
+    assert rest == every[30:]
+
+
+def test_hits_of_questions_with_few_relevant_passages_weigh_more() -> None:
+    rankings = {"many": (["a"], []), "one": (["b"], [])}
+    hits = judge_next(rankings, {}, 1, {"many": 4.0, "one": 1.0})
+    assert [(hit.item, hit.weight) for hit in hits] == [("b", 1.0), ("a", 0.25)]
+
+
+def test_a_label_knows_the_runs_that_it_came_from(workspace: Workspace) -> None:
+    base = _base(workspace, whole=False)
+    first, second = _run(base, WORDS), _run(base, VECTORS)
+    sampled = base.judging_queue.ordered(first, second, k=5, sampled=True)[0]
+    telling = base.judging_queue.ordered(first, second, k=5)[0]
+    runs = " ".join(sorted((first, second)))
+    assert (telling.origin, sampled.origin) == (f"runs {runs}", f"sample of runs {runs}")
+    place = sampled.document_id, sampled.start, sampled.end
+    made = base.labels.label(SET, sampled.question_id, *place, 0, sampled.origin)
+    kept = {
+        label.id: label.origin for item in base.questions.labelled(SET) for label in item.labels
+    }
+    assert kept.pop(made) == sampled.origin
+    assert set(kept.values()) == {"file"}
+
+
+def test_the_difference_of_two_runs_says_what_is_open(workspace: Workspace) -> None:
+    base = _base(workspace, whole=False)
+    first, second = _run(base, WORDS), _run(base, VECTORS)
+    found = base.pooling.difference(first, second, "ndcg@5")
+    assert found is not None
+    assert (found.questions, found.unlabelled, found.highest) == (2, 0, 1)
+    assert min(found.open_shares) > 0.0
+    assert found.bounds is not None
+    assert found.bounds.low == 0.0 < found.bounds.high
+    assert found.doubts("worse")
+    assert found.sentence("worse").startswith("Not judged by anybody: 75% of the first 5 of this")
+    assert base.pooling.difference(first, second, "ndcg@5", only=["q3"]) is None

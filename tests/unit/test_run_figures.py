@@ -69,7 +69,9 @@ def test_unjudged_by_hand() -> None:
     assert found.precision == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     # The open hit stands first: with it the ideal has two relevant passages, and so has the list.
     best = (1 + 1 / 2) / (1 + 1 / np.log2(3))
-    assert found.ndcg == (pytest.approx(1 / 2), pytest.approx(best))
+    # And there may be more relevant passages than the first three have room for.
+    worst = (1 / 2) / (1 + 1 / np.log2(3) + 1 / 2)
+    assert found.ndcg == (pytest.approx(worst), pytest.approx(best))
 
 
 def test_documents_are_judged_as_documents() -> None:

@@ -18,21 +18,34 @@ _LONGEST = 1500
 
 
 def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> None:
-    """A button that opens the queue of a run, or of what the difference of two hangs on."""
+    """Buttons for the queue of a run, or of what two differ by, and for a random sample."""
+    first = "those that narrow the difference of the two runs" if other else "the highest"
+    open_ = "Passages among the first ten that nobody has judged yet, "
     if st.button(
         "Judge next",
         key=f"judging_{run.id}",
         icon=":material/gavel:",
-        help="Passages among the first ten that nobody has judged yet, "
-        + ("those that decide between the two runs first." if other else "the highest first."),
+        help=f"{open_}{first} first.",
     ):
-        with guard():
-            st.session_state[_QUEUE] = base.judging_queue.ordered(
-                run.id, other.id if other else None
-            )
-            st.session_state[_DONE] = 0
-            st.session_state.pop(_LAST, None)
-            judge(base, run.question_set)
+        _open_queue(base, run, other, sampled=False)
+    if other and st.button(
+        "Judge a sample",
+        key=f"judging_sample_{run.id}",
+        icon=":material/casino:",
+        type="tertiary",
+        help=f"{open_}drawn at random: what they come to estimates the rest without bias.",
+    ):
+        _open_queue(base, run, other, sampled=True)
+
+
+def _open_queue(base: KnowledgeBase, run: Run, other: Run | None, *, sampled: bool) -> None:
+    with guard():
+        st.session_state[_QUEUE] = base.judging_queue.ordered(
+            run.id, other.id if other else None, sampled=sampled
+        )
+        st.session_state[_DONE] = 0
+        st.session_state.pop(_LAST, None)
+        judge(base, run.question_set)
 
 
 @st.dialog("Is this passage relevant?", width="large", icon=":material/gavel:", on_dismiss="rerun")
@@ -108,7 +121,7 @@ def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> Non
     label: int | None = None
     with guard(in_dialog=True):
         place = hit.document_id, hit.start, hit.end
-        label = base.labels.label(set_name, hit.question_id, *place, grade)
+        label = base.labels.label(set_name, hit.question_id, *place, grade, hit.origin)
         st.session_state[_DONE] += 1
     _next(label)
 

@@ -22,6 +22,8 @@ from rag import (
     Comparison,
     KnowledgeBase,
     LeaderboardRow,
+    NotFound,
+    PooledDifference,
     RunComparison,
     TouchstoneError,
     posterior,
@@ -56,6 +58,7 @@ def comparison(
         _table(table, names)
     shown = _one(table, names)
     _verdict(shown, names)
+    _open_hits(base, shown, only)
     with st.container(horizontal=True, gap="small"):
         if len(chosen) > 1:  # for a single run they stand above
             use_button(base, shown.run)
@@ -170,6 +173,31 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
         on_change=lambda: to_url(SHOWN, st.session_state["runs_shown"]),
     )
     return by_id[str(picked)]
+
+
+def _open_hits(base: KnowledgeBase, shown: RunComparison, only: tuple[str, ...] | None) -> None:
+    """What nobody judged, and whether it could turn the verdict."""
+    try:
+        version = base.questions.named(shown.run.question_set).version
+        pair = shown.run.id, shown.baseline.id
+        pooled = _pooled(base, version, *pair, shown.figures.metric, only)
+    except NotFound:
+        return  # the question set is gone
+    if pooled and (said := pooled.sentence(shown.figures.verdict)):
+        icon = ":material/warning:" if pooled.doubts(shown.figures.verdict) else ":material/gavel:"
+        st.caption(f"{icon} {plain(said)}")
+
+
+@remembered(32)
+def _pooled(
+    base: KnowledgeBase,
+    version: int,
+    run: str,
+    other: str,
+    metric: str,
+    only: tuple[str, ...] | None,
+) -> PooledDifference | None:
+    return base.pooling.difference(run, other, metric, only)
 
 
 def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:

@@ -29,8 +29,9 @@ def _unjudged(report: RunReport) -> Markup | None:
     said = (
         f"Of {found.hits:,} {units} among the first {found.k}, {found.unjudged:,} "
         f"({found.share:.0%}) are judged by nobody and count as not relevant. Whatever they turn "
-        f"out to be, nDCG@{found.k} lies between {_range(found.ndcg)} and precision@{found.k} "
-        f"between {_range(found.precision)}."
+        f"out to be (grades up to {found.highest}), and however many relevant {units} were not "
+        f"retrieved, nDCG@{found.k} lies between {_range(found.ndcg)} and precision@{found.k} "
+        f"between {_range(found.precision)} on these questions."
     )
     later = None if found.current else "By the labels of today, not those of the run."
     return join(element("p", said), element("p", later, class_="note") if later else None)

@@ -1,0 +1,1 @@
+"""Labels made from what some runs retrieved: what they leave open, and what can still be said."""

@@ -1,0 +1,140 @@
+"""Two runs by labels with gaps: the difference as labels have it, and where the true one lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.evaluation.comparison import Verdict
+from rag.evaluation.intervals import Interval
+from rag.evaluation.metrics import parse_metric
+from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
+from rag.evaluation.pooling.judged_only import bpref, condensed_ndcg
+from rag.evaluation.report.words import counted, title
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRankings:
+    """What two runs retrieved for a question, best first, and the grades of what is judged.
+
+    Grades are apart where the runs cut passages differently; else both are the same.
+    """
+
+    first: Sequence[str]
+    second: Sequence[str]
+    grades: Mapping[str, int]
+    grades_of_second: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PooledDifference:
+    """A run and another one, over ``questions`` that have relevant labels, at depth k.
+
+    ``open_shares``: the share of the first k of each that nobody judged. ``bounds``: where the mean
+    difference of ``metric`` lies, whatever they are; None for metrics without bounds.
+    ``condensed`` (nDCG) and ``bpref``: the means of both by judged hits alone. ``highest``: the
+    highest grade in use. ``unlabelled``: answerable questions of the set that are in no figure, as
+    nothing relevant is known for them.
+    """
+
+    metric: str
+    questions: int
+    unlabelled: int
+    open_shares: tuple[float, float]
+    bounds: Interval | None
+    highest: int
+    condensed: tuple[float, float]
+    bpref: tuple[float, float]
+
+    def doubts(self, verdict: Verdict) -> bool:
+        """Whether the open hits could turn a verdict."""
+        if verdict not in ("better", "worse") or not any(self.open_shares):
+            return False
+        if self.bounds is None:
+            return True
+        return self.bounds.low <= 0.0 if verdict == "better" else self.bounds.high >= 0.0
+
+    def sentence(self, verdict: Verdict) -> str:
+        """What labels leave open and whether it could turn a verdict; "" where nothing is open."""
+        if not any(self.open_shares):
+            return ""
+        k = parse_metric(self.metric).k
+        mine, theirs = self.open_shares
+        parts = [
+            f"Not judged by anybody: {mine:.0%} of the first {k} of this run, {theirs:.0%} of the "
+            f"other's, counted as not relevant.",
+            self._bounded(verdict),
+            f"By judged hits alone: condensed nDCG@{k} {self.condensed[0]:.3f} instead of "
+            f"{self.condensed[1]:.3f}, bpref {self.bpref[0]:.3f} instead of {self.bpref[1]:.3f}.",
+        ]
+        if self.unlabelled:
+            parts.append(
+                f"{counted(self.unlabelled, 'question')} without a relevant label "
+                f"{'is' if self.unlabelled == 1 else 'are'} in none of these figures."
+            )
+        return " ".join(parts)
+
+    def _bounded(self, verdict: Verdict) -> str:
+        turn = f"Judging them could turn “{verdict}”. " if self.doubts(verdict) else ""
+        if self.bounds is None:
+            return f"{turn}How far they move {title(self.metric)} is not bounded here."
+        low, high = self.bounds
+        return (
+            f"{turn}Whatever they are (grades up to {self.highest}), and however many relevant "
+            f"passages neither run retrieved, the difference in {title(self.metric)} on these "
+            f"questions lies between {low:+.3f} and {high:+.3f}."
+        )
+
+
+def pooled_difference(
+    metric: str,
+    rankings: Mapping[str, JudgedRankings],
+    *,
+    same_cut: bool = True,
+    highest: int = 1,
+    unlabelled: int = 0,
+) -> PooledDifference:
+    """From the rankings of questions with relevant labels, by id; there must be one.
+
+    ``same_cut``: both rank the same passages, so that what is relevant is the same for both.
+    """
+    measure, k = parse_metric(metric)
+    rows = list(rankings.values())
+    ends = [_bounds(measure, row, k, highest, same_cut) for row in rows if measure in BOUNDED]
+    return PooledDifference(
+        metric=metric,
+        questions=len(rows),
+        unlabelled=unlabelled,
+        open_shares=(
+            _open([(row.first[:k], row.grades) for row in rows]),
+            _open([(row.second[:k], row.grades_of_second) for row in rows]),
+        ),
+        bounds=Interval(*np.mean(ends, axis=0).tolist()) if ends else None,
+        highest=highest,
+        condensed=(
+            float(np.mean([condensed_ndcg(row.first, row.grades, k) for row in rows])),
+            float(np.mean([condensed_ndcg(row.second, row.grades_of_second, k) for row in rows])),
+        ),
+        bpref=(
+            float(np.mean([bpref(row.first, row.grades) for row in rows])),
+            float(np.mean([bpref(row.second, row.grades_of_second) for row in rows])),
+        ),
+    )
+
+
+def _bounds(
+    measure: str, row: JudgedRankings, k: int, highest: int, same_cut: bool
+) -> tuple[float, float]:
+    if same_cut:
+        return difference_bounds(measure, OpenPair(row.first, row.second, row.grades, k, highest))
+    mine = difference_bounds(measure, OpenPair(row.first, (), row.grades, k, highest))
+    theirs = difference_bounds(measure, OpenPair(row.second, (), row.grades_of_second, k, highest))
+    return mine.low - theirs.high, mine.high - theirs.low
+
+
+def _open(cut: Sequence[tuple[Sequence[str], Mapping[str, int]]]) -> float:
+    hits = sum(len(ids) for ids, _ in cut)
+    unjudged = sum(item not in grades for ids, grades in cut for item in ids)
+    return unjudged / hits if hits else 0.0

@@ -1,0 +1,146 @@
+"""Whether promises are kept: thresholds, bounds of pooled labels, means with a judge.
+
+``python -m rag bench --only promises`` prints rates beside the level that each has to keep, of 500
+draws (error at most .022). Thresholds and pools are simulated and, on Cranfield, cut from a real
+collection: its labels outside the first ten of vector search are hidden, and halves of the
+questions are drawn 200 times.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from rag import PromiseCurves, Recipe, Settings, ThresholdCurve, Workspace
+from rag.evaluation.metrics import Ranked, evaluate
+from rag.evaluation.pooling.difference import JudgedRankings, pooled_difference
+from rag.evaluation.pooling.sampling import sampled_mean
+from rag.evaluation.relevance import best_grades
+from rag.types import Floats, Mask
+
+DRAWS = 500
+HALVES = 200
+WISHES = (0.5, 0.7, 0.8, 0.9)
+JUDGES = {"of 85 percent": (0.85, 0.15), "that says yes": (0.99, 0.6), "that says no": (0.6, 0.01)}
+"""How often each calls a relevant hit relevant, and another one."""
+METRIC = "ndcg@10"
+
+
+def measure(folder: Path) -> dict[str, float]:
+    """Rates by what was promised."""
+    figures = {**_simulated_thresholds(), **_judges()}
+    with tempfile.TemporaryDirectory() as home:
+        figures |= _cranfield(Path(home), folder / "cranfield")
+    return figures
+
+
+def _simulated_thresholds() -> dict[str, float]:
+    rng = np.random.default_rng(0)
+    found = {}
+    for wish in WISHES:
+        pairs = ((_simulated(rng), _simulated(rng)) for _ in range(DRAWS))
+        found |= _kept("simulated, 150 questions", wish, pairs)
+    return found
+
+
+def _simulated(rng: np.random.Generator) -> ThresholdCurve:
+    """Ten candidates a question, more relevant where they are higher, and in some questions."""
+    values = rng.uniform(0.0, 1.0, (150, 10))
+    moved = 0.2 * rng.choice([-1.0, 1.0], (150, 1))
+    relevant = rng.uniform(0.0, 1.0, values.shape) < np.clip(values + moved, 0.0, 1.0)
+    return _curve(values, relevant)
+
+
+def _curve(values: Floats, relevant: Mask) -> ThresholdCurve:
+    questions, width = values.shape
+    owner = np.repeat(np.arange(questions), width)
+    return ThresholdCurve.of(values.ravel(), relevant.ravel(), owner, np.ones(questions, np.bool_))
+
+
+def _kept(
+    where: str, wish: float, pairs: Iterator[tuple[ThresholdCurve, ThresholdCurve]]
+) -> dict[str, float]:
+    promises = [PromiseCurves(*pair).promise(wish) for pair in pairs]
+    made = [each for each in promises if each.point is not None]
+    name = f"threshold {wish:g}, {where}"
+    kept = {f"{name}: kept (0.9)": float(np.mean([each.kept is not False for each in made]))}
+    return (kept if made else {}) | {f"{name}: refused": 1.0 - len(made) / len(promises)}
+
+
+def _judges() -> dict[str, float]:
+    """Sixty of a thousand hits judged by people, all by a judge."""
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, (right, wrong) in JUDGES.items():
+        covered, narrower = [], []
+        for _ in range(DRAWS):
+            truth = (rng.random(1000) < 0.5).astype(np.float64)
+            judge = (rng.random(1000) < np.where(truth > 0, right, wrong)).astype(np.float64)
+            drawn = rng.choice(1000, 60, replace=False)
+            mean = sampled_mean(truth[drawn], 1000, judge[drawn], judge)
+            covered.append(mean.interval.low <= truth.mean() <= mean.interval.high)
+            narrower.append(mean.narrower)
+        found[f"judge {name}: covers (0.95)"] = float(np.mean(covered))
+        found[f"judge {name}: narrower than people alone"] = float(np.mean(narrower))
+    return found
+
+
+def _cranfield(home: Path, collection: Path) -> dict[str, float]:
+    workspace = Workspace(Settings.from_env({}, home=home))
+    base = workspace.create("cranfield", Recipe())
+    workspace.jobs.run(base.documents.import_beir(collection, "test"))
+    _, questions = base.evaluator.questions("cranfield")
+    full = {each.id: best_grades(each) for each in questions}
+    recipe = base.recipe()
+    ranked = {}
+    for mode in ("dense", "lexical", "hybrid"):
+        searched = recipe.with_fields({"search.mode": mode, "search.threshold": None})
+        results = base.evaluator.evaluate("cranfield", searched, (10,)).results
+        ranked[mode] = {each.question_id: [key for key, *_ in each.ranking] for each in results}
+    workspace.close()
+    found = {}
+    for mode in ("lexical", "hybrid"):
+        found |= _pooled(mode, ranked[mode], ranked["dense"], full)
+    return found
+
+
+def _pooled(
+    mode: str,
+    mine: dict[str, list[str]],
+    dense: dict[str, list[str]],
+    full: dict[str, dict[str, int]],
+) -> dict[str, float]:
+    """Labels outside the first ten of ``dense`` are hidden, and half of the questions drawn."""
+    highest = max(grade for grades in full.values() for grade in grades.values())
+    rows, truth, seen = {}, {}, {}
+    for name, grades in full.items():
+        known = {item: grades.get(item, 0) for item in dense[name][:10]}
+        if any(grade > 0 for grade in known.values()):
+            rows[name] = JudgedRankings(mine[name], dense[name], known, known)
+            truth[name] = _ndcg(mine[name], grades) - _ndcg(dense[name], grades)
+            seen[name] = _ndcg(mine[name], known) - _ndcg(dense[name], known)
+    rng = np.random.default_rng(0)
+    inside, wronged, warned = [], 0, 0
+    for _ in range(HALVES):
+        half = rng.choice(list(rows), len(rows) // 2, replace=False).tolist()
+        pooled = pooled_difference(METRIC, {each: rows[each] for each in half}, highest=highest)
+        true, shown = (float(np.mean([each[name] for name in half])) for each in (truth, seen))
+        assert pooled.bounds is not None
+        inside.append(pooled.bounds.low <= true <= pooled.bounds.high)
+        wronged += shown < 0.0 < true
+        warned += shown < 0.0 < true and pooled.doubts("worse")
+    name = f"labels of dense only, {mode} against it"
+    return {
+        f"{name}: truth within bounds (0.95)": float(np.mean(inside)),
+        f"{name}: seems worse and is better": wronged / HALVES,
+        f"{name}: of these, said (1)": warned / wronged if wronged else 1.0,
+    }
+
+
+def _ndcg(ids: list[str], grades: dict[str, int]) -> float:
+    ideal = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
+    ranked = Ranked.of([[max(grades.get(each, 0), 0) for each in ids[:10]]], [ideal], 10)
+    return float(evaluate(ranked, [METRIC])[METRIC][0])
