@@ -66,8 +66,12 @@ def _kept(
     promises = [PromiseCurves(*pair).promise(wish) for pair in pairs]
     made = [each for each in promises if each.point is not None]
     name = f"threshold {wish:g}, {where}"
-    kept = {f"{name}: kept (0.9)": float(np.mean([each.kept is not False for each in made]))}
-    return (kept if made else {}) | {f"{name}: refused": 1.0 - len(made) / len(promises)}
+    refused = {f"{name}: refused": 1.0 - len(made) / len(promises)}
+    if not made:
+        return refused
+    return {
+        f"{name}: kept (0.9)": float(np.mean([each.kept is not False for each in made]))
+    } | refused
 
 
 def _judges() -> dict[str, float]:
