@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
 from rag.evaluation.intervals import Interval
-from rag.evaluation.significance import holm, paired_tests, questions_needed
+from rag.evaluation.significance import holm, paired_tests
 from rag.types import Floats
 
 Verdict = Literal["better", "worse", "undecided", "incomparable"]
@@ -23,7 +23,6 @@ CROWNING_P = 0.02
 """The p-value a winner needs. At the usual 0.05, five of a hundred equal runs would win or lose."""
 
 _TIE = 1e-12  # rounding of sums, not a difference
-_TOO_MANY = 100_000
 _NAMES = {"ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "f1": "F1"}
 
 
@@ -37,9 +36,8 @@ class Comparison:
     comparisons of its table, ``raw_p`` is not. Questions of one group count as one observation:
     there are ``clusters`` of them, and the mean varies ``design_effect`` times as much as if all
     questions stood alone.
-    ``left_out`` counts questions that only one run measured. ``needed`` is about how many questions
-    would decide, where the verdict is ``undecided`` and an estimate exists. ``kind`` goes before
-    "questions" in the sentence: ``"held-out"``. ``obstacle`` says why the two do not compare, for
+    ``left_out`` counts questions that only one run measured. ``kind`` goes before "questions" in
+    the sentence: ``"held-out"``. ``obstacle`` says why the two do not compare, for
     other reasons than their recipes: nothing is decided then.
     """
 
@@ -88,18 +86,6 @@ class Comparison:
         return "better" if self.difference > 0 else "worse"
 
     @property
-    def needed(self) -> int | None:
-        """About how many questions would decide it, if the difference stayed what it is."""
-        if self.verdict != "undecided":
-            return None
-        # What Holm's correction leaves of the level for this comparison; a p-value that was capped
-        # no longer tells, so the strictest step counts.
-        capped = self.p >= 1.0
-        level = self.alpha / self.compared if capped else self.alpha * self.raw_p / self.p
-        needed = questions_needed(_array(self.differences), alpha=level)
-        return None if needed is None else max(needed, len(self.differences) + 1)
-
-    @property
     def sentence(self) -> str:
         """The result in plain English, to be quoted as it is."""
         return _sentence(self)
@@ -113,9 +99,15 @@ def compare(
     alpha: float = CROWNING_P,
     kind: str = "",
     groups: Groups | None = None,
+    picked_from: int = 1,
 ) -> Comparison:
-    """Compares one metric of two runs; only questions that both have count."""
-    (found,) = compare_pairs([(metric, run, baseline)], kind=kind, groups=groups, alpha=alpha)
+    """Compares one metric of two runs; only questions that both have count.
+
+    A run that was picked for its mean from ``picked_from`` of them is corrected for all, after
+    Bonferroni: the others need no test.
+    """
+    pairs = [(metric, run, baseline)]
+    (found,) = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha, among=picked_from)
     return found
 
 
@@ -138,8 +130,13 @@ def compare_pairs(
     kind: str = "",
     groups: Groups | None = None,
     alpha: float = CROWNING_P,
+    among: int = 1,
 ) -> list[Comparison]:
-    """(Metric, run, baseline) of what is shown together, p-values adjusted after Holm for all."""
+    """(Metric, run, baseline) of what is shown together, p-values adjusted after Holm for all.
+
+    Each stands for ``among`` as many that it was picked from.
+    """
+    compared = len(pairs) * among
     apart = [_Pair.of(*pair, groups or {}) for pair in pairs]
     tests = [(1.0, Interval(-1.0, 1.0))] * len(pairs)
     # Pairs of the same questions share their sign patterns.
@@ -148,12 +145,12 @@ def compare_pairs(
         together.setdefault(tuple(pair.differences), []).append(number)
     for numbers in together.values():
         rows = np.stack([_array(apart[number].differences) for number in numbers])
-        found = paired_tests(rows, apart[numbers[0]].clusters, len(pairs))
+        found = paired_tests(rows, apart[numbers[0]].clusters, compared)
         for number, p, ends in zip(
             numbers, found.p.tolist(), found.intervals.tolist(), strict=True
         ):
             tests[number] = p, Interval(*ends)
-    adjusted = holm([p for p, _ in tests]).tolist()
+    adjusted = np.minimum(holm([p for p, _ in tests]) * among, 1.0).tolist()
     return [
         Comparison(
             metric=pair.metric,
@@ -164,7 +161,7 @@ def compare_pairs(
             raw_p=raw,
             p=p,
             left_out=pair.left_out,
-            compared=len(pairs),
+            compared=compared,
             alpha=alpha,
             kind=kind,
             clusters=len(pair.clusters),
@@ -232,7 +229,7 @@ def _sentence(result: Comparison) -> str:
     )
     if result.verdict == "undecided":
         shown = f"no difference that {questions} can show: {figures}"
-        return f"{shown}{_needed(result.needed)}{_grouped(result)}{left_out}"
+        return f"{shown}{_grouped(result)}{left_out}"
     return f"{result.verdict}: {figures}, on {questions}{_grouped(result)}{left_out}"
 
 
@@ -258,16 +255,6 @@ def _p(result: Comparison) -> str:
         p += f" after Holm's correction for {result.compared} comparisons"
     close = result.verdict == "undecided" and result.p <= 0.05
     return f"{p} (a winner needs p ≤ {result.alpha:g})" if close else p
-
-
-def _needed(needed: int | None) -> str:
-    if needed is None:
-        return ""
-    if needed > _TOO_MANY:
-        return f"; more than {_TOO_MANY:,} would be needed"
-    # Two digits, upwards: the estimate carries no more.
-    unit = 10 ** max(0, len(str(needed)) - 2)
-    return f"; about {-(-needed // unit) * unit:,} would be needed"
 
 
 def _questions(count: int, kind: str = "") -> str:

@@ -206,25 +206,3 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
     return adjusted
-
-
-def questions_needed(differences: Floats, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """How many questions would show a difference like this one, with probability ``power``.
-
-    Two-sided, from mean and standard deviation (normal approximation with Guenther's correction,
-    The American Statistician 1981). None where there is nothing to go by: fewer than two
-    questions, or a mean difference of 0. The true difference may be smaller than the one seen, so
-    it is an order of magnitude, not a promise.
-    """
-    from scipy.special import ndtri
-
-    if len(differences) < 2:
-        return None
-    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-    if abs(mean) <= _SAME * float(np.abs(differences).sum()):
-        return None
-    upper = float(ndtri(1.0 - alpha / 2.0))
-    by_spread = ((upper + float(ndtri(power))) * deviation / mean) ** 2 + upper**2 / 2.0
-    # Below this many, even differences of one sign throughout are not enough.
-    fewest = 1.0 - math.log2(alpha)
-    return math.ceil(max(by_spread, fewest))

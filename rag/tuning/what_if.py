@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rag.evaluation.comparison import Comparison, compare_pairs
+from rag.evaluation.comparison import Comparison, compare
 from rag.recipe import Recipe
 from rag.tuning.tuner import QuestionPart, Tuner
 
@@ -107,8 +107,10 @@ class WhatIf:
         every = np.concatenate(parts, axis=1)
         scores = every.mean(axis=1)
         asked = [*found.labelled, *(found.refusable if refused is not None else ())]
-        *places, here = (dict(zip(asked, row.tolist(), strict=True)) for row in every)
-        pairs = [("score", place, here) for place in places]
-        best = compare_pairs(pairs, groups=found.groups)[int(np.argmax(scores[:-1]))]
+        top, here = (
+            dict(zip(asked, every[place].tolist(), strict=True))
+            for place in (int(np.argmax(scores[:-1])), -1)
+        )
+        best = compare("score", top, here, groups=found.groups, picked_from=len(every) - 1)
         table = scores[:-1].reshape(len(weights), len(x)).tolist()
         return ScoreMap(weights, x, table, float(scores[-1]), refused is not None, best)

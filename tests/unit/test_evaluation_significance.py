@@ -10,7 +10,6 @@ from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.significance import (
     holm,
     paired_tests,
-    questions_needed,
     randomisation_p,
 )
 
@@ -115,30 +114,3 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.6]) == pytest.approx([1.0, 1.0])
     assert holm([]).tolist() == []
-
-
-@pytest.mark.parametrize("effect", [0.3, 0.6])
-def test_so_many_questions_have_the_wanted_power(effect: float) -> None:
-    rng = np.random.default_rng(23)
-    pilot = rng.normal(size=50)
-    pilot = (pilot - pilot.mean()) / pilot.std(ddof=1) + effect
-    needed = questions_needed(pilot)
-    assert needed is not None
-    found = [
-        randomisation_p(rng.normal(effect, 1.0, needed), resamples=499) <= 0.05 for _ in range(400)
-    ]
-    assert np.mean(found) == pytest.approx(0.8, abs=0.06)
-
-
-def test_questions_needed_by_hand_and_at_the_edges() -> None:
-    # sd 0.1, mean 0.02: ((1.95996 + 0.84162) * 5) ** 2 + 1.92 = 198.1
-    values = np.array([-1.0, 1.0] * 50)
-    values = values / values.std(ddof=1) * 0.1 + 0.02
-    assert questions_needed(values) == 199
-    assert questions_needed(values, alpha=0.01) == 296
-    assert questions_needed(values, power=0.9) == 265
-    # The same sign throughout: with 6 questions p is 2 / 64, with 5 it is 2 / 32.
-    assert questions_needed(np.full(3, 0.2)) == 6
-    assert questions_needed(np.array([0.1, -0.1])) is None
-    assert questions_needed(np.array([0.3])) is None
-    assert questions_needed(np.empty(0)) is None

@@ -220,7 +220,6 @@ def test_changed_labels_are_named_and_nothing_is_better_or_worse(base: Knowledge
         f"not comparable, as the labels differ: nDCG@10 {found.figures.mean:.3f}, and "
         f"{found.figures.baseline:.3f} before, on 4 questions of both"
     )
-    assert found.figures.needed is None
 
 
 def test_places_are_given_within_comparable_runs_alone(base: KnowledgeBase) -> None:

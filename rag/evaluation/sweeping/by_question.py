@@ -131,12 +131,9 @@ class QuestionFigures:
 
         One that was ``picked`` for its mean is corrected for all that it was picked from.
         """
-        theirs = self._of(name, other) or {}
-        among = [each for each in range(len(self)) if each != other] if picked else [recipe]
-        if recipe == other:
-            return compare(name, theirs, theirs, groups=self.groups)
-        pairs = [(name, self._of(name, each) or {}, theirs) for each in among]
-        return compare_pairs(pairs, groups=self.groups)[among.index(recipe)]
+        mine, theirs = self._of(name, recipe) or {}, self._of(name, other) or {}
+        picked_from = len(self) - 1 if picked and recipe != other else 1
+        return compare(name, mine, theirs, groups=self.groups, picked_from=picked_from)
 
 
 @dataclass(frozen=True)
