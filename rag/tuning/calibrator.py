@@ -49,7 +49,7 @@ class Calibrator:
         found, questions = self._evaluator.questions(set_name)
         tuning = self._part(questions, found.split_share, found.split_seed, held_out=False)
         search = recipe.search.model_copy(update={"mode": "hybrid"})
-        learned = fit(self._labelled(tuning, recipe.index, search, tell), FEATURES)
+        learned = fit(self.labelled(tuning, recipe.index, search, tell), FEATURES)
         point = learned.curve.aim(AUTO_PRECISION)
         options = {name: getattr(search, name) for name in BM25_FIELDS}
         row = CalibrationRow(
@@ -84,7 +84,7 @@ class Calibrator:
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         if asked.calibration is not None:
             questions = self._part(questions, found.split_share, found.split_seed, held_out=True)
-        labelled = self._labelled(questions, recipe.index, recipe.search)
+        labelled = self.labelled(questions, recipe.index, recipe.search)
         owner = np.repeat(np.arange(len(labelled)), [len(each.relevant) for each in labelled])
         relevance = [_compared(each, asked.calibration, recipe.search) for each in labelled]
         return ThresholdCurve.of(
@@ -103,13 +103,14 @@ class Calibrator:
         wanted = set(parts.held_out if held_out else parts.tuning)
         return [question for question in questions if question.id in wanted]
 
-    def _labelled(
+    def labelled(
         self,
         questions: Sequence[Question],
         index_recipe: IndexRecipe,
         search: SearchRecipe,
         tell: Tell = lambda _done, _total: None,
     ) -> list[LabelledCandidates]:
+        """The candidates of questions, with which of them are relevant; the threshold cuts none."""
         effort = Effort(tell, 2 * len(questions))
         index = self._services.indexes.whole(self._base_id, index_recipe)
         with effort.part(len(questions)) as told:

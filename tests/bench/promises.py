@@ -1,24 +1,29 @@
 """Whether promises are kept: thresholds, bounds of pooled labels, means with a judge.
 
 ``python -m rag bench --only promises`` prints rates beside the level that each has to keep, of 500
-draws (error at most .022). Thresholds and pools are simulated and, on Cranfield, cut from a real
-collection: its labels outside the first ten of vector search are hidden, and halves of the
-questions are drawn 200 times.
+draws (error at most .022). Thresholds are simulated and chosen on real halves of question sets;
+pools are cut from real collections: labels outside the first ten of vector search are hidden, and
+halves of the questions are drawn 200 times. ``PROMISES_HOME`` names a home that already holds
+the collections.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from rag import PromiseCurves, Recipe, Settings, ThresholdCurve, Workspace
+from rag import KnowledgeBase, PromiseCurves, Recipe, Settings, ThresholdCurve, Workspace
+from rag.evaluation.calibration import LabelledCandidates
 from rag.evaluation.metrics import Ranked, evaluate
 from rag.evaluation.pooling.difference import JudgedRankings, pooled_difference
 from rag.evaluation.pooling.sampling import sampled_mean
 from rag.evaluation.relevance import best_grades
+from rag.services import Services
+from rag.tuning.calibrator import Calibrator
 from rag.types import Floats, Mask
 
 DRAWS = 500
@@ -27,19 +32,73 @@ WISHES = (0.5, 0.7, 0.8, 0.9)
 JUDGES = {"of 85 percent": (0.85, 0.15), "that says yes": (0.99, 0.6), "that says no": (0.6, 0.01)}
 """How often each calls a relevant hit relevant, and another one."""
 METRIC = "ndcg@10"
+COLLECTIONS = ("sample", "cranfield", "scifact")
 
 
 def measure(folder: Path) -> dict[str, float]:
     """Rates by what was promised."""
     figures = {**_simulated_thresholds(), **_judges()}
-    with tempfile.TemporaryDirectory() as home:
-        figures |= _cranfield(Path(home), folder / "cranfield")
+    with tempfile.TemporaryDirectory() as fresh:
+        home = Path(os.environ.get("PROMISES_HOME", fresh))
+        settings = Settings.from_env({}, home=home)
+        workspace, services = Workspace(settings), Services.start(settings)
+        for name in COLLECTIONS:
+            base = _base(workspace, name, folder / name)
+            figures |= _real_thresholds(services, base)
+            if name != "sample":
+                figures |= _pooled_labels(base)
+        workspace.close()
     return figures
+
+
+def _base(workspace: Workspace, name: str, collection: Path) -> KnowledgeBase:
+    if name in {each.name for each in workspace.bases()}:
+        return workspace.base(name)
+    if name == "sample":
+        base, job = workspace.start_demo()
+    else:
+        base = workspace.create(name, Recipe())
+        job = base.documents.import_beir(collection, "test")
+    workspace.jobs.run(job)
+    return base
+
+
+def _real_thresholds(services: Services, base: KnowledgeBase) -> dict[str, float]:
+    """Cosines of candidates, a threshold chosen on half of the questions, kept on the others?"""
+    recipe = base.recipe()
+    _, questions = base.evaluator.questions(base.name)
+    asked = Calibrator(services, base.id).labelled(questions, recipe.index, recipe.search)
+    halves = list(_halves(asked))
+    found: dict[str, float] = {}
+    for wish in WISHES:
+        found |= _kept(f"{base.name}, {len(asked)} questions", wish, iter(halves))
+    possible = [PromiseCurves(*pair).promise(max(WISHES)).possible or 1.0 for pair in halves]
+    return found | {f"threshold, {base.name}: can be promised": float(np.median(possible))}
+
+
+def _halves(
+    asked: Sequence[LabelledCandidates],
+) -> Iterator[tuple[ThresholdCurve, ThresholdCurve]]:
+    rng = np.random.default_rng(0)
+    for _ in range(HALVES):
+        order = rng.permutation(len(asked))
+        middle = len(asked) // 2
+        chosen, others = ([asked[at] for at in part] for part in np.split(order, [middle]))
+        yield _curve_of(chosen), _curve_of(others)
+
+
+def _curve_of(asked: Sequence[LabelledCandidates]) -> ThresholdCurve:
+    return ThresholdCurve.of(
+        np.concatenate([each.candidates.cosine for each in asked]).astype(np.float64),
+        np.concatenate([each.relevant for each in asked]),
+        np.repeat(np.arange(len(asked)), [len(each.relevant) for each in asked]),
+        np.array([each.answerable for each in asked], np.bool_),
+    )
 
 
 def _simulated_thresholds() -> dict[str, float]:
     rng = np.random.default_rng(0)
-    found = {}
+    found: dict[str, float] = {}
     for wish in WISHES:
         pairs = ((_simulated(rng), _simulated(rng)) for _ in range(DRAWS))
         found |= _kept("simulated, 150 questions", wish, pairs)
@@ -77,7 +136,7 @@ def _kept(
 def _judges() -> dict[str, float]:
     """Sixty of a thousand hits judged by people, all by a judge."""
     rng = np.random.default_rng(0)
-    found = {}
+    found: dict[str, float] = {}
     for name, (right, wrong) in JUDGES.items():
         covered, narrower = [], []
         for _ in range(DRAWS):
@@ -92,27 +151,22 @@ def _judges() -> dict[str, float]:
     return found
 
 
-def _cranfield(home: Path, collection: Path) -> dict[str, float]:
-    workspace = Workspace(Settings.from_env({}, home=home))
-    base = workspace.create("cranfield", Recipe())
-    workspace.jobs.run(base.documents.import_beir(collection, "test"))
-    _, questions = base.evaluator.questions("cranfield")
+def _pooled_labels(base: KnowledgeBase) -> dict[str, float]:
+    _, questions = base.evaluator.questions(base.name)
     full = {each.id: best_grades(each) for each in questions}
-    recipe = base.recipe()
     ranked = {}
     for mode in ("dense", "lexical", "hybrid"):
-        searched = recipe.with_fields({"search.mode": mode, "search.threshold": None})
-        results = base.evaluator.evaluate("cranfield", searched, (10,)).results
+        searched = base.recipe().with_fields({"search.mode": mode, "search.threshold": None})
+        results = base.evaluator.evaluate(base.name, searched, (10,)).results
         ranked[mode] = {each.question_id: [key for key, *_ in each.ranking] for each in results}
-    workspace.close()
-    found = {}
+    found: dict[str, float] = {}
     for mode in ("lexical", "hybrid"):
-        found |= _pooled(mode, ranked[mode], ranked["dense"], full)
+        found |= _pooled(f"{base.name}, {mode}", ranked[mode], ranked["dense"], full)
     return found
 
 
 def _pooled(
-    mode: str,
+    where: str,
     mine: dict[str, list[str]],
     dense: dict[str, list[str]],
     full: dict[str, dict[str, int]],
@@ -136,7 +190,7 @@ def _pooled(
         inside.append(pooled.bounds.low <= true <= pooled.bounds.high)
         wronged += shown < 0.0 < true
         warned += shown < 0.0 < true and pooled.doubts("worse")
-    name = f"labels of dense only, {mode} against it"
+    name = f"labels of dense only, {where} against it"
     return {
         f"{name}: truth within bounds (0.95)": float(np.mean(inside)),
         f"{name}: seems worse and is better": wronged / HALVES,
