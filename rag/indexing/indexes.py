@@ -68,11 +68,17 @@ class Index:
         """The keys of the passages whose vectors are not in yet, in order."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *self.waiting.values()]))
 
-    @cached_property
+    @property
     def embedded(self) -> Index:
         """The same without the documents that lack vectors."""
+        # Never kept in itself: a server deletes rows when the last reader lets go of them, and
+        # what refers to itself waits for the garbage collector.
+        return self._embedded if self.waiting else self
+
+    @cached_property
+    def _embedded(self) -> Index:
         keys = {name: held for name, held in self.keys.items() if name not in self.waiting}
-        return replace(self, keys=keys, waiting={}) if self.waiting else self
+        return replace(self, keys=keys, waiting={})
 
 
 class Indexes:

@@ -78,6 +78,8 @@ def test_a_number_of_the_funnel_filters_the_cards(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE)
     app.button(key="inspector_step_threshold").click().run()
     assert app.query_params["step"] == "threshold"
+    assert len(cards(app)) == 3
+    app.button(key="inspector_more_threshold_button").click().run()
     assert len(cards(app)) == 5
     assert cards(app)[0] == r":gray[2 · travel\.md]"
     app.button(key="inspector_step_lexical").click().run()

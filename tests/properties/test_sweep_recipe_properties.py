@@ -58,6 +58,7 @@ VALUES: dict[str, list[Any]] = {
     "relevance": ["cosine", "probability"],
     "exact_codes": [False, True],
     "refuse": ["off", "auto", 0.5],
+    "other_languages": ["alike", "words"],
     "candidates": [1, 3, 50],
     "fusion": ["weighted", "rrf"],
     "dense_weight": [0.0, 0.3, 0.6, 1.0],
