@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from rag import FederatedBase, FurtherBase, KnowledgeBase, Recipe, Workspace
+from rag import (
+    FederatedBase,
+    FurtherBase,
+    KnowledgeBase,
+    Recipe,
+    Workspace,
+    with_embedder_weight,
+)
 from rag.cli import inputs, printing
 
 
@@ -45,9 +52,14 @@ def build(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> None:
 
 
 def recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
-    """The recipe of a file, or the saved one, with the fields that were set."""
+    """The recipe of a file, or the saved one, with the fields that were set.
+
+    Another embedder brings the weight that its vectors deserve, unless one was set.
+    """
     found = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
-    return found.with_fields(dict(inputs.assignment(each) for each in args.set))
+    fields = dict(inputs.assignment(each) for each in args.set)
+    changed = found.with_fields(fields)
+    return changed if "search.dense_weight" in fields else with_embedder_weight(found, changed)
 
 
 def base_of_run(workspace: Workspace, args: argparse.Namespace) -> KnowledgeBase:

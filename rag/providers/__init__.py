@@ -14,6 +14,7 @@ from rag.providers.probing import ProviderStatus, check, statuses
 from rag.providers.table import (
     ROWS,
     ProviderRow,
+    default_dense_weight,
     default_threshold,
     is_local,
     languages,
@@ -30,6 +31,7 @@ __all__ = [
     "ProviderStatus",
     "chat_model",
     "check",
+    "default_dense_weight",
     "default_threshold",
     "embedder",
     "is_local",

@@ -15,6 +15,9 @@ Wire = Literal["onnx", "static", "hash", "extractive", "openai", "azure", "ollam
 LOCAL_WIRES: tuple[Wire, ...] = ("onnx", "static", "hash", "extractive")
 
 
+USUAL_WEIGHT = 0.6
+
+
 class Variables(Protocol):
     """What providers ask the settings for."""
 
@@ -29,6 +32,7 @@ class ProviderRow:
     ``key_variable`` "" says that no key is needed; ``base_url_variable`` overrides ``base_url``.
     ``languages`` are the only ones that its embedding model knows, by ISO 639-1 code, "" where it
     knows many or that is not known; ``multilingual`` is a model of it that knows many.
+    ``dense_weight`` is what its vectors deserve in hybrid search.
     """
 
     name: str
@@ -42,6 +46,7 @@ class ProviderRow:
     model_variable: str = ""
     key_optional: bool = False
     threshold: float = 0.3
+    dense_weight: float = USUAL_WEIGHT
     languages: str = ""
     multilingual: str = ""
     note: str = ""
@@ -140,6 +145,11 @@ def default_threshold(embedder: str) -> float:
     Cosines of different models are not comparable, so each has its own. Raises InvalidRecipe.
     """
     return traits(*embedding_row(embedder)).threshold
+
+
+def default_dense_weight(embedder: str) -> float:
+    """What the vectors of an embedder deserve in hybrid search. Raises InvalidRecipe."""
+    return embedding_row(embedder)[0].dense_weight
 
 
 def languages(embedder: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
-from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload, counted
+from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload, counted, with_embedder_weight
 
 _LONG_SECONDS = 60  # what takes longer is asked about
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
@@ -45,7 +45,8 @@ def _decision(
     if not filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:"):
         return False
     if wanted != index:
-        base.save_recipe(base.recipe().model_copy(update={"index": wanted}))
+        saved = base.recipe()
+        base.save_recipe(with_embedder_weight(saved, saved.model_copy(update={"index": wanted})))
     return True
 
 

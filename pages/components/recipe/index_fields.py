@@ -8,7 +8,7 @@ from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
 from pages.components.shell.session import show, workspace
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut
-from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe, counted
+from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe, counted, with_embedder_weight
 
 CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "semantic", "whole"]
 
@@ -49,8 +49,9 @@ def _label(build: BuildRow | None, present: IndexRecipe) -> str:
 def _choose(base: KnowledgeBase, recipes: dict[str, IndexRecipe]) -> None:
     chosen = recipes.get(st.session_state["recipe_index"])
     if chosen is not None:
-        recipe = working_recipe.working(base).model_copy(update={"index": chosen})
-        working_recipe.replace(base, recipe)
+        recipe = working_recipe.working(base)
+        other = recipe.model_copy(update={"index": chosen})
+        working_recipe.replace(base, with_embedder_weight(recipe, other))
 
 
 def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) -> None:
