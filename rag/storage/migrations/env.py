@@ -7,12 +7,13 @@ written down once. Migrations bring the databases of earlier versions there.
 from alembic import context
 from sqlalchemy import inspect
 
+from rag.storage.conversations.tables import turn
 from rag.storage.leases import lease
 from rag.storage.passage_edits import passage_edit
 from rag.storage.recipe_names import recipe_name
 from rag.storage.tools import tool
 
-for table in (passage_edit, recipe_name, tool):  # tables of modules of their own count too
+for table in (passage_edit, recipe_name, tool, turn):  # tables of modules of their own count too
     assert table.metadata is lease.metadata
 
 connection = context.config.attributes["connection"]

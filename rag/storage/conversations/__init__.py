@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 
 from rag.recipe import Recipe
+from rag.storage.conversations.tables import conversation, turn
 from rag.storage.rows import read
-from rag.storage.tables import conversation, turn
 from rag.types import TOOL, Answer
 
 
