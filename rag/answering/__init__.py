@@ -2,6 +2,7 @@
 
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
+from rag.answering.examples import passage_budget
 from rag.answering.generate import answer
 from rag.answering.prompting import NO_ANSWER, messages, prompt_text
 from rag.answering.reading import PassageReader
@@ -19,6 +20,7 @@ __all__ = [
     "mentions",
     "messages",
     "pack",
+    "passage_budget",
     "prompt_text",
     "with_context",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from rag.answering.citations import check, in_order
+from rag.answering.examples import fitted
 from rag.answering.extractive import quotes
 from rag.answering.prompting import messages, prompt_text, says_no_answer
 from rag.answering.reading import PassageReader
@@ -15,7 +16,7 @@ from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import ChatModel, Embedder
 from rag.recipe import AnswerRecipe
-from rag.types import Answer, AnswerStatus, Citation, Delta, Trace, Usage
+from rag.types import Answer, AnswerStatus, Citation, Delta, Example, Trace, Usage
 
 QUOTES_MODE = "quotes"
 
@@ -28,6 +29,7 @@ def answer(
     chat: ChatModel | None,
     sources: Sources | None = None,
     words: Vocabulary | None = None,
+    examples: Sequence[Example] = (),
 ) -> AnswerStream:
     """Answers the question of ``trace`` from ``trace.context``.
 
@@ -38,13 +40,16 @@ def answer(
     numbers of their own, which ``in_order`` turns into those. With ``sources``, citations have the
     page of the words that they quote, rows of tables are quoted whole, and a note names documents
     that went away meanwhile. ``words`` are those of the index that was searched.
+    ``examples`` are past interactions for a model: as many as fit their share of the budget are
+    shown to it, and stand in the answer. Quotes and refusals have no use for any.
     """
     words = words or Vocabulary()
     if not trace.context:
         return _refused(trace, QUOTES_MODE if chat is None else recipe.mode)
     if chat is None:
         return _quoted(trace, embedder, sources, words)
-    return _grounded(trace, recipe, chat, sources, words)
+    shown = fitted(examples, recipe.context_tokens, embedder.tokenizer.count)
+    return _grounded(trace, recipe, chat, sources, words, shown)
 
 
 def _refused(trace: Trace, mode: str) -> AnswerStream:
@@ -81,12 +86,13 @@ def _grounded(
     chat: ChatModel,
     sources: Sources | None,
     words: Vocabulary,
+    examples: tuple[Example, ...],
 ) -> AnswerStream:
     hits, reader = trace.context, PassageReader(sources)
 
     def deltas() -> Generator[Delta, None, None]:
         yield from chat.stream(
-            messages(trace.question, hits, reader),
+            messages(trace.question, hits, reader, examples),
             temperature=recipe.temperature,
             max_tokens=recipe.max_tokens,
         )
@@ -95,12 +101,13 @@ def _grounded(
         cited, unsupported = check(text, hits, trace.question, reader, words)
         cited = tuple(replace(one, n=n) for n, one in enumerate(cited, start=1))
         citations, gone = placed(cited, sources)
-        prompt = prompt_text(trace.question, hits, reader)
+        prompt = prompt_text(trace.question, hits, reader, examples)
         if status == "complete":
             status, note = _verdict(text, usage, recipe)
         text = in_order(text, len(hits))
         note = " ".join(filter(None, (note, gone, of_language(trace))))
-        return Answer(text, citations, trace, recipe.mode, status, usage, prompt, unsupported, note)
+        said = Answer(text, citations, trace, recipe.mode, status, usage, prompt, unsupported, note)
+        return replace(said, examples=examples)
 
     return AnswerStream(deltas(), finish)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rag.answering.reading import PassageReader
 from rag.fences import fenced, mark, neutral
-from rag.types import Hit, Message
+from rag.types import Example, Hit, Message
 
 NO_ANSWER = "The passages do not answer this question."
 """What a model is told to reply when the passages do not hold the answer."""
@@ -19,11 +19,15 @@ _WORDS = re.compile(r"\w+")
 
 
 def messages(
-    question: str, hits: Sequence[Hit], reader: PassageReader | None = None
+    question: str,
+    hits: Sequence[Hit],
+    reader: PassageReader | None = None,
+    examples: Sequence[Example] = (),
 ) -> list[Message]:
     """The messages that ask a model to answer ``question`` from ``hits``, numbered from 1.
 
     With ``reader``, passages that hold rows of tables are given with the names of their columns.
+    ``examples`` stand before the passages.
     """
     columns = [reader.labels(hit) if reader else "" for hit in hits]
     quoted = (part for hit in hits for part in (hit.document, hit.chunk.heading, hit.chunk.text))
@@ -32,16 +36,25 @@ def messages(
         _fenced(fence, n, hit, named)
         for n, (hit, named) in enumerate(zip(hits, columns, strict=True), start=1)
     )
+    asked = _filled("question.txt", passages=passages, question=neutral(question))
+    if examples:
+        asked = f"{_shown(examples, question)}\n\n{asked}"
     return [
         Message("system", _filled("grounded.txt", no_answer=NO_ANSWER, fence=fence)),
-        Message("user", _filled("question.txt", passages=passages, question=neutral(question))),
+        Message("user", asked),
     ]
 
 
-def prompt_text(question: str, hits: Sequence[Hit], reader: PassageReader | None = None) -> str:
+def prompt_text(
+    question: str,
+    hits: Sequence[Hit],
+    reader: PassageReader | None = None,
+    examples: Sequence[Example] = (),
+) -> str:
     """The same prompt as text for people: every word that a model would get."""
     return "\n\n".join(
-        f"[{message.role}]\n{message.content}" for message in messages(question, hits, reader)
+        f"[{message.role}]\n{message.content}"
+        for message in messages(question, hits, reader, examples)
     )
 
 
@@ -53,6 +66,18 @@ def says_no_answer(text: str) -> bool:
     """
     said = " ".join(_WORDS.findall(text.casefold()))
     return said.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
+
+
+def _shown(examples: Sequence[Example], question: str) -> str:
+    """Past questions and answers between marks, after the rules for them."""
+    said = [part for each in examples for part in (each.question, each.answer)]
+    fence = f"example-{mark(question, *said)}"
+    shown = (f"Question: {each.question}\nAnswer: {each.answer}" for each in examples)
+    return _filled(
+        "examples.txt",
+        fence=fence,
+        examples="\n\n".join(fenced(fence, text) for text in shown),
+    )
 
 
 def _fenced(fence: str, number: int, hit: Hit, columns: str) -> str:

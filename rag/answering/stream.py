@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from time import perf_counter
 
 from rag.errors import TouchstoneError
 from rag.types import Answer, AnswerStatus, Delta, Usage
@@ -26,9 +28,12 @@ class AnswerStream(Iterator[str]):
         self._text = ""
         self._usage = Usage()
         self._answer: Answer | None = None
+        self._began: float | None = None  # on the clock of perf_counter
+        self._first: float | None = None
         self.error: TouchstoneError | None = None
 
     def __next__(self) -> str:
+        self._began = self._began or perf_counter()
         while self._answer is None:
             try:
                 delta = next(self._deltas)
@@ -45,6 +50,7 @@ class AnswerStream(Iterator[str]):
                 self._usage = delta.usage or self._usage
                 self._text += delta.text
                 if delta.text:
+                    self._first = self._first or perf_counter()
                     return delta.text
         raise StopIteration
 
@@ -68,4 +74,8 @@ class AnswerStream(Iterator[str]):
             self._end("interrupted", "Stopped before it was complete.")
 
     def _end(self, status: AnswerStatus, note: str) -> None:
-        self._answer = self._finish(self._text, self._usage, status, note)
+        now = perf_counter()
+        began = self._began or now
+        first = None if self._first is None else self._first - began
+        answer = self._finish(self._text, self._usage, status, note)
+        self._answer = replace(answer, seconds=now - began, first_token=first)

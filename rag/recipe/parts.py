@@ -261,6 +261,19 @@ class AnswerRecipe(RecipePart):
     context_tokens: int = Field(
         4000, ge=1, le=1_000_000, description="most tokens of passages in the prompt"
     )
+    memory: int = Field(
+        0,
+        ge=0,
+        le=10,
+        description="past interactions that a model is shown as examples: the most similar ones "
+        "that were answered and whose sources are unchanged; 0 is off",
+    )
+
+    @property
+    def left_out(self) -> set[str]:
+        """The fields that a hash does not cover, as they are off."""
+        fields = type(self).model_fields
+        return {name for name in _LATER_TO_ANSWER if getattr(self, name) == fields[name].default}
 
 
 @lru_cache(maxsize=4096)
@@ -271,6 +284,7 @@ def _hash(part: RecipePart) -> str:
 
 # Of the retrievers: recipes stored before do without them.
 _LATER = frozenset({"exact_codes", "refuse", "other_languages"})
+_LATER_TO_ANSWER = frozenset({"memory"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 
@@ -279,14 +293,14 @@ def _deciding(part: RecipePart) -> dict[str, Any]:
 
     Steps at their defaults are left out: the default of such a field means that the step is not
     there, now and in every later version. So a recipe keeps its hash when new steps come to be
-    known, and runs before and after are of one recipe. So are fields of index and retrievers that
-    came later. All other fields count, at defaults too: those defaults may change, and the recipe
-    would then be another one.
+    known, and runs before and after are of one recipe. So are fields of index, retrievers and
+    answer that came later. All other fields count, at defaults too: those defaults may change, and
+    the recipe would then be another one.
     """
     content = part.model_dump(mode="json")
     for name, value in part:
         if isinstance(value, RecipePart):
             content[name] = _deciding(value)
-        elif isinstance(part, IndexRecipe | SearchRecipe) and name in part.left_out:
+        elif isinstance(part, IndexRecipe | SearchRecipe | AnswerRecipe) and name in part.left_out:
             del content[name]
     return content

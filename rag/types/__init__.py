@@ -4,7 +4,7 @@ Everything here is frozen. All offsets are character offsets (Python ``str`` ind
 ``Document.text``, half open: ``[start, end)``.
 """
 
-from rag.types.answers import Answer, AnswerStatus, Citation, Delta, Message, Usage
+from rag.types.answers import Answer, AnswerStatus, Citation, Delta, Example, Message, Usage
 from rag.types.arrays import Floats, Integers, Keys, Mask, Order, Ranks, Scores, Span, Tell, Vectors
 from rag.types.documents import (
     Chunk,
@@ -32,6 +32,7 @@ __all__ = [
     "Dropped",
     "EditKind",
     "Evidence",
+    "Example",
     "Floats",
     "Heading",
     "Hit",

@@ -30,6 +30,23 @@ class Usage:
     completion_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A past interaction that stands in a prompt as an example, never as a source.
+
+    ``turn`` is the id of its turn, ``similarity`` the cosine of the two questions, ``score`` what
+    it was chosen by (see ``rag.memory.ranking``) and ``thumb`` what its reader said: 1 up, 0
+    nothing.
+    """
+
+    turn: int
+    question: str
+    answer: str
+    similarity: float
+    score: float
+    thumb: int = 0
+
+
 AnswerStatus = Literal["complete", "interrupted", "refused", "failed"]
 
 
@@ -40,7 +57,9 @@ class Answer:
     ``mode`` says how it was made (``"quotes"``: sentences of the passages, no language model;
     ``"grounded"``: a language model restricted to the passages). ``unsupported`` lists the
     citation numbers in the text that no passage has. ``note`` is for the reader (why refused, why
-    interrupted).
+    interrupted). ``examples`` are the past interactions that the prompt held. ``seconds`` passed
+    from the moment the stream was first read to the end of the text, ``first_token`` of them until
+    its first piece; None where none came.
     """
 
     text: str
@@ -52,6 +71,9 @@ class Answer:
     prompt: str = ""
     unsupported: tuple[int, ...] = ()
     note: str = ""
+    examples: tuple[Example, ...] = ()
+    seconds: float = 0.0
+    first_token: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,12 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     assert Recipe.parse(stored).hash == BEFORE_STEPS
 
 
+def test_a_recipe_without_memory_is_the_one_from_before_there_was_any() -> None:
+    assert Recipe().answer.memory == 0
+    assert Recipe().answer.hash == "a49998c32ff9"
+    assert Recipe().with_fields({"answer.memory": 3}).answer.hash != "a49998c32ff9"
+
+
 def test_a_new_recipe_indexes_context_and_one_that_was_stored_before_does_not() -> None:
     assert Recipe().index.context == Recipe.parse({}).index.context == "table"
     stored = Recipe().model_dump(mode="json")

@@ -246,6 +246,7 @@ class _Panel(Widgets):
         )
         self.slider("temperature", "Temperature", step=0.1)
         self.number("length", "Longest answer, tokens", step=100)
+        self.number("memory", "Past interactions as examples", step=1)
 
 
 def _how(recipe: Recipe) -> str:

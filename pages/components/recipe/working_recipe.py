@@ -67,6 +67,7 @@ PARAMETERS: Mapping[str, str] = {
     "temperature": "answer.temperature",
     "length": "answer.max_tokens",
     "context": "answer.context_tokens",
+    "memory": "answer.memory",
 }
 
 # The JSON schema of each of these fields.

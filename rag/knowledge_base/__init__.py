@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import Compared, compared
 from rag.indexing.indexes import lookup
 from rag.jobs import Jobs
-from rag.lexical import Explanation
+from rag.knowledge_base.words import Words
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
 from rag.questions.edits import QuestionEdits
@@ -32,7 +32,7 @@ from rag.questions.passage_labels import PassageLabels
 from rag.questions.proposals import Proposals
 from rag.questions.sets import QuestionSets
 from rag.recipe import Recipe
-from rag.retrieval import Corpus, Part, ScoreContribution, merged, retrieve, score_contributions
+from rag.retrieval import Corpus, Part, merged, retrieve
 from rag.runs.evaluate_job import Evaluations
 from rag.runs.evaluator import Evaluator, documents_hash
 from rag.runs.figures import RunFigures
@@ -59,13 +59,12 @@ from rag.tuning.tuning import Tuning
 from rag.types import Document, Hit, Message, Trace
 
 
-class KnowledgeBase:
+class KnowledgeBase(Words):
     """One knowledge base. Cheap to make: everything is read when it is asked for."""
 
     def __init__(self, services: Services, jobs: Jobs, maps: Maps, base: Base) -> None:
-        self._services = services
+        super().__init__(services, base.id)
         self._database = services.database
-        self.id = base.id
         self.name = base.name
         self.documents = Library(services, jobs, base.id)
         self.passage_edits = PassageEdits(services, base.id)
@@ -172,7 +171,7 @@ class KnowledgeBase:
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         cut_id = self._services.indexes.current(self.id, recipe.index).cut_id
         around = StoredSurroundings(self._database, self.id, cut_id)
-        budget = recipe.answer.context_tokens
+        budget = answering.passage_budget(recipe.answer)
         return answering.with_context(trace, budget, count, recipe.search, around)
 
     def part(
@@ -265,53 +264,6 @@ class KnowledgeBase:
         """The exact prompt that a language model would get for a retrieval."""
         reader = answering.PassageReader(self._sources)
         return answering.prompt_text(trace.question, trace.context, reader)
-
-    def word_finder(
-        self, trace: Trace, recipe: Recipe, *, context: bool = False
-    ) -> Callable[[Hit], list[tuple[int, int]]]:
-        """Finds the spans of a hit's text whose words BM25 matched with the question.
-
-        With ``context`` spans of the hit's context, which is indexed and not part of its text.
-        """
-        words = self._services.indexes.current(self.id, recipe.index).lexical
-        search = recipe.search
-
-        def spans(hit: Hit) -> list[tuple[int, int]]:
-            return words.matched_spans(
-                trace.words or trace.question,
-                hit.chunk.context if context else hit.chunk.text,
-                fuzzy=search.fuzzy,
-                prefix=search.prefix,
-            )
-
-        return spans
-
-    def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:
-        """Why a passage has its BM25 score, word by word. Raises NotFound for an unknown key."""
-        index = self._services.indexes.current(self.id, recipe.index)
-        search = recipe.search
-        found = index.lexical.explain(
-            trace.words or trace.question,
-            key,
-            k1=search.k1,
-            b=search.b,
-            fuzzy=search.fuzzy,
-            prefix=search.prefix,
-        )
-        passage = lookup(self._database, self.id, index.cut_id)([key]).get(key)
-        return found.beside(passage[0].context, index.lexical.analyzer) if passage else found
-
-    def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
-        """Index terms of a text, each as the word that it was first made of there."""
-        lexical = self._services.indexes.current(self.id, recipe.index).lexical
-        words: dict[str, str] = {}
-        for term, start, end in lexical.analyzer.spans(text):
-            words.setdefault(term, text[start:end])
-        return words
-
-    def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:
-        """What dense and lexical retrieval contributed to each score, by passage key."""
-        return score_contributions(trace, recipe.search)
 
     def threshold(self, recipe: Recipe) -> float | None:
         """The least relevance that a recipe asks for: ``auto`` as a number, None for no limit.

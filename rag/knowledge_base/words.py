@@ -1,0 +1,67 @@
+"""What a knowledge base says of words: which matched, what they weigh, how they are spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rag.indexing.indexes import lookup
+from rag.lexical import Explanation
+from rag.recipe import Recipe
+from rag.retrieval import ScoreContribution, score_contributions
+from rag.services import Services
+from rag.types import Hit, Trace
+
+
+class Words:
+    """The part of a knowledge base that looks into the words of its indexes."""
+
+    def __init__(self, services: Services, base_id: int) -> None:
+        self._services = services
+        self.id = base_id
+
+    def word_finder(
+        self, trace: Trace, recipe: Recipe, *, context: bool = False
+    ) -> Callable[[Hit], list[tuple[int, int]]]:
+        """Finds the spans of a hit's text whose words BM25 matched with the question.
+
+        With ``context`` spans of the hit's context, which is indexed and not part of its text.
+        """
+        words = self._services.indexes.current(self.id, recipe.index).lexical
+        search = recipe.search
+
+        def spans(hit: Hit) -> list[tuple[int, int]]:
+            return words.matched_spans(
+                trace.words or trace.question,
+                hit.chunk.context if context else hit.chunk.text,
+                fuzzy=search.fuzzy,
+                prefix=search.prefix,
+            )
+
+        return spans
+
+    def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:
+        """Why a passage has its BM25 score, word by word. Raises NotFound for an unknown key."""
+        index = self._services.indexes.current(self.id, recipe.index)
+        search = recipe.search
+        found = index.lexical.explain(
+            trace.words or trace.question,
+            key,
+            k1=search.k1,
+            b=search.b,
+            fuzzy=search.fuzzy,
+            prefix=search.prefix,
+        )
+        passage = lookup(self._services.database, self.id, index.cut_id)([key]).get(key)
+        return found.beside(passage[0].context, index.lexical.analyzer) if passage else found
+
+    def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
+        """Index terms of a text, each as the word that it was first made of there."""
+        lexical = self._services.indexes.current(self.id, recipe.index).lexical
+        words: dict[str, str] = {}
+        for term, start, end in lexical.analyzer.spans(text):
+            words.setdefault(term, text[start:end])
+        return words
+
+    def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:
+        """What dense and lexical retrieval contributed to each score, by passage key."""
+        return score_contributions(trace, recipe.search)
