@@ -55,6 +55,13 @@ def visit(page: str, **parameters: str) -> AppTest:
     return app
 
 
+def ask(app: AppTest, question: str) -> AppTest:
+    """Asks in the chat."""
+    app.chat_input[0].set_value(question).run()
+    assert not app.exception
+    return app
+
+
 def unfold(app: AppTest) -> AppTest:
     """Opens what is advanced in the recipe panel, which is drawn only then."""
     app.session_state["recipe_advanced"] = True

@@ -16,6 +16,7 @@ from pages.components.shell import session
 from rag import JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.storage import Database
 from rag.storage import jobs as rows
+from tests.handbook import make
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 RECIPE = Recipe().with_fields({"index.embedder": "fake", "index.chunk_size": 24})
@@ -105,6 +106,14 @@ def at_work(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AtWork]:
     with database.write() as connection:
         rows.release(connection, owner)
     database.close()
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    """The small handbook, which the page under test opens a second time."""
+    workspace, made = make(home)
+    yield made
+    workspace.close()
 
 
 @pytest.fixture

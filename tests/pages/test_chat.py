@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.conversations import LATEST
 from pages.components.shell import session
 from rag import KnowledgeBase, Upload
-from tests.handbook import FRAME, LEAVE, make, marked, texts, visit
+from tests.handbook import FRAME, LEAVE, ask, marked, texts, visit
 from tests.servers import Reply, scripted
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
-
-
-def ask(app: AppTest, question: str) -> AppTest:
-    app.chat_input[0].set_value(question).run()
-    assert not app.exception
-    return app
 
 
 def test_the_tagged_question_is_suggested_and_asked_by_a_click(base: KnowledgeBase) -> None:

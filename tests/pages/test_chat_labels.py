@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
-
 from pages.components.labels.grading import FIRST_SET, targets
 from pages.components.shell import session
 from rag import SAMPLE, KnowledgeBase
-from tests.handbook import LEAVE, make, texts, visit
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
-
-
-def ask(app: AppTest, question: str) -> AppTest:
-    app.chat_input[0].set_value(question).run()
-    assert not app.exception
-    return app
+from tests.handbook import LEAVE, ask, texts, visit
 
 
 def test_an_answered_question_is_added_with_the_grades_of_its_sources(base: KnowledgeBase) -> None:

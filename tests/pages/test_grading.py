@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.inspector.candidate_chart import figure, takeaway
@@ -16,20 +13,9 @@ from pages.components.inspector.candidates import Candidate, candidates
 from pages.components.labels.evidence_dialog import chosen, sentences
 from pages.components.shell.palette import LIGHT
 from rag import Chunk, InvalidInput, KnowledgeBase, Label, LabelledQuestion
-from tests.handbook import LEAVE, make, texts, visit
+from tests.handbook import LEAVE, texts, visit
 
 SET = "questions"
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
-    st.cache_data.clear()
 
 
 def _chunks(base: KnowledgeBase) -> list[Chunk]:

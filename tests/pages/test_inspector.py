@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase
 from tests.handbook import LEAVE, make, marked, texts, visit
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
 
 
 def cards(app: AppTest) -> list[str]:

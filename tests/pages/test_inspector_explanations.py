@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.inspector.explanations import explainer
 from pages.components.inspector.moves_chart import Move, moves, takeaway
 from pages.components.inspector.recipe_comparison import fields
 from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, RankedPassage, SideBySide
-from tests.handbook import LEAVE, make, texts, visit
+from tests.handbook import LEAVE, texts, visit
 
 CERTIFICATE = "A certificate is needed from the fourth day."
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
-    st.cache_data.clear()
 
 
 def passage(base: KnowledgeBase, words: str) -> Chunk:

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from rag import KnowledgeBase, Recipe
-from tests.handbook import LEAVE, make, texts, unfold, visit
+from tests.handbook import LEAVE, ask, texts, unfold, visit
 from tests.servers import Reply, Script, openai_stream, scripted
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    st.cache_data.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
 
 
 def use(monkeypatch: pytest.MonkeyPatch, server: Script) -> None:
@@ -34,12 +20,6 @@ def use(monkeypatch: pytest.MonkeyPatch, server: Script) -> None:
 def recipe(app: AppTest, base: KnowledgeBase) -> Recipe:
     held: Recipe = app.session_state[STATE][base.id].working
     return held
-
-
-def ask(app: AppTest, question: str) -> AppTest:
-    app.chat_input[0].set_value(question).run()
-    assert not app.exception
-    return app
 
 
 def test_steps_are_switched_on_and_say_what_they_need(base: KnowledgeBase) -> None:

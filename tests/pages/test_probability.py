@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
-
-import pytest
-import streamlit as st
 
 from rag import KnowledgeBase
 from rag.evaluation.calibration import Calibration
 from rag.storage import calibrations
 from rag.storage.calibrations import CalibrationRow
-from tests.handbook import LEAVE, make, texts, visit
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
+from tests.handbook import LEAVE, texts, visit
 
 
 def _learn(base: KnowledgeBase, intercept: float = -3.0) -> None:

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
 from rag import KnowledgeBase, Recipe
-from tests.handbook import LEAVE, make, unfold, visit
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
+from tests.handbook import LEAVE, unfold, visit
 
 
 def recipe(app: AppTest, base: KnowledgeBase) -> Recipe:
