@@ -213,7 +213,8 @@ def _generate(
     status = above.status(":shimmer[Searching]", type="compact")
     try:
         trace = retrieval.search(base, question, recipe, also, said, anew=True)
-        stream = base.answer(trace, recipe)
+        examples = base.memory.examples(trace.question, recipe, turn=turn)
+        stream = base.answer(trace, recipe, examples)
     except TouchstoneError as error:
         note = f"{error.message} {error.hint}".strip()
         failed = Answer("", (), trace, recipe.answer.mode, "failed", note=note)

@@ -40,7 +40,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
     # composing rooms
     ("rag.indexing", "rag.jobs"),
     ("rag.services",),
-    ("rag.maps", "rag.search", "rag.questions"),
+    ("rag.maps", "rag.search", "rag.questions", "rag.memory"),
     ("rag.documents", "rag.runs"),
     ("rag.tuning", "rag.explanation", "rag.conversations", "rag.bundles"),
     ("rag.knowledge_base", "rag.maintenance"),

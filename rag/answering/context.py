@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from rag.answering.shaping import ShapedPassage, Surroundings, shaped, shapes
 from rag.recipe import SearchRecipe
@@ -48,7 +49,9 @@ def with_context(
     pieces = [ShapedPassage(hit, (hit,)) for hit in trace.hits]
     if recipe is not None and around is not None and shapes(recipe):
         pieces = shaped(trace.hits, recipe, around, lambda text: count(text) <= budget_tokens)
-    kept, left = pack([piece.hit for piece in pieces], budget_tokens, count)
+    size = cache(count)  # asked again for what was packed
+    kept, left = pack([piece.hit for piece in pieces], budget_tokens, size)
+    spent = sum(size(hit.chunk.text) for hit in kept)
     used = pieces[: len(kept)]
     dropped = tuple(
         Dropped(hit, drop.reason)
@@ -59,11 +62,12 @@ def with_context(
     if recipe is not None and around is not None and (shapes(recipe) or recipe.order != "rank"):
         note = f"{_shape(recipe)}; {note}; pieces of text: {len(used)}"
         shown = _ordered(kept, recipe)
-    elif len(kept) == 1 and (size := count(kept[0].chunk.text)) > budget_tokens:
-        note = f"the best passage alone has {size} tokens, more than the {budget_tokens} asked for"
+    elif len(kept) == 1 and spent > budget_tokens:
+        note = f"the best passage alone has {spent} tokens, more than the {budget_tokens} asked for"
     seconds = time.perf_counter() - start
     given = sum(len(piece.of) for piece in used)
-    stage = Stage("context", len(trace.hits), given, dropped, seconds, note)
+    figures = {"tokens": float(spent), "budget": float(budget_tokens)}
+    stage = Stage("context", len(trace.hits), given, dropped, seconds, note, figures=figures)
     stages = (*trace.stages, stage)
     return replace(trace, stages=stages, seconds=trace.seconds + seconds, shaped=shown)
 

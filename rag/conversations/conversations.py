@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rag.conversations.turn_metrics import turn_metrics
+from rag.memory import Memory
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
 from rag.storage import Database, storable
@@ -23,9 +25,10 @@ _REMEMBERED = 3
 class Conversations:
     """The conversations of one knowledge base."""
 
-    def __init__(self, database: Database, base_id: int) -> None:
+    def __init__(self, database: Database, base_id: int, memory: Memory) -> None:
         self._database = database
         self._base_id = base_id
+        self._memory = memory
 
     def open(self, conversation_id: int | None) -> int:
         """That conversation if it is one of this base, else a new one."""
@@ -69,7 +72,8 @@ class Conversations:
         notes = [answer.note, *(_failure(stage) for stage in answer.trace.failures)]
         noted = replace(answer, note=" ".join(note for note in notes if note))
         with self._database.write() as connection:
-            rows.conclude(connection, turn_id, noted)
+            rows.conclude(connection, turn_id, noted, turn_metrics(noted))
+            self._memory.record(connection, turn_id, noted)
 
     def rate(self, turn_id: int, thumb: int) -> None:
         """Stores a thumb: 1 up, -1 down, 0 none."""

@@ -24,6 +24,7 @@ from rag.jobs import Jobs
 from rag.knowledge_base.words import Words
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
+from rag.memory import Memory
 from rag.questions.edits import QuestionEdits
 from rag.questions.exchange import Exchange
 from rag.questions.judging_queue import JudgingQueue
@@ -56,7 +57,7 @@ from rag.services import Services
 from rag.storage import bases, documents, passage_edits
 from rag.storage.bases import Base
 from rag.tuning.tuning import Tuning
-from rag.types import Document, Hit, Message, Trace
+from rag.types import Document, Example, Hit, Message, Trace
 
 
 class KnowledgeBase(Words):
@@ -88,7 +89,8 @@ class KnowledgeBase(Words):
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
-        self.conversations = Conversations(services.database, base.id)
+        self.memory = Memory(services, base.id, base.name)
+        self.conversations = Conversations(services.database, base.id, self.memory)
         self._sources = StoredSources(services.database, base.id, base.name)
 
     def recipe(self) -> Recipe:
@@ -233,17 +235,29 @@ class KnowledgeBase(Words):
         self, question: str, recipe: Recipe, beside: Sequence[FederatedBase] = ()
     ) -> AnswerStream:
         """Searches, then answers from what was found; the stream yields pieces of text."""
-        return self.answer(self.search(question, recipe, beside), recipe)
+        trace = self.search(question, recipe, beside)
+        return self.answer(trace, recipe, self.memory.examples(trace.question, recipe))
 
-    def answer(self, trace: Trace, recipe: Recipe) -> AnswerStream:
-        """Answers from a retrieval that has been done."""
+    def answer(
+        self, trace: Trace, recipe: Recipe, examples: Sequence[Example] = ()
+    ) -> AnswerStream:
+        """Answers from a retrieval that has been done.
+
+        ``examples`` are past interactions for a model, see ``memory.examples``.
+        """
         models = self._services.models
         chat = models.chat(recipe.answer.provider, recipe.answer.model)
         embedder = self._services.remembering(recipe.index.embedder)
         index = self._services.indexes.current(self.id, recipe.index)
         words = answering.Vocabulary(index.lexical, len(index.passages))
         return answering.answer(
-            trace, recipe.answer, embedder=embedder, chat=chat, sources=self._sources, words=words
+            trace,
+            recipe.answer,
+            embedder=embedder,
+            chat=chat,
+            sources=self._sources,
+            words=words,
+            examples=examples,
         )
 
     def outline(self, document_id: str, base: str = "") -> Document | None:

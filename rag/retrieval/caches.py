@@ -123,6 +123,10 @@ class KnownVectors:
             found[key] = mine
         return np.stack([row for key in keys if (row := found[key]) is not None]), known
 
+    def known(self, embedder: Embedder, text: str) -> Vectors | None:
+        """The vector of a question where it is known, shape (dimension,); nobody is asked."""
+        return self._cache.get((embedder.id, "query", hashlib.sha256(_bytes(text)).digest()))
+
     def figures(self) -> CacheFigures:
         """How it did so far."""
         return self._cache.figures("Vectors of questions and sentences")
@@ -184,7 +188,9 @@ class KnownResults:
 def _marked(trace: Trace) -> Trace:
     said = "whole result from the cache, times are those of its search"
     stages = (
-        replace(stage, note=f"{stage.note}; {said}") if stage.name == "question" else stage
+        replace(stage, note=f"{stage.note}; {said}", figures={"from_cache": 1.0})
+        if stage.name == "question"
+        else stage
         for stage in trace.stages
     )
     return replace(trace, stages=tuple(stages))

@@ -127,6 +127,23 @@ def text(connection: Connection, base_id: int, document_id: str) -> str:
     return "".join(parts.scalars())
 
 
+def stretch(connection: Connection, base_id: int, document_id: str, start: int, end: int) -> str:
+    """The characters from ``start`` to ``end`` of a document, as far as it has them."""
+    parts = document_part.c
+    first, last = start // _PART, max(start, end - 1) // _PART
+    at, length = start % _PART, max(end - start, 0)
+    # No more of a large text is handed over than is asked for.
+    characters = func.substr(parts.text, at + 1, length) if first == last else parts.text
+    rows = connection.execute(
+        select(characters)
+        .where(parts.base_id == base_id, parts.document_id == document_id)
+        .where(parts.position.between(first, last))
+        .order_by(parts.position)
+    )
+    text = "".join(rows.scalars())
+    return text if first == last else text[at : at + length]
+
+
 def every(connection: Connection, base_id: int) -> list[DocumentRow]:
     """All documents of a base without their text, by name."""
     columns = document.c

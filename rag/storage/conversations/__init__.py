@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, bindparam, func, insert, select, upda
 from rag.recipe import Recipe
 from rag.storage.conversations.tables import conversation, turn
 from rag.storage.rows import read
-from rag.types import TOOL, Answer
+from rag.types import TOOL, Answer, Example
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,24 @@ class StoredCitation:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredExample:
+    """A past interaction that stood in the prompt of a turn, by the id of its turn."""
+
+    turn: int
+    question: str
+    similarity: float
+    score: float
+    thumb: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """A question with its answer; ``status`` is "asked" until the answer ended somehow.
 
     ``also`` names the knowledge bases that were searched too, as ``str(FurtherBase)`` writes them.
     ``rewritten`` is the complete question that a follow-up was answered as, "" where it was
-    answered as it stands.
+    answered as it stands. ``metrics`` are what was counted and timed, by name: {} of turns from
+    before that was stored. ``examples`` are the past interactions that stood in the prompt.
     """
 
     id: int
@@ -62,6 +74,8 @@ class Turn:
     thumb: int
     also: tuple[str, ...] = ()
     rewritten: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    examples: tuple[StoredExample, ...] = ()
 
     @property
     def complete(self) -> str:
@@ -144,8 +158,10 @@ def ask(
     return int(connection.execute(new.returning(turn.c.id)).scalar_one())
 
 
-def conclude(connection: Connection, turn_id: int, answer: Answer) -> None:
-    """Stores the answer of a turn, whole or as far as it came."""
+def conclude(
+    connection: Connection, turn_id: int, answer: Answer, metrics: Mapping[str, Any] | None = None
+) -> None:
+    """Stores the answer of a turn, whole or as far as it came, and what was counted and timed."""
     connection.execute(
         update(turn)
         .where(turn.c.id == turn_id)
@@ -158,6 +174,8 @@ def conclude(connection: Connection, turn_id: int, answer: Answer) -> None:
             passages=answer.trace.passages,
             seconds=answer.trace.seconds,
             rewritten=answer.trace.question if answer.trace.typed else "",
+            metrics=dict(metrics or {}),
+            examples=[_example(each) for each in answer.examples],
         )
     )
 
@@ -183,6 +201,12 @@ def _citations(answer: Answer) -> Sequence[dict[str, Any]]:
     ]
 
 
+def _example(example: Example) -> dict[str, Any]:
+    shown = asdict(example)
+    del shown["answer"]  # what is deleted from the memory shall not live on in turns
+    return shown
+
+
 def rate(connection: Connection, turn_id: int, thumb: int) -> None:
     """Stores a thumb: 1 up, -1 down, 0 none."""
     connection.execute(update(turn).where(turn.c.id == turn_id).values(thumb=thumb))
@@ -200,6 +224,7 @@ def turns(connection: Connection, conversation_id: int) -> list[Turn]:
             recipe=Recipe.parse(row.recipe),
             citations=tuple(StoredCitation(**item) for item in row.citations),
             also=tuple(row.also),
+            examples=tuple(StoredExample(**each) for each in row.examples),
         )
         for row in rows
     ]

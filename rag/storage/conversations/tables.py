@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Column, DateTime, Float, Index, Integer, String, Table, Text
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+)
 
 from rag.storage.tables import base_id, goes_with, metadata
 
@@ -33,7 +45,37 @@ turn = Table(
     # The knowledge bases that were searched too.
     Column("also", JSON, nullable=False, server_default="[]"),
     Column("rewritten", Text, nullable=False, server_default=""),
+    # What was counted and timed; {} of turns that were asked before it was.
+    Column("metrics", JSON, nullable=False, server_default="{}"),
+    # The past interactions that stood in its prompt.
+    Column("examples", JSON, nullable=False, server_default="[]"),
     Column("created", DateTime(timezone=True), nullable=False),
     goes_with("conversation", conversation_id="id"),
     Index(None, "conversation_id"),
+)
+
+# What the memory holds of a turn. It goes with the turn, or alone, when it shall not be used again.
+interaction = Table(
+    "interaction",
+    metadata,
+    Column("turn_id", Integer, primary_key=True),
+    Column("question", Text, nullable=False),
+    Column("answer", Text, nullable=False),
+    Column("outcome", String, nullable=False),
+    # Whether it was one of several steps: it had turns of its conversation before it.
+    Column("follow_up", Boolean, nullable=False),
+    # What the answer cites: document, span, and the hash of its text as it was then.
+    Column("sources", JSON, nullable=False),
+    Column("corrected", Boolean, nullable=False, default=False),
+    goes_with("turn", turn_id="id"),
+)
+
+# Vectors of its question, by embedder.
+interaction_vector = Table(
+    "interaction_vector",
+    metadata,
+    Column("turn_id", Integer, primary_key=True),
+    Column("embedder", String, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+    goes_with("interaction", turn_id="turn_id"),
 )

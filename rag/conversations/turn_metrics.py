@@ -1,0 +1,51 @@
+"""What is counted and timed of a turn, as it is stored, logged and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rag.types import Answer, Trace
+
+Metrics = Mapping[str, float | str | None]
+
+
+def turn_metrics(answer: Answer) -> Metrics:
+    """Figures of a turn by name; None where there was nothing to measure.
+
+    ``retrieved`` and ``cited`` count passages, ``mean_relevance`` and ``mean_score`` are means over
+    those retrieved. ``budget_tokens`` may be filled, ``budget_share`` of them was, by passages.
+    ``from_cache`` is 1 where the search was done before: it then took no time. Times are seconds:
+    of the retrieval, until the first piece of text after it, and of both together to the end.
+    Tokens are those that the provider reports, 0 where it reports none. ``decision`` says how the
+    turn ended.
+    """
+    trace = answer.trace
+    cached = _figure(trace, "question", "from_cache") == 1
+    searched = 0.0 if cached else trace.seconds
+    spent, budget = (_figure(trace, "context", name) for name in ("tokens", "budget"))
+    return {
+        "mode": answer.mode,
+        "decision": answer.status,
+        "retrieved": len(trace.hits),
+        "mean_relevance": _mean([hit.relevance for hit in trace.hits]),
+        "mean_score": _mean([hit.score for hit in trace.hits]),
+        "budget_tokens": budget,
+        "budget_share": spent / budget if spent is not None and budget else None,
+        "from_cache": int(cached),
+        "retrieval_seconds": searched,
+        "first_token_seconds": answer.first_token,
+        "total_seconds": searched + answer.seconds,
+        "prompt_tokens": answer.usage.prompt_tokens,
+        "completion_tokens": answer.usage.completion_tokens,
+        "cited": len(answer.citations),
+        "unsupported": len(answer.unsupported),
+        "examples": len(answer.examples),
+    }
+
+
+def _figure(trace: Trace, stage: str, name: str) -> float | None:
+    return next((each.figures.get(name) for each in trace.stages if each.name == stage), None)
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None

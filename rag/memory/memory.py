@@ -1,0 +1,236 @@
+"""The memory of a knowledge base: what became of each turn, and which of it helps anew."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rag import providers
+from rag.errors import InvalidInput, TouchstoneError
+from rag.memory.ranking import Ranked, distinct, least_similarity, ranked
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.storage import Connection, storable
+from rag.storage.conversations import interactions as rows
+from rag.storage.conversations.interactions import ANSWERED, Interaction, Scope, Source
+from rag.types import Answer, Example
+
+MOST = 2000
+"""Newest interactions that are looked through."""
+
+Standing = Literal["usable", "not answered", "thumb down", "no source", "stale"]
+"""Whether an interaction can be an example, or the first reason why not."""
+
+_OUTCOMES = {"complete": ANSWERED}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An interaction in a list: whether it can be used, and how similar it is where searched.
+
+    ``gone`` are the names of the documents that changed or were deleted since.
+    """
+
+    interaction: Interaction
+    standing: Standing
+    gone: tuple[str, ...] = ()
+    similarity: float | None = None
+
+
+class Memory:
+    """Past interactions of one knowledge base; every visitor has a memory of their own."""
+
+    def __init__(self, services: Services, base_id: int, name: str) -> None:
+        self._services = services
+        self._database = services.database
+        self._base_id = base_id
+        self._name = name
+
+    def record(self, connection: Connection, turn_id: int, answer: Answer) -> None:
+        """Notes what became of a turn, in the transaction that stores its answer.
+
+        Its vector is kept where the search of this turn made it: no model is asked.
+        """
+        question = answer.trace.question
+        rows.record(
+            connection,
+            turn_id,
+            question=storable(question),
+            answer=storable(answer.text),
+            outcome=_OUTCOMES.get(answer.status, answer.status),
+            rewritten=bool(answer.trace.typed),
+            sources=self._sources(answer),
+        )
+        name = rows.embedder_of(connection, turn_id)
+        if name is None or answer.status == "failed":
+            return
+        with contextlib.suppress(TouchstoneError):  # made when it is needed
+            embedder = self._services.models.embedder(name)
+            vector = self._services.queries.known(embedder, question)
+            if vector is not None:
+                rows.store_vectors(connection, embedder.id, {turn_id: vector.tobytes()})
+
+    def _sources(self, answer: Answer) -> list[Source]:
+        return [
+            Source(
+                hit.chunk.document_id,
+                hit.document,
+                hit.chunk.start,
+                hit.chunk.end,
+                rows.hash_of(hit.chunk.text),
+                "" if hit.base == self._name else hit.base,
+            )
+            for hit in (citation.hit for citation in answer.citations)
+        ]
+
+    def examples(
+        self,
+        question: str,
+        recipe: Recipe,
+        visitor: str = "",
+        *,
+        turn: int | None = None,
+        without: Collection[str] = (),
+    ) -> tuple[Example, ...]:
+        """The past interactions that a recipe shows a model with a question, best first.
+
+        They were answered with citations, have no thumb down, are similar enough, and their
+        sources are as they were. None where the recipe asks for none, or asks no model. What was
+        said in the conversation of ``turn`` is history, no example; ``without`` are questions to
+        leave out. Raises ProviderError.
+        """
+        wanted = recipe.answer.memory
+        if not wanted or recipe.answer.provider == "extractive":
+            return ()
+        scope = Scope(self._base_id, visitor)
+        name = recipe.index.embedder
+        least = least_similarity(providers.default_threshold(name))
+        found = self._nearest(question, name, scope, least, successful=True)
+        chosen = list[Example]()
+        with self._database.read() as connection:
+            conversation = rows.conversation_of(connection, turn)
+            for each in distinct(found, without):
+                if len(chosen) == wanted:
+                    break
+                held = rows.get(connection, scope, each.turn)
+                known = self._remembered(connection, held)
+                if held.conversation != conversation and known.standing == "usable":
+                    chosen.append(
+                        Example(
+                            each.turn,
+                            held.question,
+                            held.answer,
+                            each.similarity,
+                            each.score,
+                            held.thumb,
+                        )
+                    )
+        return tuple(chosen)
+
+    def count(self, visitor: str = "") -> int:
+        """How many interactions are held."""
+        with self._database.read() as connection:
+            return rows.count(connection, Scope(self._base_id, visitor))
+
+    def every(self, visitor: str = "", limit: int = 50, offset: int = 0) -> list[Remembered]:
+        """What is held, newest first."""
+        with self._database.read() as connection:
+            found = rows.every(connection, Scope(self._base_id, visitor), limit, offset)
+            return [self._remembered(connection, each) for each in found]
+
+    def search(
+        self, text: str, recipe: Recipe, visitor: str = "", limit: int = 20
+    ) -> list[Remembered]:
+        """What is held, by the similarity of its question to ``text``. Raises ProviderError."""
+        if not text.strip():
+            raise InvalidInput("There is nothing to look for.", "Type a question.")
+        scope = Scope(self._base_id, visitor)
+        found = self._nearest(text.strip(), recipe.index.embedder, scope, successful=False)
+        nearest = sorted(found, key=lambda each: (-each.similarity, -each.turn))[:limit]
+        with self._database.read() as connection:
+            held = rows.named(connection, scope, [each.turn for each in nearest])
+            return [
+                self._remembered(connection, held[each.turn], each.similarity)
+                for each in nearest
+                if each.turn in held
+            ]
+
+    def get(self, turn_id: int, visitor: str = "") -> Remembered:
+        """One of them. Raises NotFound."""
+        with self._database.read() as connection:
+            found = rows.get(connection, Scope(self._base_id, visitor), turn_id)
+            return self._remembered(connection, found)
+
+    def correct(
+        self,
+        turn_id: int,
+        visitor: str = "",
+        *,
+        question: str | None = None,
+        answer: str | None = None,
+    ) -> None:
+        """Replaces what is remembered; the turn itself stays as it was. A corrected interaction
+        counts as answered. Raises NotFound, InvalidInput for empty words."""
+        with self._database.write() as connection:
+            held = rows.get(connection, Scope(self._base_id, visitor), turn_id)
+            words = [
+                storable(held.question if question is None else question).strip(),
+                storable(held.answer if answer is None else answer).strip(),
+            ]
+            if not all(words):
+                raise InvalidInput(
+                    "Question and answer need words.", "Delete the interaction to forget it."
+                )
+            rows.correct(connection, turn_id, *words)
+
+    def delete(self, turn_id: int, visitor: str = "") -> None:
+        """Forgets one. Raises NotFound."""
+        with self._database.write() as connection:
+            rows.get(connection, Scope(self._base_id, visitor), turn_id)
+            rows.remove(connection, turn_id)
+
+    def _remembered(
+        self, connection: Connection, held: Interaction, similarity: float | None = None
+    ) -> Remembered:
+        changed = rows.changed(connection, self._base_id, held.sources)
+        gone = tuple(sorted({source.document for source in changed}))
+        return Remembered(held, _standing(held, stale=bool(gone)), gone, similarity)
+
+    def _nearest(
+        self,
+        question: str,
+        embedder_name: str,
+        scope: Scope,
+        least: float = -1.0,
+        *,
+        successful: bool,
+    ) -> list[Ranked]:
+        embedder = self._services.remembering(embedder_name)
+        with self._database.read() as connection:
+            held = rows.vectors(connection, scope, embedder.id, MOST, successful=successful)
+        if not held:
+            return []
+        asked = embedder.embed([question], "query")[0]
+        known = {row.turn: row.data for row in held if row.data is not None}
+        new = {row.turn: row.question for row in held if row.data is None}
+        if new:
+            made = embedder.embedder.embed(list(new.values()), "query")
+            known |= {turn: row.tobytes() for turn, row in zip(new, made, strict=True)}
+            with self._database.write() as connection:
+                rows.store_vectors(connection, embedder.id, {turn: known[turn] for turn in new})
+        matrix = np.frombuffer(b"".join(known[row.turn] for row in held), np.float32)
+        return ranked(asked, matrix.reshape(len(held), -1), held, least)
+
+
+def _standing(held: Interaction, *, stale: bool) -> Standing:
+    if held.outcome != ANSWERED:
+        return "not answered"
+    if held.thumb < 0:
+        return "thumb down"
+    if not held.sources:
+        return "no source"
+    return "stale" if stale else "usable"

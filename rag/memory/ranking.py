@@ -1,0 +1,79 @@
+"""Which past interactions are nearest to a question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rag.types import Vectors
+
+THUMB_UP = 0.05
+"""What a thumb up adds to the cosine: it wins between interactions that are about as similar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A past interaction by its turn: cosine of the questions, and what it is ordered by."""
+
+    turn: int
+    question: str
+    similarity: float
+    score: float
+
+
+class Held(Protocol):
+    """What a past interaction is ranked by, besides its vector."""
+
+    @property
+    def turn(self) -> int: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def thumb(self) -> int: ...
+
+
+def least_similarity(threshold: float) -> float:
+    """The cosine from which two questions count as alike: half-way between threshold and 1.
+
+    ``threshold`` is what a passage needs to be relevant to a question, which is less: cosines of
+    models differ, and so does this, by embedder.
+    """
+    return (1 + threshold) / 2
+
+
+def ranked(
+    question: Vectors,
+    vectors: Vectors,
+    held: Sequence[Held],
+    least: float = -1.0,
+) -> list[Ranked]:
+    """``held`` with ``vectors`` of shape (n, dimension), best first.
+
+    The score is the cosine of the two questions, plus ``THUMB_UP`` with a thumb up; those below
+    ``least`` by their cosine are left out. Equal scores: the newer one first.
+    """
+    if not held:
+        return []
+    cosines = (vectors @ question).astype(float)
+    found = [
+        Ranked(each.turn, each.question, cosine, cosine + THUMB_UP * max(each.thumb, 0))
+        for each, cosine in zip(held, np.clip(cosines, -1, 1).tolist(), strict=True)
+        if cosine >= least
+    ]
+    return sorted(found, key=lambda each: (-each.score, -each.turn))
+
+
+def distinct(found: Sequence[Ranked], without: Collection[str] = ()) -> Iterator[Ranked]:
+    """Each question once, in its best place; none of ``without``. Case and blanks do not count."""
+    seen = {_folded(text) for text in without}
+    for each in found:
+        if _folded(each.question) not in seen:
+            seen.add(_folded(each.question))
+            yield each
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
