@@ -14,11 +14,13 @@ from hashlib import sha256
 from pathlib import Path
 
 import streamlit as st
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError
 
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
@@ -68,7 +70,10 @@ def _warm_up() -> None:
 
 
 class Guard:
-    """Adds headers to every answer, and hides figures of the server unless they are asked for."""
+    """Adds headers to every answer, and hides figures of the server unless they are asked for.
+
+    A browser that is here first gets a key to be known by again.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -81,9 +86,14 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        kept = _new_visitor(scope)
+
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self._headers)
+                answer = MutableHeaders(scope=message)
+                answer.update(self._headers)
+                if kept:
+                    answer.append("Set-Cookie", kept)
             await send(message)
 
         hidden = scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics")
@@ -91,6 +101,17 @@ class Guard:
             await PlainTextResponse("Not found", 404)(scope, receive, guarded)
         else:
             await self._app(scope, receive, guarded)
+
+
+def _new_visitor(scope: Scope) -> str:
+    """The cookie for a browser that opens a page and has no key yet; else ""."""
+    if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+        return ""
+    request = HTTPConnection(scope)
+    if is_key(request.cookies.get(COOKIE, "")):
+        return ""
+    schemes = (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
+    return cookie(new_key(), secure="https" in schemes)
 
 
 def _shows_metrics() -> bool:

@@ -13,8 +13,8 @@ from pages.components.chat import follow_up, turn_view
 from pages.components.chat.answer_text import answer_text, citation_clicks
 from pages.components.chat.conversations import (
     CONVERSATION,
+    conversations_menu,
     current,
-    earlier_conversations,
     forget_address,
     latest,
     remember,
@@ -32,6 +32,7 @@ from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from rag import (
     Answer,
+    Conversation,
     FurtherBase,
     KnowledgeBase,
     Message,
@@ -55,8 +56,9 @@ _PATIENCE = 3  # seconds without a word before the wait is counted
 def main() -> None:
     """The page."""
     base = chosen_base()
-    conversation_id = _conversation(base)
-    _heading(base, conversation_id)
+    talk = _conversation(base)
+    conversation_id = talk.id if talk else None
+    _heading(base, talk)
     empty = retrieval.is_empty(base)
     loading_note(base.id, empty=empty)
     with st.sidebar:
@@ -83,29 +85,29 @@ def main() -> None:
             _answer(base, conversation_id, asked.strip(), recipe, also)
 
 
-def _heading(base: KnowledgeBase, conversation_id: int | None) -> None:
+def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:
     title, actions = st.columns([2, 3], vertical_alignment="center")
     title.title("Chat")
     with actions.container(horizontal=True, horizontal_alignment="right", gap="small"):
-        earlier_conversations(base, conversation_id)
+        conversations_menu(base, talk)
         action_button("New conversation", "chat_new", "add_comment", start_anew, base)
 
 
-def _conversation(base: KnowledgeBase) -> int | None:
+def _conversation(base: KnowledgeBase) -> Conversation | None:
     """The conversation that the URL names, else the one that this visitor had here last."""
     wanted = st.query_params.get(CONVERSATION, "")
-    conversation_id = current(base, wanted)
-    if conversation_id is None and wanted and st.session_state.get(_BASE) in (None, base.id):
+    talk = current(base, wanted)
+    if talk is None and wanted and st.session_state.get(_BASE) in (None, base.id):
         st.warning(
             "The conversation of this link is not in this knowledge base.",
             icon=":material/speaker_notes_off:",
         )
     st.session_state[_BASE] = base.id
-    if conversation_id is None:
+    if talk is None:
         forget_address()
     else:
-        st.query_params[CONVERSATION] = str(conversation_id)
-    return conversation_id
+        st.query_params[CONVERSATION] = str(talk.id)
+    return talk
 
 
 def _welcome(base: KnowledgeBase, *, empty: bool) -> None:

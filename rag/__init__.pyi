@@ -104,8 +104,13 @@ from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
 from .storage.builds import BuildRow as BuildRow
+from .storage.conversations import EVERYBODY as EVERYBODY
+from .storage.conversations import LOCAL as LOCAL
+from .storage.conversations import Conversation as Conversation
+from .storage.conversations import ConversationRow as ConversationRow
 from .storage.conversations import StoredCitation as StoredCitation
 from .storage.conversations import Turn as Turn
+from .storage.conversations import Visitor as Visitor
 from .storage.files import LockedFile as LockedFile
 from .storage.labels import Label as Label
 from .storage.passage_edits import StoredEdit as StoredEdit

@@ -39,6 +39,7 @@ from rag.services import Services
 from rag.settings import PROJECT, Settings
 from rag.storage import bases, builds, documents, runs
 from rag.storage.bases import Base
+from rag.storage.conversations import LOCAL, Visitor
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
@@ -146,10 +147,10 @@ class Workspace:
         """What is remembered of questions and searches, and how often that helped."""
         return [self._services.queries.figures(), self._services.results.figures()]
 
-    def base(self, name: str) -> KnowledgeBase:
-        """A knowledge base by name. Raises NotFound."""
+    def base(self, name: str, visitor: Visitor = LOCAL) -> KnowledgeBase:
+        """A knowledge base by name, with the conversations of a visitor. Raises NotFound."""
         with self._services.database.read() as connection:
-            return self._knowledge_base(bases.named(connection, name))
+            return self._knowledge_base(bases.named(connection, name), visitor)
 
     def base_of_run(self, run_id: str) -> KnowledgeBase:
         """The knowledge base that a run belongs to. Raises NotFound."""
@@ -169,8 +170,8 @@ class Workspace:
             FederatedBase(base, each.recipe(base.recipe()), each.weight) for base, each in found
         ]
 
-    def _knowledge_base(self, base: Base) -> KnowledgeBase:
-        return KnowledgeBase(self._services, self.jobs, self._maps, base)
+    def _knowledge_base(self, base: Base, visitor: Visitor = LOCAL) -> KnowledgeBase:
+        return KnowledgeBase(self._services, self.jobs, self._maps, base, visitor)
 
     def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """A new knowledge base. Raises InvalidInput, AlreadyExists, or ProviderRejected without the

@@ -2,83 +2,168 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from rag.conversations import exports
 from rag.conversations.turn_metrics import turn_metrics
+from rag.errors import InvalidInput, NotFound
 from rag.memory import Memory
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
 from rag.storage import Database, storable
-from rag.storage import conversations as rows
-from rag.storage.conversations import ConversationRow, StoredCitation, Turn
+from rag.storage.conversations import (
+    Conversation,
+    ConversationRow,
+    StoredCitation,
+    Turn,
+    sessions,
+    turns,
+)
 from rag.types import Answer, Message, Stage
 
 __all__ = ["Conversations", "StoredCitation", "Turn"]
 
 
+LONGEST_NAME = 80
 _SAID = ("complete", "interrupted", "refused")
 _REMEMBERED = 3
 """Turns that a follow-up may refer to."""
+_GONE = "That conversation is not in this knowledge base."
 
 
 class Conversations:
-    """The conversations of one knowledge base."""
+    """The conversations that a visitor has with one knowledge base; others are not there."""
 
-    def __init__(self, database: Database, base_id: int, memory: Memory) -> None:
+    def __init__(self, database: Database, memory: Memory) -> None:
         self._database = database
-        self._base_id = base_id
         self._memory = memory
+        self._scope = memory.scope
 
     def open(self, conversation_id: int | None) -> int:
-        """That conversation if it is one of this base, else a new one."""
+        """That conversation if it is one of these, else a new one."""
         with self._database.write() as connection:
-            if conversation_id is not None and rows.exists(
-                connection, self._base_id, conversation_id
+            if conversation_id is not None and sessions.find(
+                connection, self._scope, conversation_id
             ):
                 return conversation_id
-            return rows.create(connection, self._base_id)
+            return sessions.create(connection, self._scope)
 
-    def exists(self, conversation_id: int) -> bool:
-        """Whether it is one of this base."""
+    def find(self, conversation_id: int) -> Conversation | None:
+        """A conversation with its name and settings; None where it is not one of these."""
         with self._database.read() as connection:
-            return rows.exists(connection, self._base_id, conversation_id)
+            return sessions.find(connection, self._scope, conversation_id)
 
-    def recent(self, limit: int = 20) -> list[ConversationRow]:
-        """Those in which something was asked, the last one first."""
+    def named(self, name: str) -> Conversation:
+        """A conversation by its id or name. Raises NotFound, and InvalidInput for two of a name."""
+        wanted = name.strip()
+        if wanted.isdecimal() and len(wanted) <= 9 and (found := self.find(int(wanted))):
+            return found
         with self._database.read() as connection:
-            return rows.recent(connection, self._base_id, limit)
+            ids = sessions.called(connection, self._scope, wanted)
+        if len(ids) > 1:
+            listed = ", ".join(map(str, ids))
+            raise InvalidInput(f"{len(ids)} conversations are called {wanted!r}.", f"Ids: {listed}")
+        if not ids or (found := self.find(ids[0])) is None:
+            raise NotFound(f"There is no conversation {wanted!r}.", "sessions KB lists them.")
+        return found
 
-    def turns(self, conversation_id: int) -> list[Turn]:
-        """Questions and answers, oldest first."""
+    def recent(self, limit: int = 20, containing: str = "") -> list[ConversationRow]:
+        """Those in which something was asked, the last one first.
+
+        ``containing`` keeps those with these words in their name, a question or an answer.
+        """
         with self._database.read() as connection:
-            return rows.turns(connection, conversation_id)
+            return sessions.recent(connection, self._scope, limit, containing.strip())
 
-    def history(self, conversation_id: int) -> tuple[Message, ...]:
+    def rename(self, conversation_id: int, name: str) -> str:
+        """Gives it a name, "" for none; returns it. Raises InvalidInput, NotFound."""
+        wanted = " ".join(storable(name).split())
+        if len(wanted) > LONGEST_NAME or not wanted.isprintable():
+            raise InvalidInput(f"A conversation's name has up to {LONGEST_NAME} characters.")
+        self._change(conversation_id, name=wanted)
+        return wanted
+
+    def keep(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
+        """Stores what the conversation is asked with, for when it is opened again."""
+        self._change(conversation_id, settings=dict(settings))
+
+    def delete(self, conversation_id: int) -> None:
+        """Deletes it with its turns. Raises NotFound."""
+        with self._database.write() as connection:
+            if not sessions.remove(connection, self._scope, conversation_id):
+                raise NotFound(_GONE)
+
+    def export(self, conversation_id: int, kind: str = "markdown") -> str:
+        """The branch that is shown, as ``markdown`` or ``json``. Raises NotFound."""
+        found = self.find(conversation_id)
+        if found is None:
+            raise NotFound(_GONE)
+        asked = self.turns(conversation_id)
+        return (
+            exports.markdown(found, asked)
+            if kind == "markdown"
+            else exports.json_text(found, asked)
+        )
+
+    def turns(self, conversation_id: int, last: int | None = None) -> list[Turn]:
+        """Questions and answers of the branch that is shown, or ends with ``last``."""
+        with self._database.read() as connection:
+            return turns.shown(connection, self._scope, conversation_id, last)
+
+    def show(self, conversation_id: int, turn_id: int) -> None:
+        """Shows the newest branch that goes through a turn. Raises NotFound."""
+        with self._database.write() as connection:
+            head = turns.newest_below(connection, conversation_id, turn_id)
+            if not sessions.change(connection, self._scope, conversation_id, head=head):
+                raise NotFound(_GONE)
+
+    def _change(self, conversation_id: int, **values: Any) -> None:
+        with self._database.write() as connection:
+            if not sessions.change(connection, self._scope, conversation_id, **values):
+                raise NotFound(_GONE)
+
+    def history(self, conversation_id: int, last: int | None = None) -> tuple[Message, ...]:
         """What was said last, for a follow-up to refer to: complete questions, and answers."""
-        said = [turn for turn in self.turns(conversation_id) if turn.status in _SAID]
+        said = [turn for turn in self.turns(conversation_id, last) if turn.status in _SAID]
         return tuple(message for turn in said[-_REMEMBERED:] for message in _messages(turn))
 
     def ask(
-        self, conversation_id: int, question: str, recipe: Recipe, also: Sequence[str] = ()
+        self,
+        conversation_id: int,
+        question: str,
+        recipe: Recipe,
+        also: Sequence[str] = (),
+        *,
+        instead_of: int | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> int:
-        """Stores a question that is about to be answered; returns the turn."""
+        """Stores a question that is about to be answered; returns the turn.
+
+        It comes after the last turn shown, or is another version of ``instead_of``, and is shown.
+        ``settings`` are kept with the conversation. Raises NotFound.
+        """
         question = storable(question)
+        kept = {} if settings is None else {"settings": dict(settings)}
         with self._database.write() as connection:
-            return rows.ask(connection, conversation_id, question, recipe, also)
+            turn_id = turns.ask(connection, conversation_id, question, recipe, also, instead_of)
+            if not sessions.change(connection, self._scope, conversation_id, head=None, **kept):
+                raise NotFound(_GONE)
+            return turn_id
 
     def conclude(self, turn_id: int, answer: Answer) -> None:
         """Stores an answer, whole or as far as it came, with what failed in its search."""
         notes = [answer.note, *(_failure(stage) for stage in answer.trace.failures)]
         noted = replace(answer, note=" ".join(note for note in notes if note))
         with self._database.write() as connection:
-            rows.conclude(connection, turn_id, noted, turn_metrics(noted))
-            self._memory.record(connection, turn_id, noted)
+            if turns.conclude(connection, self._scope, turn_id, noted, turn_metrics(noted)):
+                self._memory.record(connection, turn_id, noted)
 
     def rate(self, turn_id: int, thumb: int) -> None:
         """Stores a thumb: 1 up, -1 down, 0 none."""
         with self._database.write() as connection:
-            rows.rate(connection, turn_id, thumb)
+            turns.mark(connection, self._scope, turn_id, thumb=thumb)
 
 
 def _messages(turn: Turn) -> Iterator[Message]:

@@ -52,10 +52,11 @@ from rag.search.corpus import (
     vectors_of,
 )
 from rag.search.threshold import ThresholdRule, threshold_rule
-from rag.search.tools import named_tools, tool_parts
+from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services import Services
 from rag.storage import bases, documents, passage_edits
 from rag.storage.bases import Base
+from rag.storage.conversations import LOCAL, Visitor
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 
@@ -63,7 +64,9 @@ from rag.types import Document, Example, Hit, Message, Trace
 class KnowledgeBase(Words):
     """One knowledge base. Cheap to make: everything is read when it is asked for."""
 
-    def __init__(self, services: Services, jobs: Jobs, maps: Maps, base: Base) -> None:
+    def __init__(
+        self, services: Services, jobs: Jobs, maps: Maps, base: Base, visitor: Visitor = LOCAL
+    ) -> None:
         super().__init__(services, base.id)
         self._database = services.database
         self.name = base.name
@@ -89,8 +92,8 @@ class KnowledgeBase(Words):
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
-        self.memory = Memory(services, base.id, base.name)
-        self.conversations = Conversations(services.database, base.id, self.memory)
+        self.memory = Memory(services, base.id, base.name, visitor)
+        self.conversations = Conversations(services.database, self.memory)
         self._sources = StoredSources(services.database, base.id, base.name)
 
     def recipe(self) -> Recipe:
@@ -194,7 +197,7 @@ class KnowledgeBase(Words):
             searched, limit = self._asked(recipe)
             return retrieve(asked, recipe, searched, limit.threshold, said)
 
-        key = self.state(_without_tools(recipe)), asked, said
+        key = self.state(without_tools(recipe)), asked, said
         trace = replace(services.results.trace(key, search), recipe=recipe.hash)
         scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
         return Part(self.name, trace, "probability" if limit.calibration else scale, weight)
@@ -210,7 +213,7 @@ class KnowledgeBase(Words):
 
         Raises as ``search`` does.
         """
-        alone = _without_tools(recipe)
+        alone = without_tools(recipe)
         if trace is None or recipe.search.tools:
             trace = self.search(question, alone)
         searched, asked = self._asked(alone)
@@ -223,7 +226,7 @@ class KnowledgeBase(Words):
 
         Raises as ``search`` does.
         """
-        recipes = before, after = _without_tools(before), _without_tools(after)
+        recipes = before, after = without_tools(before), without_tools(after)
         labels = (
             self.passage_labels.of(set_name or "", question, before.index),
             self.passage_labels.of(set_name or "", question, after.index),
@@ -289,11 +292,6 @@ class KnowledgeBase(Words):
     def count_tokens(self, text: str, recipe: Recipe) -> int:
         """Length of a text as budgets count it: in tokens of the recipe's embedder."""
         return self._services.models.embedder(recipe.index.embedder).tokenizer.count(text)
-
-
-def _without_tools(recipe: Recipe) -> Recipe:
-    """Only passages can be explained and compared: what a service finds, it does not explain."""
-    return recipe.with_fields({"search.tools": ()}) if recipe.search.tools else recipe
 
 
 @dataclass(frozen=True, slots=True)

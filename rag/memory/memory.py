@@ -15,8 +15,9 @@ from rag.memory.ranking import Ranked, distinct, least_similarity, ranked
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import Connection, storable
+from rag.storage.conversations import LOCAL, Scope, Visitor
 from rag.storage.conversations import interactions as rows
-from rag.storage.conversations.interactions import ANSWERED, Interaction, Scope, Source
+from rag.storage.conversations.interactions import ANSWERED, Interaction, Source
 from rag.types import Answer, Example
 
 MOST = 2000
@@ -44,11 +45,14 @@ class Remembered:
 class Memory:
     """Past interactions of one knowledge base; every visitor has a memory of their own."""
 
-    def __init__(self, services: Services, base_id: int, name: str) -> None:
+    def __init__(
+        self, services: Services, base_id: int, name: str, visitor: Visitor = LOCAL
+    ) -> None:
         self._services = services
         self._database = services.database
         self._base_id = base_id
         self._name = name
+        self.scope = Scope(base_id, visitor)
 
     def record(self, connection: Connection, turn_id: int, answer: Answer) -> None:
         """Notes what became of a turn, in the transaction that stores its answer.
@@ -91,7 +95,6 @@ class Memory:
         self,
         question: str,
         recipe: Recipe,
-        visitor: str = "",
         *,
         turn: int | None = None,
         without: Collection[str] = (),
@@ -106,17 +109,16 @@ class Memory:
         wanted = recipe.answer.memory
         if not wanted or recipe.answer.provider == "extractive":
             return ()
-        scope = Scope(self._base_id, visitor)
         name = recipe.index.embedder
         least = least_similarity(providers.default_threshold(name))
-        found = self._nearest(question, name, scope, least, successful=True)
+        found = self._nearest(question, name, least, successful=True)
         chosen = list[Example]()
         with self._database.read() as connection:
             conversation = rows.conversation_of(connection, turn)
             for each in distinct(found, without):
                 if len(chosen) == wanted:
                     break
-                held = rows.get(connection, scope, each.turn)
+                held = rows.get(connection, self.scope, each.turn)
                 known = self._remembered(connection, held)
                 if held.conversation != conversation and known.standing == "usable":
                     chosen.append(
@@ -131,44 +133,40 @@ class Memory:
                     )
         return tuple(chosen)
 
-    def count(self, visitor: str = "") -> int:
+    def count(self) -> int:
         """How many interactions are held."""
         with self._database.read() as connection:
-            return rows.count(connection, Scope(self._base_id, visitor))
+            return rows.count(connection, self.scope)
 
-    def every(self, visitor: str = "", limit: int = 50, offset: int = 0) -> list[Remembered]:
+    def every(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
         """What is held, newest first."""
         with self._database.read() as connection:
-            found = rows.every(connection, Scope(self._base_id, visitor), limit, offset)
+            found = rows.every(connection, self.scope, limit, offset)
             return [self._remembered(connection, each) for each in found]
 
-    def search(
-        self, text: str, recipe: Recipe, visitor: str = "", limit: int = 20
-    ) -> list[Remembered]:
+    def search(self, text: str, recipe: Recipe, limit: int = 20) -> list[Remembered]:
         """What is held, by the similarity of its question to ``text``. Raises ProviderError."""
         if not text.strip():
             raise InvalidInput("There is nothing to look for.", "Type a question.")
-        scope = Scope(self._base_id, visitor)
-        found = self._nearest(text.strip(), recipe.index.embedder, scope, successful=False)
+        found = self._nearest(text.strip(), recipe.index.embedder, successful=False)
         nearest = sorted(found, key=lambda each: (-each.similarity, -each.turn))[:limit]
         with self._database.read() as connection:
-            held = rows.named(connection, scope, [each.turn for each in nearest])
+            held = rows.named(connection, self.scope, [each.turn for each in nearest])
             return [
                 self._remembered(connection, held[each.turn], each.similarity)
                 for each in nearest
                 if each.turn in held
             ]
 
-    def get(self, turn_id: int, visitor: str = "") -> Remembered:
+    def get(self, turn_id: int) -> Remembered:
         """One of them. Raises NotFound."""
         with self._database.read() as connection:
-            found = rows.get(connection, Scope(self._base_id, visitor), turn_id)
+            found = rows.get(connection, self.scope, turn_id)
             return self._remembered(connection, found)
 
     def correct(
         self,
         turn_id: int,
-        visitor: str = "",
         *,
         question: str | None = None,
         answer: str | None = None,
@@ -176,7 +174,7 @@ class Memory:
         """Replaces what is remembered; the turn itself stays as it was. A corrected interaction
         counts as answered. Raises NotFound, InvalidInput for empty words."""
         with self._database.write() as connection:
-            held = rows.get(connection, Scope(self._base_id, visitor), turn_id)
+            held = rows.get(connection, self.scope, turn_id)
             words = [
                 storable(held.question if question is None else question).strip(),
                 storable(held.answer if answer is None else answer).strip(),
@@ -187,10 +185,10 @@ class Memory:
                 )
             rows.correct(connection, turn_id, *words)
 
-    def delete(self, turn_id: int, visitor: str = "") -> None:
+    def delete(self, turn_id: int) -> None:
         """Forgets one. Raises NotFound."""
         with self._database.write() as connection:
-            rows.get(connection, Scope(self._base_id, visitor), turn_id)
+            rows.get(connection, self.scope, turn_id)
             rows.remove(connection, turn_id)
 
     def _remembered(
@@ -204,14 +202,13 @@ class Memory:
         self,
         question: str,
         embedder_name: str,
-        scope: Scope,
         least: float = -1.0,
         *,
         successful: bool,
     ) -> list[Ranked]:
         embedder = self._services.remembering(embedder_name)
         with self._database.read() as connection:
-            held = rows.vectors(connection, scope, embedder.id, MOST, successful=successful)
+            held = rows.vectors(connection, self.scope, embedder.id, MOST, successful=successful)
         if not held:
             return []
         asked = embedder.embed([question], "query")[0]

@@ -109,6 +109,11 @@ def named_tools(services: Services, search: SearchRecipe) -> list[HttpTool]:
     return [tool for tool in every if tool.name in search.tools]
 
 
+def without_tools(recipe: Recipe) -> Recipe:
+    """Only passages can be explained and compared: what a service finds, it does not explain."""
+    return recipe.with_fields({"search.tools": ()}) if recipe.search.tools else recipe
+
+
 def refuse_tools(search: SearchRecipe) -> None:
     """Raises InvalidInput where figures are wanted: labels say nothing about a service."""
     if search.tools:

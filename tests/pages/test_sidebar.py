@@ -57,7 +57,7 @@ def test_a_question_for_a_base_that_was_deleted_meanwhile_is_not_asked_of_anothe
     assert not app.exception
     assert app.sidebar.selectbox(key="kb").value == "notes"
     assert "**archive**" in app.warning[0].value
-    assert not filled.base("notes").conversations.exists(1)
+    assert filled.base("notes").conversations.find(1) is None
     assert app.session_state["chat_question"] is None
     assert [each.proto.value for each in app.chat_input] == ["What may a hotel cost?"]
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from pages.components.chat import turn_view
-from pages.components.shell.buttons import action_button
+from pages.components.shell.buttons import action_button, confirm_button, download_button
+from pages.components.shell.guard import guard
+from pages.components.shell.session import show
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, clipped
-from rag import KnowledgeBase, Turn, counted
+from rag import Conversation, KnowledgeBase, Turn, counted
 
 CONVERSATION = turn_view.TALK
 _HELD = "chat_talks"  # the conversation that goes on, by knowledge base
@@ -20,13 +23,15 @@ _DIGITS = 9  # more than any conversation has, and few enough for an integer of 
 _LONGEST = 70  # characters of a question in the list
 
 
-def current(base: KnowledgeBase, wanted: str) -> int | None:
+def current(base: KnowledgeBase, wanted: str) -> Conversation | None:
     """The conversation that ``wanted`` numbers; else the one that this visitor had here last."""
     held = _held().get(base.id)
     named = int(wanted) if wanted.isdecimal() and len(wanted) <= _DIGITS else None
-    for conversation_id in (named, held):
-        if conversation_id is not None and base.conversations.exists(conversation_id):
-            return remember(base, conversation_id)
+    for conversation_id in dict.fromkeys((named, held)):
+        found = None if conversation_id is None else base.conversations.find(conversation_id)
+        if found is not None:
+            remember(base, found.id)
+            return found
     return None
 
 
@@ -42,22 +47,81 @@ def start_anew(base: KnowledgeBase) -> None:
     forget_address()
 
 
-def earlier_conversations(base: KnowledgeBase, conversation_id: int | None) -> None:
-    """A list of the last conversations; nothing where there is no other one."""
-    others = [talk for talk in base.conversations.recent(_LISTED) if talk.id != conversation_id]
-    if not others:
-        return
+def conversations_menu(base: KnowledgeBase, talk: Conversation | None) -> None:
+    """The list of conversations, and what can be done with the one that is open.
+
+    Nothing is read before the list is opened.
+    """
     # Another key for another conversation, or the list would stay open over it.
-    key = f"chat_earlier_{conversation_id}"
-    earlier = st.popover("Earlier", icon=":material/history:", key=key, on_change="rerun")
-    if not earlier.open:
+    key = f"chat_earlier_{talk.id if talk else None}"
+    menu = st.popover("Conversations", icon=":material/history:", key=key, on_change="rerun")
+    if not menu.open:
         return
-    with earlier:
-        for talk in others:
-            short = clipped(talk.question, _LONGEST)
-            size = f"{counted(talk.turns, 'question')} · " if talk.turns > 1 else ""
-            label = f"{plain(short)} :gray[· {size}{ago(talk.asked)}]"
-            action_button(label, f"chat_talk_{talk.id}", "", _open, base, talk.id, type="tertiary")
+    with menu:
+        if talk is not None:
+            _this_one(base, talk)
+        _others(base, talk)
+
+
+def _this_one(base: KnowledgeBase, talk: Conversation) -> None:
+    key = f"chat_name_{talk.id}"
+    show(key, talk.name)
+    st.text_input(
+        "Name of this conversation",
+        key=key,
+        max_chars=80,
+        placeholder="its first question",
+        on_change=guard(in_dialog=True)(_rename),
+        args=(base, talk.id, key),
+    )
+    with st.container(horizontal=True, gap="small"):
+        for label, kind, suffix in (("Markdown", "markdown", "md"), ("JSON", "json", "json")):
+            download_button(
+                label,
+                partial(base.conversations.export, talk.id, kind),
+                f"conversation-{talk.id}.{suffix}",
+                f"chat_export_{kind}_{talk.id}",
+            )
+        if st.button("Delete", key=f"chat_delete_{talk.id}", icon=":material/delete:"):
+            _confirm_delete(base, talk)
+
+
+def _rename(base: KnowledgeBase, conversation_id: int, key: str) -> None:
+    base.conversations.rename(conversation_id, st.session_state[key])
+
+
+@st.dialog("Delete this conversation?", icon=":material/delete:")
+def _confirm_delete(base: KnowledgeBase, talk: Conversation) -> None:
+    st.markdown(
+        "Its questions, answers and thumbs go for good. Questions that were added to a question "
+        "set stay there."
+    )
+    confirm_button("Delete for good", "chat_delete_really", _delete, base, talk.id)
+
+
+def _delete(base: KnowledgeBase, conversation_id: int) -> None:
+    base.conversations.delete(conversation_id)
+    start_anew(base)
+
+
+def _others(base: KnowledgeBase, talk: Conversation | None) -> None:
+    words = st.text_input(
+        "Search",
+        key="chat_search_talks",
+        icon=":material/search:",
+        placeholder="in names, questions and answers",
+    )
+    found = base.conversations.recent(_LISTED + 1, words)
+    others = [each for each in found if talk is None or each.id != talk.id]
+    if not others:
+        st.caption("No other conversation has these words." if words else "No other yet.")
+    for each in others[:_LISTED]:
+        short = clipped(each.title, _LONGEST)
+        size = f"{counted(each.turns, 'question')} · " if each.turns > 1 else ""
+        label = f"{plain(short)} :gray[· {size}{ago(each.asked)}]"
+        action_button(label, f"chat_talk_{each.id}", "", _open, base, each.id, type="tertiary")
+    if len(found) > _LISTED:
+        st.caption(f"The last {_LISTED} are listed. Search finds the others.")
 
 
 def _open(base: KnowledgeBase, conversation_id: int) -> None:

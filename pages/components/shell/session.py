@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from pages.components.shell.once import once
+from pages.components.shell.visitor import visitor
 from rag import BaseInfo, Document, KnowledgeBase, NotFound, QuestionSet, Workspace
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
@@ -48,13 +49,16 @@ def bases() -> list[BaseInfo]:
 
 
 def base() -> KnowledgeBase:
-    """The chosen knowledge base, else the oldest. Raises NotFound where there is none at all."""
+    """The chosen knowledge base, else the oldest, with the conversations of this visitor.
+
+    Raises NotFound where there is none at all.
+    """
     if not bases():
         raise NotFound("There is no knowledge base yet.", "Create one in the sidebar.")
     chosen = st.session_state.get(BASE)
     known = any(info.name == chosen for info in bases())
     name = chosen if known else oldest(bases())
-    return once(("base", name), lambda: workspace().base(name))
+    return once(("base", name), lambda: workspace().base(name, visitor()))
 
 
 def question_sets(base: KnowledgeBase) -> list[QuestionSet]:

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Select,
     and_,
@@ -21,10 +20,11 @@ from sqlalchemy import (
 )
 
 from rag.errors import NotFound
+from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, interaction, interaction_vector, turn
 from rag.storage.documents import stretch
 from rag.storage.passage_edits import passage_edit
-from rag.storage.rows import insert_for, read
+from rag.storage.rows import insert_for
 from rag.storage.tables import document, knowledge_base
 from rag.storage.vectors import text_hash
 
@@ -73,14 +73,6 @@ class Vectored:
     question: str
     thumb: int
     data: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Whose memory it is: a knowledge base, and a visitor ("" where there are none)."""
-
-    base_id: int
-    visitor: str = ""
 
 
 def hash_of(text: str) -> str:
@@ -163,7 +155,7 @@ def vectors(
         .join(turn, turn.c.id == interaction.c.turn_id)
         .join(conversation, conversation.c.id == turn.c.conversation_id)
         .outerjoin(interaction_vector, mine)
-        .where(_within(scope))
+        .where(scope.condition)
         .order_by(interaction.c.turn_id.desc())
         .limit(most)
     )
@@ -263,12 +255,8 @@ def _rows(scope: Scope) -> Select[Any]:
         )
         .join(turn, turn.c.id == interaction.c.turn_id)
         .join(conversation, conversation.c.id == turn.c.conversation_id)
-        .where(_within(scope))
+        .where(scope.condition)
     )
-
-
-def _within(scope: Scope) -> ColumnElement[bool]:
-    return conversation.c.base_id == scope.base_id
 
 
 def _read(row: Any) -> Interaction:

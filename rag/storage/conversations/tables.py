@@ -23,7 +23,15 @@ conversation = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     base_id(),
+    # Whose it is: a digest of the key in a browser, "" for whoever works on this machine.
+    Column("visitor", String, nullable=False, server_default=""),
+    Column("name", String, nullable=False, server_default=""),
+    # In what its recipe differs from the saved one, and more; null where nobody ever kept any.
+    Column("settings", JSON(none_as_null=True)),
+    # The last turn of the branch that is shown; null for the newest turn.
+    Column("head", Integer),
     Column("created", DateTime(timezone=True), nullable=False),
+    Index(None, "base_id", "visitor"),
 )
 
 turn = Table(
@@ -31,6 +39,8 @@ turn = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("conversation_id", Integer, nullable=False),
+    # The turn before it; those with the same one are versions of each other.
+    Column("parent", Integer),
     Column("question", Text, nullable=False),
     Column("recipe", JSON, nullable=False),
     Column("answer", Text, nullable=False, default=""),
@@ -42,6 +52,12 @@ turn = Table(
     Column("passages", Integer, nullable=False, default=0),
     Column("seconds", Float, nullable=False, default=0.0),
     Column("thumb", Integer, nullable=False, default=0),
+    # Why the thumb is down, what would have been right, and what a review made of it.
+    Column("reason", String, nullable=False, server_default=""),
+    Column("correction", Text, nullable=False, server_default=""),
+    Column("review", String, nullable=False, server_default=""),
+    # How often one of its citations was opened.
+    Column("clicks", Integer, nullable=False, server_default="0"),
     # The knowledge bases that were searched too.
     Column("also", JSON, nullable=False, server_default="[]"),
     Column("rewritten", Text, nullable=False, server_default=""),

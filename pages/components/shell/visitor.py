@@ -1,0 +1,51 @@
+"""Whose conversations are on the page: those of the browser's key, until there is a sign-in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from pages.components.shell.visitor_key import COOKIE, is_key, new_key, stored_key
+from rag import LOCAL, Visitor
+
+_HELD = "visitor"
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
+
+
+def visitor() -> Visitor:
+    """Who looks at the page."""
+    held: Visitor | None = st.session_state.get(_HELD)
+    if held is None:
+        context = st.context
+        held = visitor_of(context.headers, context.cookies, context.ip_address)
+        st.session_state[_HELD] = held
+    return held
+
+
+def visitor_of(
+    headers: Mapping[str, str], cookies: Mapping[str, str], address: str | None
+) -> Visitor:
+    """The visitor of a connection. One that keeps no cookies is another one each time.
+
+    A browser on this machine sees the conversations of the command line too, and those from before
+    there were visitors. Without any headers there is no browser: it is a test of a page.
+    """
+    if not headers:
+        return LOCAL
+    key = cookies.get(COOKIE, "")
+    mine = stored_key(key if is_key(key) else new_key())
+    return Visitor(mine, (mine, LOCAL.key) if _is_here(headers, address) else (mine,))
+
+
+def _is_here(headers: Mapping[str, str], address: str | None) -> bool:
+    """Whether a browser runs on this machine, and not behind a proxy that does.
+
+    ``address`` is None for a connection from this machine. A proxy here connects from here too,
+    but the browser's own origin is then another one, or the proxy says that it forwards.
+    """
+    origin = urlsplit(headers.get("Origin") or "").hostname
+    forwarded = any(headers.get(name) for name in _FORWARDED)
+    return address is None and origin in _LOOPBACK and not forwarded

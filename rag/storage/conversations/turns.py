@@ -1,0 +1,252 @@
+"""Chat turns. A question is stored before it is answered, so that a killed process loses none.
+
+A conversation is a tree of turns: each has the one before it as its parent, and those with the same
+parent are versions of each other. Shown is the branch that ends with the conversation's head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from rag.recipe import Recipe
+from rag.storage.conversations.sessions import Scope
+from rag.storage.conversations.tables import conversation, turn
+from rag.storage.rows import read
+from rag.types import TOOL, Answer, Example
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCitation:
+    """``[n]`` of a stored answer; the passage is found again by document and span."""
+
+    n: int
+    chunk_id: str
+    document_id: str
+    document: str
+    start: int
+    end: int
+    page: int | None
+    relevance: float
+    text: str
+    quote: str
+    base: str = ""
+    url: str = ""
+    checked: bool = False
+
+    @property
+    def from_tool(self) -> bool:
+        """Whether it is a result of an HTTP tool, which no knowledge base holds."""
+        return self.document_id.startswith(TOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExample:
+    """A past interaction that stood in the prompt of a turn, by the id of its turn."""
+
+    turn: int
+    question: str
+    similarity: float
+    score: float
+    thumb: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question with its answer; ``status`` is "asked" until the answer ended somehow.
+
+    ``also`` names the knowledge bases that were searched too, as ``str(FurtherBase)`` writes them.
+    ``rewritten`` is the complete question that a follow-up was answered as, "" where it was
+    answered as it stands. ``metrics`` are what was counted and timed, by name: {} of turns from
+    before that was stored. ``examples`` are the past interactions that stood in the prompt.
+
+    ``parent`` is the turn before it, and ``versions`` are the ids of all
+    turns that were asked after that one, with its own: answers of other recipes, or other ways
+    that the conversation took. ``reason`` and ``correction`` came with a thumb down; ``review``
+    says what a review made of the turn. ``clicks`` counts its citations that were opened.
+    """
+
+    id: int
+    question: str
+    recipe: Recipe
+    answer: str
+    status: str
+    mode: str
+    citations: tuple[StoredCitation, ...]
+    note: str
+    passages: int
+    seconds: float
+    thumb: int
+    also: tuple[str, ...] = ()
+    rewritten: str = ""
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    examples: tuple[StoredExample, ...] = ()
+    parent: int | None = None
+    versions: tuple[int, ...] = ()
+    reason: str = ""
+    correction: str = ""
+    review: str = ""
+    clicks: int = 0
+    created: datetime | None = None
+
+    @property
+    def complete(self) -> str:
+        """The question as it can be understood without the conversation."""
+        return self.rewritten or self.question
+
+
+def ask(
+    connection: Connection,
+    conversation_id: int,
+    question: str,
+    recipe: Recipe,
+    also: Sequence[str] = (),
+    instead_of: int | None = None,
+) -> int:
+    """Stores a question that is about to be answered; returns the id of the turn.
+
+    It comes after the last turn that is shown, or is another version of ``instead_of``.
+    """
+    new = insert(turn).values(
+        conversation_id=conversation_id,
+        parent=_last_shown(conversation_id) if instead_of is None else _parent_of(instead_of),
+        question=question,
+        recipe=recipe.model_dump(mode="json"),
+        status="asked",
+        also=list(also),
+        citations=[],
+        created=datetime.now(UTC),
+    )
+    return int(connection.execute(new.returning(turn.c.id)).scalar_one())
+
+
+def _last_shown(conversation_id: int) -> Any:
+    newest = select(func.max(turn.c.id)).where(turn.c.conversation_id == conversation_id)
+    head = select(conversation.c.head).where(conversation.c.id == conversation_id)
+    return func.coalesce(head.scalar_subquery(), newest.scalar_subquery())
+
+
+def _parent_of(turn_id: int) -> Any:
+    return select(turn.c.parent).where(turn.c.id == turn_id).scalar_subquery()
+
+
+def conclude(
+    connection: Connection,
+    scope: Scope,
+    turn_id: int,
+    answer: Answer,
+    metrics: Mapping[str, Any],
+) -> bool:
+    """Stores the answer of a turn, whole or as far as it came, and what was counted and timed.
+
+    Tells whether the turn is one of the scope.
+    """
+    stored = connection.execute(
+        update(turn)
+        .where(turn.c.id == turn_id, turn.c.conversation_id.in_(scope.ids))
+        .values(
+            answer=answer.text,
+            status=answer.status,
+            mode=answer.mode,
+            citations=_citations(answer),
+            note=answer.note,
+            passages=answer.trace.passages,
+            seconds=answer.trace.seconds,
+            rewritten=answer.trace.question if answer.trace.typed else "",
+            metrics=dict(metrics),
+            examples=[_example(each) for each in answer.examples],
+        )
+        .returning(turn.c.id)
+    )
+    return stored.first() is not None
+
+
+def _citations(answer: Answer) -> Sequence[dict[str, Any]]:
+    return [
+        {
+            "n": citation.n,
+            "chunk_id": citation.hit.chunk.id,
+            "document_id": citation.hit.chunk.document_id,
+            "document": citation.hit.document,
+            "start": citation.hit.chunk.start,
+            "end": citation.hit.chunk.end,
+            "page": citation.page or citation.hit.chunk.page,
+            "relevance": citation.hit.relevance,
+            "text": citation.hit.chunk.text,
+            "quote": citation.quote,
+            "base": citation.hit.base,
+            "url": citation.hit.url,
+            "checked": citation.checked,
+        }
+        for citation in answer.citations
+    ]
+
+
+def _example(example: Example) -> dict[str, Any]:
+    shown = asdict(example)
+    del shown["answer"]  # what is deleted from the memory shall not live on in turns
+    return shown
+
+
+def mark(connection: Connection, scope: Scope, turn_id: int, **values: Any) -> None:
+    """Stores what somebody thinks of a turn: thumb, reason, correction, review."""
+    mine = turn.c.conversation_id.in_(scope.ids)
+    connection.execute(update(turn).where(turn.c.id == turn_id, mine).values(**values))
+
+
+def count_click(connection: Connection, scope: Scope, turn_id: int) -> None:
+    """Counts that a citation of a turn was opened."""
+    mark(connection, scope, turn_id, clicks=turn.c.clicks + 1)
+
+
+def shown(
+    connection: Connection, scope: Scope, conversation_id: int, last: int | None = None
+) -> list[Turn]:
+    """The turns of the branch that is shown, oldest first; the one that ends with ``last``."""
+    rows = connection.execute(
+        select(turn, conversation.c.head)
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(scope.condition, conversation.c.id == conversation_id)
+        .order_by(turn.c.id)
+    ).all()
+    if not rows:
+        return []
+    by_id = {row.id: row for row in rows}
+    versions: dict[int | None, tuple[int, ...]] = {}
+    for row in rows:
+        versions[row.parent] = (*versions.get(row.parent, ()), row.id)
+    at = last if last is not None else rows[-1].head or rows[-1].id
+    branch = []
+    while at in by_id:
+        branch.append(_turn(by_id[at], versions[by_id[at].parent]))
+        at = by_id.pop(at).parent
+    return branch[::-1]
+
+
+def newest_below(connection: Connection, conversation_id: int, turn_id: int) -> int:
+    """The last turn of the newest branch that goes through a turn."""
+    rows = connection.execute(
+        select(turn.c.id, turn.c.parent)
+        .where(turn.c.conversation_id == conversation_id)
+        .order_by(turn.c.id)
+    ).all()
+    newest = {row.parent: row.id for row in rows if row.parent is not None}
+    while turn_id in newest:
+        turn_id = newest.pop(turn_id)
+    return turn_id
+
+
+def _turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
+    return read(
+        Turn,
+        row,
+        recipe=Recipe.parse(row.recipe),
+        citations=tuple(StoredCitation(**item) for item in row.citations),
+        also=tuple(row.also),
+        examples=tuple(StoredExample(**each) for each in row.examples),
+        versions=versions,
+    )
