@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.chat import follow_up, turn_view
+from pages.components.chat import follow_up, session_settings, turn_view
 from pages.components.chat.answer_text import answer_text, citation_clicks
 from pages.components.chat.conversations import (
     CONVERSATION,
@@ -58,6 +58,8 @@ def main() -> None:
     base = chosen_base()
     talk = _conversation(base)
     conversation_id = talk.id if talk else None
+    if talk is not None:
+        session_settings.opened(base, talk)
     _heading(base, talk)
     empty = retrieval.is_empty(base)
     loading_note(base.id, empty=empty)
@@ -66,6 +68,8 @@ def main() -> None:
         also = scope_picker(base)
         with slot:
             recipe = recipe_panel(base, answers=True)
+    if talk is not None:
+        session_settings.keep(base, talk, also)
     citation_clicks(turn_view.open_source)
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
     for turn in latest(turns):
@@ -91,6 +95,7 @@ def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:
     with actions.container(horizontal=True, horizontal_alignment="right", gap="small"):
         conversations_menu(base, talk)
         action_button("New conversation", "chat_new", "add_comment", start_anew, base)
+    session_settings.note(base, talk)
 
 
 def _conversation(base: KnowledgeBase) -> Conversation | None:
@@ -162,7 +167,14 @@ def _answer(
     conversation_id = base.conversations.open(conversation_id)
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
     turn_view.open_source("")  # it belongs to an earlier question
-    turn = base.conversations.ask(conversation_id, question, recipe, list(map(str, also)))
+    session_settings.belongs(base, conversation_id)
+    turn = base.conversations.ask(
+        conversation_id,
+        question,
+        recipe,
+        list(map(str, also)),
+        settings=session_settings.of_page(base, also),
+    )
     st.session_state.pop(follow_up.RETRY, None)
     column, beside = st.columns([3, 2], gap="medium")
     quick = _is_quick(recipe)

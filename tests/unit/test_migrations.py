@@ -39,11 +39,30 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) ->
             "INSERT INTO document VALUES "
             "(7, 'd1', 'a.txt', '', 'text/plain', '[]', '[]', '{}', 5, '2026-01-02 03:04:05')"
         )
+        day = "2026-01-02 03:04:05"
+        connection.execute(f"INSERT INTO conversation VALUES (5, 7, '{day}'), (6, 7, '{day}')")
+        for number, talk in ((1, 5), (2, 5), (3, 6), (4, 5)):
+            connection.execute(
+                f"INSERT INTO turn VALUES ({number}, {talk}, 'why?', '{{}}', '', 'complete', "
+                f"'quotes', '[]', '', 0, 0.0, 0, '{day}')"
+            )
     url = f"sqlite:///{file}"
     Database(url).close()
     with create_engine(url).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT id, parent FROM turn ORDER BY id").fetchall() == [
+            (1, None),
+            (2, 1),
+            (3, None),
+            (4, 2),
+        ]
+        assert connection.execute(
+            "SELECT visitor, name, settings FROM conversation"
+        ).fetchall() == [
+            ("", "", None),
+            ("", "", None),
+        ]
         assert connection.execute("SELECT id, name, tags FROM document").fetchall() == [
             ("d1", "a.txt", "[]")
         ]

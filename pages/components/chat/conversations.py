@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.components.chat import turn_view
+from pages.components.chat import session_settings, turn_view
 from pages.components.shell.buttons import action_button, confirm_button, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import show
@@ -60,6 +60,7 @@ def conversations_menu(base: KnowledgeBase, talk: Conversation | None) -> None:
     with menu:
         if talk is not None:
             _this_one(base, talk)
+        session_settings.sources_switch()
         _others(base, talk)
 
 
@@ -127,6 +128,10 @@ def _others(base: KnowledgeBase, talk: Conversation | None) -> None:
 def _open(base: KnowledgeBase, conversation_id: int) -> None:
     remember(base, conversation_id)
     forget_address()
+    talk = base.conversations.find(conversation_id)
+    if talk is not None and talk.settings:
+        session_settings.bring_back(base, talk.settings)
+    session_settings.belongs(base, conversation_id)
 
 
 def latest(turns: Sequence[Turn]) -> Sequence[Turn]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.components.chat import follow_up
+from pages.components.chat import follow_up, session_settings
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.inspector import retrieval
@@ -185,7 +185,7 @@ def _ask_with(base: KnowledgeBase, text: str, changes: Mapping[str, Any]) -> Non
 
 
 def _chips(base: KnowledgeBase, turn: Turn) -> None:
-    if not turn.citations:
+    if not turn.citations or not session_settings.shows_sources():
         return
     key = f"chat_sources_{turn.id}"
     opened = _opened(turn)

@@ -50,6 +50,12 @@ def bring_back(also: Sequence[str]) -> None:
     st.session_state[_HELD] = known(also)
 
 
+def choose(also: Sequence[str]) -> None:
+    """Makes it the choice at once. Before the picker is drawn, or in a callback."""
+    bring_back(also)
+    _restore()
+
+
 def _restore() -> None:
     """Puts the choice back into widgets that come up with their defaults on another page."""
     held: tuple[FurtherBase, ...] | None = st.session_state.get(_HELD)

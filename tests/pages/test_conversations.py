@@ -1,0 +1,110 @@
+"""Conversations on the chat page: the list, names, settings of their own, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag import KnowledgeBase, Visitor, Workspace
+from tests.handbook import FRAME, LEAVE, make, texts, visit
+
+HOTEL = "What may a hotel cost?"
+
+
+@pytest.fixture
+def opened(home: Path) -> Iterator[tuple[Workspace, KnowledgeBase]]:
+    st.cache_resource.clear()
+    workspace, base = make(home)
+    yield workspace, base
+    workspace.close()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def base(opened: tuple[Workspace, KnowledgeBase]) -> KnowledgeBase:
+    return opened[1]
+
+
+def ask(app: AppTest, question: str) -> AppTest:
+    app.chat_input[0].set_value(question).run()
+    assert not app.exception
+    return app
+
+
+def menu(app: AppTest, talk: int | None) -> AppTest:
+    """Opens the list of conversations."""
+    app.session_state[f"chat_earlier_{talk}"] = True
+    return app.run()
+
+
+def test_a_conversation_is_named_found_and_deleted(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    menu(app, 1).text_input(key="chat_name_1").set_value("Holidays").run()
+    app.button(key="chat_new").click().run()
+    ask(app, HOTEL)
+    menu(app, 2).text_input(key="chat_search_talks").set_value("holi").run()
+    assert app.button(key="chat_talk_1").label == "Holidays :gray[· just now]"
+    app.text_input(key="chat_search_talks").set_value("zebra").run()
+    assert "No other conversation has these words." in texts(app)
+    app.button(key="chat_delete_2").click().run()
+    assert base.conversations.find(2) is not None
+    app.button(key="chat_delete_really").click().run()
+    assert base.conversations.find(2) is None
+    assert "talk" not in app.query_params
+    assert [row.title for row in base.conversations.recent()] == ["Holidays"]
+
+
+def test_a_conversation_keeps_its_settings_and_brings_them_back(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.slider(key="k").set_value(7).run()
+    kept = base.conversations.find(1)
+    assert kept is not None
+    assert kept.settings == {"recipe": {"search.top_k": 7}, "also": [], "sources": True}
+    assert r"This conversation is asked with search\.top\_k 7." in texts(app)
+    app.button(key="chat_new").click().run()
+    app.slider(key="k").set_value(2).run()
+    ask(app, HOTEL)
+    assert "This conversation is asked with" not in texts(app)
+    menu(app, 2).button(key="chat_talk_1").click().run()
+    assert app.slider(key="k").value == 7
+    assert ask(app, HOTEL).session_state["recipe_working"][base.id].working.search.top_k == 7
+    again = AppTest.from_file(str(FRAME), default_timeout=30)  # after a restart
+    again.query_params["talk"] = "1"
+    again.run().switch_page("chat.py").run()
+    assert again.slider(key="k").value == 7
+    assert base.conversations.turns(1)[-1].recipe.search.top_k == 7
+
+
+def test_an_address_with_a_recipe_of_its_own_means_that_one(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.slider(key="k").set_value(7).run()
+    assert visit("chat.py", talk="1", k="4").slider(key="k").value == 4
+
+
+def test_hidden_sources_stay_hidden(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    assert len(app.get("pills")) == 1
+    menu(app, 1).toggle(key="chat_sources_switch").set_value(False).run()
+    assert len(app.get("pills")) == 0
+    kept = base.conversations.find(1)
+    assert kept is not None
+    assert kept.settings is not None
+    assert kept.settings["sources"] is False
+    assert len(visit("chat.py", talk="1").get("pills")) == 0
+
+
+def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_not_here(
+    opened: tuple[Workspace, KnowledgeBase],
+) -> None:
+    workspace, base = opened
+    other = workspace.base(base.name, Visitor("other", ("other",)))
+    talk = other.conversations.open(None)
+    other.conversations.ask(talk, "A secret question", base.recipe())
+    app = visit("chat.py", talk=str(talk))
+    assert "is not in this knowledge base" in app.warning[0].value
+    assert "secret" not in texts(app)
+    assert "talk" not in app.query_params
