@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.chat import follow_up, session_settings, turn_view
+from pages.components.chat import branches, follow_up, session_settings, turn_view
 from pages.components.chat.answer_text import answer_text, citation_clicks
+from pages.components.chat.branches import Again
 from pages.components.chat.conversations import (
     CONVERSATION,
     conversations_menu,
@@ -72,7 +73,8 @@ def main() -> None:
         session_settings.keep(base, talk, also)
     citation_clicks(turn_view.open_source)
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
-    for turn in latest(turns):
+    again = branches.wanted()
+    for turn in latest(branches.before(turns, again)):
         with st.container():
             turn_view.stored_turn(base, turn)
     new = st.container()  # where the next run has it as a stored one: nothing is drawn twice
@@ -86,7 +88,7 @@ def main() -> None:
             _welcome(base, empty=empty)
     if asked and asked.strip():
         with new:
-            _answer(base, conversation_id, asked.strip(), recipe, also)
+            _answer(base, conversation_id, asked.strip(), again or recipe, also)
 
 
 def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:
@@ -156,14 +158,17 @@ def _answer(
     base: KnowledgeBase,
     conversation_id: int | None,
     question: str,
-    recipe: Recipe,
+    by: Recipe | Again,
     also: Sequence[FurtherBase],
 ) -> None:
     """Stores the question, answers it, and stores the answer as far as it came.
 
-    What is quick and complete is drawn to its end here, all else from what was stored.
+    What is quick and complete is drawn to its end here, all else from what was stored. ``by`` is
+    the recipe, or what is answered again and by which one.
     """
-    said = follow_up.history(base, conversation_id)
+    again = by if isinstance(by, Again) else None
+    recipe = by.recipe if isinstance(by, Again) else by
+    said = again.history(base) if again else follow_up.history(base, conversation_id)
     conversation_id = base.conversations.open(conversation_id)
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
     turn_view.open_source("")  # it belongs to an earlier question
@@ -173,9 +178,11 @@ def _answer(
         question,
         recipe,
         list(map(str, also)),
+        instead_of=again.turn.id if again else None,
         settings=session_settings.of_page(base, also),
     )
     st.session_state.pop(follow_up.RETRY, None)
+    branches.taken()
     column, beside = st.columns([3, 2], gap="medium")
     quick = _is_quick(recipe)
     with beside:

@@ -33,7 +33,9 @@ def asked(base: KnowledgeBase, *questions: str, talk: int | None = None) -> int:
 
 
 def answer(text: str) -> Answer:
-    return Answer(f"About {text}", (), Trace(text, QUICK.hash, 3, None, (), (), 0.5), "quotes", "complete")
+    return Answer(
+        f"About {text}", (), Trace(text, QUICK.hash, 3, None, (), (), 0.5), "quotes", "complete"
+    )
 
 
 def said(base: KnowledgeBase, talk: int) -> list[str]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.components.chat import follow_up, session_settings
+from pages.components.chat import branches, follow_up, session_settings
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.inspector import retrieval
@@ -263,6 +263,7 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
 
 def _links(base: KnowledgeBase, turn: Turn) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        branches.version_switch(base, turn)
         if turn.status in ("failed", "asked", "interrupted"):
             again = partial(st.session_state.update, {follow_up.RETRY: turn.question})
             action_button("Try again", f"chat_retry_{turn.id}", "refresh", again)
@@ -275,6 +276,7 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
         ):
             _inspect(base, turn)
         if turn.status in ("complete", "interrupted", "refused"):
+            branches.again_button(base, turn)
             collect_button(base, turn, lambda: _retrieved(base, turn))
         if turn.status in ("complete", "interrupted"):
             st.feedback(

@@ -24,7 +24,7 @@ from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, interaction, interaction_vector, turn
 from rag.storage.documents import stretch
 from rag.storage.passage_edits import passage_edit
-from rag.storage.rows import insert_for
+from rag.storage.rows import insert_for, read
 from rag.storage.tables import document, knowledge_base
 from rag.storage.vectors import text_hash
 

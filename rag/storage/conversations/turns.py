@@ -85,6 +85,7 @@ class Turn:
     rewritten: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[StoredExample, ...] = ()
+    conversation_id: int = 0
     parent: int | None = None
     versions: tuple[int, ...] = ()
     reason: str = ""

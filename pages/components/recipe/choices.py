@@ -1,0 +1,29 @@
+"""Recipes to choose from: the working one, the saved one, and those that were saved before."""
+
+from __future__ import annotations
+
+from pages.components.recipe.working_recipe import saved, working
+from rag import KnowledgeBase, Recipe
+
+_MOST = 30
+
+
+def recipe_choices(base: KnowledgeBase) -> dict[str, Recipe]:
+    """Recipes by what a reader calls them, each once: the working one is first."""
+    found: dict[str, Recipe] = {}
+    seen: set[str] = set()
+    earlier = [recipe for _saved, recipe in base.saved_recipes()]
+    for sign, recipe in [
+        ("as it is now: ", working(base)),
+        ("saved: ", saved(base)),
+        *(("", each) for each in earlier[:_MOST]),
+    ]:
+        if recipe.hash not in seen and usable(base, recipe):
+            seen.add(recipe.hash)
+            found[f"{sign}{base.recipe_names.of(recipe)} · {recipe.hash[:6]}"] = recipe
+    return found
+
+
+def usable(base: KnowledgeBase, recipe: Recipe) -> bool:
+    """Whether the index that it searches is there."""
+    return recipe.index == working(base).index or not base.documents.missing(recipe.index)
