@@ -104,7 +104,26 @@ def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_not_here(
     other = workspace.base(base.name, Visitor("other", ("other",)))
     talk = other.conversations.open(None)
     other.conversations.ask(talk, "A secret question", base.recipe())
-    app = visit("chat.py", talk=str(talk))
+    app = AppTest.from_file(str(FRAME), default_timeout=30)
+    app.query_params["talk"] = str(talk)
+    app.run()
     assert "is not in this knowledge base" in app.warning[0].value
     assert "secret" not in texts(app)
     assert "talk" not in app.query_params
+
+
+def test_another_recipe_answers_again_and_both_versions_stay(base: KnowledgeBase) -> None:
+    app = ask(ask(visit("chat.py"), LEAVE), HOTEL)
+    app.slider(key="k").set_value(1).run()
+    app.button(key="chat_again_1").click().run()
+    assert app.selectbox(key="chat_again_recipe").options[0].startswith("as it is now: ")
+    app.button(key="chat_again_really").click().run()
+    [version] = base.conversations.turns(1)
+    assert (version.question, version.recipe.search.top_k) == (LEAVE, 1)
+    assert version.versions == (1, 3)
+    assert "2/2" in texts(app)
+    assert "$120" not in texts(app)
+    app.button(key="chat_version_-1_3").click().run()
+    assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE, HOTEL]
+    assert "1/2" in texts(app)
+    assert "120 a night" in texts(app)

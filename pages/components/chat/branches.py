@@ -87,7 +87,7 @@ def again_button(base: KnowledgeBase, turn: Turn) -> None:
 def _choose(base: KnowledgeBase, turn: Turn) -> None:
     recipes = recipe_choices(base)
     st.markdown(f"**{plain(turn.question)}**")
-    st.selectbox("By the recipe", list(recipes), key=_RECIPE, format_func=plain)
+    st.selectbox("By the recipe", list(recipes), key=_RECIPE)
     st.caption("This answer stays, as another version. Later questions stay with their version.")
     confirm_button("Answer", "chat_again_really", _ask_again, turn, recipes)
 
