@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,7 +45,8 @@ def test_the_first_request_of_a_server_shows_that_page_within_the_frame(
         heading = page.get_by_role("heading", level=1, name=NAVIGATION[path])
         try:
             heading.wait_for(timeout=PATIENCE)
-        except TimeoutError:  # rarely, the first page of a server stays empty: readers reload it
+        except TimeoutError:  # once in hundreds of starts nothing came: readers reload then
+            warnings.warn(f"the first page of a server stayed empty: {path}", stacklevel=1)
             page.reload()
             heading.wait_for()
         links = page.get_by_test_id("stSidebarNavLink")
