@@ -9,6 +9,13 @@ from .bundles import Reproduction as Reproduction
 from .chunking.places import Place as Place
 from .chunking.places import place_of as place_of
 from .conversations.conversations import failure_words as failure_words
+from .conversations.operations import OperationFigures as OperationFigures
+from .conversations.operations import OperationPeriod as OperationPeriod
+from .conversations.operations import operation_figures as operation_figures
+from .conversations.operations import operation_periods as operation_periods
+from .conversations.operations import slowest_turns as slowest_turns
+from .conversations.operations import total_seconds as total_seconds
+from .conversations.operations import worst_turns as worst_turns
 from .documents.additions import Amount as Amount
 from .documents.library import DocumentInfo as DocumentInfo
 from .documents.library import Upload as Upload
@@ -69,6 +76,7 @@ from .maintenance.backup import restore_backup as restore_backup
 from .maintenance.check import Problem as Problem
 from .maps.maps import PassageMap as PassageMap
 from .maps.maps import Placed as Placed
+from .memory import Remembered as Remembered
 from .providers import ProviderStatus as ProviderStatus
 from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported
@@ -109,8 +117,10 @@ from .storage.conversations import LOCAL as LOCAL
 from .storage.conversations import Conversation as Conversation
 from .storage.conversations import ConversationRow as ConversationRow
 from .storage.conversations import StoredCitation as StoredCitation
+from .storage.conversations import StoredExample as StoredExample
 from .storage.conversations import Turn as Turn
 from .storage.conversations import Visitor as Visitor
+from .storage.conversations.operations import TurnRow as TurnRow
 from .storage.files import LockedFile as LockedFile
 from .storage.labels import Label as Label
 from .storage.passage_edits import StoredEdit as StoredEdit

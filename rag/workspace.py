@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rag import providers
 from rag.bundles import Packer, Reproduction, Restorer, opened
+from rag.conversations.turn_metrics import write_log
 from rag.documents.build_job import build, build_several
 from rag.documents.import_job import import_beir
 from rag.documents.ingest_job import ingest
@@ -74,6 +75,8 @@ class Workspace:
     def __init__(self, settings: Settings, servers: Servers = IN_PROCESS) -> None:
         """``servers`` keep the indexes; without any they are in this process and its home."""
         self.settings = settings
+        if settings.turn_log:
+            write_log()
         self._services = Services.start(settings, servers)
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from rag.cli import builds, maintenance, passage_edits, tools, verbs
+from rag.cli import builds, maintenance, memory, passage_edits, tools, verbs
 from rag.cli.printing import Output
 
 Parser = argparse.ArgumentParser
@@ -48,6 +48,7 @@ def parser() -> Parser:
 
     _importing(verb)
     _asking(verb)
+    _remembering(verb)
     _explaining(verb)
     _tools(verb)
     verb(verbs.rename, "kb", "name")
@@ -137,6 +138,18 @@ def _asking(verb: Verb) -> None:
     ):
         _repeatable(added, "--also", "KB2[:top_k=3,threshold=0.3,weight=0.5]", also)
         _switch(added, "--all", "search all knowledge bases")
+
+
+def _remembering(verb: Verb) -> None:
+    """Verbs for what was asked before."""
+    added = verb(memory.memory, "kb")
+    added.add_argument("action", nargs="?", default="list", choices=memory.ACTIONS)
+    added.add_argument("value", nargs="*", metavar="TEXT|ID", help="what to search, or which one")
+    added.add_argument("--question", help="with correct: the question as it should be")
+    added.add_argument("--answer", help="with correct: the answer as it should be")
+    added.add_argument("--limit", type=int, default=50, help="how many are listed (default: 50)")
+    added = verb(memory.operations, "kb")
+    added.add_argument("--days", type=float, help="only the last so many days (default: all)")
 
 
 def _explaining(verb: Verb) -> None:

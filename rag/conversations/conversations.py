@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rag.conversations import exports
-from rag.conversations.turn_metrics import turn_metrics
+from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
 from rag.memory import Memory
 from rag.recipe import Recipe
@@ -156,9 +156,11 @@ class Conversations:
         """Stores an answer, whole or as far as it came, with what failed in its search."""
         notes = [answer.note, *(_failure(stage) for stage in answer.trace.failures)]
         noted = replace(answer, note=" ".join(note for note in notes if note))
+        metrics = turn_metrics(noted)
         with self._database.write() as connection:
-            if turns.conclude(connection, self._scope, turn_id, noted, turn_metrics(noted)):
+            if turns.conclude(connection, self._scope, turn_id, noted, metrics):
                 self._memory.record(connection, turn_id, noted)
+        log_turn(self._scope.base_id, turn_id, metrics)
 
     def rate(self, turn_id: int, thumb: int) -> None:
         """Stores a thumb: 1 up, -1 down, 0 none."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from rag import answering
-from rag.conversations.turn_metrics import turn_metrics
+from rag.conversations.turn_metrics import log, log_turn, turn_metrics, write_log
+from rag.settings import Settings
 from rag.types import Answer, Citation, Example, Stage, Usage
 from tests.answers import hits, trace
 from tests.workspaces import QUICK, add, workspace_at
@@ -81,3 +87,31 @@ def test_they_are_stored_with_the_turn(home: Path) -> None:
     assert first.metrics["budget_share"] == 7 / 4000
     [example] = first.examples
     assert (example.turn, example.question, example.similarity) == (3, "Why?", 0.8)
+
+
+@pytest.fixture
+def quiet_log() -> Iterator[None]:
+    """Takes back what was switched on."""
+    yield
+    log.handlers.clear()
+    log.setLevel(logging.NOTSET)
+    log.propagate = True
+
+
+def test_a_line_of_the_log_has_figures_and_no_text(
+    quiet_log: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_log()
+    log_turn(2, 7, turn_metrics(ANSWER))
+    [line] = capsys.readouterr().err.splitlines()
+    told = json.loads(line)
+    assert (told["event"], told["knowledge_base"], told["turn"]) == ("turn", 2, 7)
+    assert told["total_seconds"] == 2.5
+    texts = {name for name, value in told.items() if isinstance(value, str)}
+    assert texts == {"event", "mode", "decision"}
+
+
+def test_nothing_is_logged_unless_it_is_asked_for() -> None:
+    assert not Settings.from_env({}).turn_log
+    assert Settings.from_env({"TOUCHSTONE_TURN_LOG": "1"}).turn_log
+    assert not log.isEnabledFor(logging.INFO)

@@ -1,0 +1,158 @@
+"""How a knowledge base does in use: turns over time, and those worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+import numpy as np
+
+from rag.storage import Database
+from rag.storage.conversations import operations as rows
+from rag.storage.conversations.operations import TurnRow
+from rag.storage.conversations.sessions import Scope
+
+HOURLY = timedelta(days=3)
+"""Up to this long a span is drawn by the hour, a longer one by the day."""
+
+Fault = Literal["thumb down", "failed", "interrupted", "unsupported", "no citation", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFigures:
+    """What some turns come to. Shares are of ``questions``; None where nothing was measured.
+
+    ``p50`` and ``p95`` are seconds from the question to the end of its answer, ``first_token`` the
+    median of those until its first piece. Turns that failed count as questions, not in the times.
+    """
+
+    questions: int
+    refused: int
+    failed: int
+    p50: float | None
+    p95: float | None
+    first_token: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    from_cache: int
+    thumbs_up: int
+    thumbs_down: int
+
+    @property
+    def refused_share(self) -> float | None:
+        """Share of the questions that were refused."""
+        return self.refused / self.questions if self.questions else None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and answers together, as far as providers report them."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class OperationPeriod:
+    """An hour or a day (UTC) from ``start`` on, and what its turns come to."""
+
+    start: datetime
+    figures: OperationFigures
+
+
+class Operations:
+    """Finished turns of one knowledge base, of all visitors; questions of the scope's alone."""
+
+    def __init__(self, database: Database, scope: Scope) -> None:
+        self._database = database
+        self._scope = scope
+
+    def turns(self, days: float | None = None, now: datetime | None = None) -> list[TurnRow]:
+        """Those of the last days, or all; oldest first, at most the newest 20,000."""
+        now = now or datetime.now(UTC)
+        first = None if days is None else now - timedelta(days=days)
+        with self._database.read() as connection:
+            return rows.since(connection, self._scope, first)
+
+
+def operation_figures(turns: Sequence[TurnRow]) -> OperationFigures:
+    """What turns come to together."""
+    answered = [turn for turn in turns if turn.status != "failed"]
+    times = [total_seconds(turn) for turn in answered]
+    first = [each for turn in answered if (each := turn.metrics.get("first_token_seconds"))]
+    return OperationFigures(
+        questions=len(turns),
+        refused=sum(turn.status == "refused" for turn in turns),
+        failed=len(turns) - len(answered),
+        p50=_percentile(times, 50),
+        p95=_percentile(times, 95),
+        first_token=_percentile(first, 50),
+        prompt_tokens=_total(turns, "prompt_tokens"),
+        completion_tokens=_total(turns, "completion_tokens"),
+        from_cache=_total(turns, "from_cache"),
+        thumbs_up=sum(turn.thumb > 0 for turn in turns),
+        thumbs_down=sum(turn.thumb < 0 for turn in turns),
+    )
+
+
+def total_seconds(turn: TurnRow) -> float:
+    """From the question to the end of its answer; of older turns, what their search took."""
+    return float(turn.metrics.get("total_seconds", turn.seconds))
+
+
+def operation_periods(turns: Sequence[TurnRow]) -> list[OperationPeriod]:
+    """Hour by hour, or day by day, without gaps: a period in which nobody asked has figures of 0.
+
+    In UTC, like all times that are stored.
+    """
+    if not turns:
+        return []
+    first, last = turns[0].asked, max(turn.asked for turn in turns)
+    step = timedelta(hours=1) if last - first <= HOURLY else timedelta(days=1)
+    start = _floor(first, step)
+    held: dict[datetime, list[TurnRow]] = {}
+    for turn in turns:
+        held.setdefault(_floor(turn.asked, step), []).append(turn)
+    count = int((_floor(last, step) - start) / step) + 1
+    moments = (start + number * step for number in range(count))
+    return [OperationPeriod(moment, operation_figures(held.get(moment, []))) for moment in moments]
+
+
+def slowest_turns(turns: Iterable[TurnRow], most: int = 10) -> list[TurnRow]:
+    """Those that took longest, the slowest first."""
+    return sorted(turns, key=lambda turn: (-total_seconds(turn), -turn.id))[:most]
+
+
+def fault(turn: TurnRow) -> Fault | None:
+    """The first thing that is wrong with a turn, the worst kind first; None where nothing is."""
+    if turn.thumb < 0:
+        return "thumb down"
+    if turn.status in ("failed", "interrupted"):
+        return "failed" if turn.status == "failed" else "interrupted"
+    if turn.metrics.get("unsupported"):
+        return "unsupported"
+    if turn.status == "complete" and turn.metrics.get("cited") == 0:
+        return "no citation"
+    return "refused" if turn.status == "refused" else None
+
+
+_FAULTS: tuple[Fault | None, ...]
+_FAULTS = ("thumb down", "failed", "interrupted", "unsupported", "no citation", "refused")
+
+
+def worst_turns(turns: Iterable[TurnRow], most: int = 10) -> list[tuple[TurnRow, Fault]]:
+    """Those with a fault, the worst kind first, newest first within a kind."""
+    found = [(turn, wrong) for turn in turns if (wrong := fault(turn)) is not None]
+    return sorted(found, key=lambda each: (_FAULTS.index(each[1]), -each[0].id))[:most]
+
+
+def _floor(moment: datetime, step: timedelta) -> datetime:
+    hour = 0 if step >= timedelta(days=1) else moment.hour
+    return moment.replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
+def _percentile(values: Sequence[float], percent: float) -> float | None:
+    return float(np.percentile(values, percent)) if values else None
+
+
+def _total(turns: Sequence[TurnRow], name: str) -> int:
+    return int(sum(turn.metrics.get(name) or 0 for turn in turns))

@@ -1,0 +1,92 @@
+"""The verbs for past interactions, and for how a knowledge base does in use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.__main__ import main
+from tests.workspaces import QUICK, add, workspace_at
+
+ASK_LEAVE = "How long may unused leave be carried over?"
+ASK_PUMP = "Why does the pump make a grinding noise?"
+
+
+@pytest.fixture
+def asked(home: Path) -> Path:
+    """A home in which two questions were answered, the second with a thumb down."""
+    workspace = workspace_at(home)
+    base = workspace.create("notes", QUICK)
+    files = {
+        "leave.txt": "Unused leave may be carried over until 30 June.",
+        "pump.txt": "The pump makes a grinding noise when its bearing is dry.",
+    }
+    assert set(add(workspace, base, files)) == {"added"}
+    for question in (ASK_LEAVE, ASK_PUMP):
+        turn = base.conversations.ask(base.conversations.open(None), question, QUICK)
+        base.conversations.conclude(turn, base.ask(question, QUICK).answer)
+    base.conversations.rate(turn, -1)
+    workspace.close()
+    return home
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
+    code = main([*arguments, "--json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out) if told.out else None, told.err
+
+
+def test_interactions_are_listed_and_searched(
+    asked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found, _ = run(capsys, "memory", "notes")
+    assert (code, found["held"]) == (0, 2)
+    told = [(each["id"], each["question"], each["standing"]) for each in found["interactions"]]
+    assert told == [(2, ASK_PUMP, "thumb down"), (1, ASK_LEAVE, "usable")]
+    assert [each["cosine"] for each in found["interactions"]] == [None, None]
+    _, found, _ = run(capsys, "memory", "notes", "search", ASK_LEAVE, "--limit", "1")
+    [first] = found["interactions"]
+    assert (first["id"], round(first["cosine"], 5)) == (1, 1.0)
+    assert first["sources"][0]["document"] == "leave.txt"
+
+
+def test_one_is_shown_corrected_and_deleted(
+    asked: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found, _ = run(capsys, "memory", "notes", "correct", "1", "--answer", "In June [1].")
+    assert (code, found["answer"], found["corrected"]) == (0, "In June [1].", True)
+    assert run(capsys, "memory", "notes", "show", "1")[1] == found
+    assert run(capsys, "memory", "notes", "delete", "1")[:2] == (0, {"deleted": 1})
+    code, _, said = run(capsys, "memory", "notes", "show", "1")
+    assert (code, "holds no interaction 1" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("search",), "memory search takes one TEXT."),
+        (("list", "x"), "memory list takes nothing more."),
+        (("show", "one"), "'one' is no id of an interaction."),
+        (("correct", "1"), "Nothing to correct was given."),
+        (("correct", "1", "--answer", " "), "Question and answer need words."),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    asked: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    code, found, error = run(capsys, "memory", "notes", *arguments)
+    assert (code, found) == (2, None)
+    assert said in error
+
+
+def test_operations_count_what_was_asked(asked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found, _ = run(capsys, "operations", "notes")
+    assert (code, found["questions"], found["refused"], found["thumbs_down"]) == (0, 2, 0, 1)
+    assert sum(each["questions"] for each in found["periods"]) == 2
+    assert sorted(each["id"] for each in found["slowest"]) == [1, 2]
+    assert [(each["id"], each["fault"]) for each in found["worst"]] == [(2, "thumb down")]
+    assert main(["operations", "notes", "--days", "0"]) == 0
+    assert capsys.readouterr().out == "Nothing was asked in this time.\n"
