@@ -65,7 +65,7 @@ def operations(args: argparse.Namespace) -> Output:
         return Output(data, "Nothing was asked in this time.")
     lines = [
         f"{counted(whole.questions, 'question')}, {whole.refused} refused, {whole.failed} failed",
-        f"half of the answers took up to {_seconds(whole.p50)}, 95 % up to {_seconds(whole.p95)}",
+        f"half of the answers took up to {_seconds(whole.p50)}, 95% up to {_seconds(whole.p95)}",
         f"{whole.tokens:,} tokens, {whole.thumbs_up} thumbs up, {whole.thumbs_down} down",
         *(
             f"{wrong:12} {turn.id}  {snippet(turn.question or '', 80)}"
