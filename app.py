@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
@@ -22,6 +23,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError
+from rag.api.mounting import Api
+
+if TYPE_CHECKING:
+    from rag import Workspace
 
 SCRIPT = Path(__file__).resolve().parent / "pages" / "frame.py"
 INDEX = Path(st.__file__).parent / "static" / "index.html"
@@ -121,7 +126,15 @@ def _shows_metrics() -> bool:
         return False
 
 
-app = st.App(SCRIPT, lifespan=lifespan, middleware=[Middleware(Guard)])
+def _workspace() -> "Workspace":
+    """The one that the pages have; imported here as in ``_warm_up``."""
+    from pages.components.shell.session import workspace
+
+    return workspace()
+
+
+api = Api(_workspace)
+app = st.App(SCRIPT, routes=api.routes(), lifespan=lifespan, middleware=[Middleware(Guard)])
 
 if __name__ == "__main__":
     app.run()

@@ -1,5 +1,9 @@
 """The public names of the package; each module is loaded when one of its names is first used."""
 
+from .access.replies import KeptReplies as KeptReplies
+from .access.replies import Made as Made
+from .access.scopes import SCOPES as SCOPES
+from .access.tokens import Tokens as Tokens
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
 from .answering.markup import inline_markup as inline_markup
@@ -20,13 +24,19 @@ from .documents.additions import Amount as Amount
 from .documents.library import DocumentInfo as DocumentInfo
 from .documents.library import Upload as Upload
 from .errors import AlreadyExists as AlreadyExists
+from .errors import BlockedAddress as BlockedAddress
 from .errors import Cancelled as Cancelled
 from .errors import InvalidFile as InvalidFile
 from .errors import InvalidInput as InvalidInput
 from .errors import InvalidRecipe as InvalidRecipe
+from .errors import MissingDependency as MissingDependency
 from .errors import NotFound as NotFound
+from .errors import ProviderError as ProviderError
+from .errors import ProviderUnavailable as ProviderUnavailable
+from .errors import StorageError as StorageError
 from .errors import TouchstoneError as TouchstoneError
 from .errors import UnreadableDocument as UnreadableDocument
+from .errors import validation_words as validation_words
 from .evaluation.calibration import NotEnoughLabels as NotEnoughLabels
 from .evaluation.comparison import Comparison as Comparison
 from .evaluation.formats.question_tables import QuestionTable as QuestionTable
@@ -77,6 +87,14 @@ from .maintenance.check import Problem as Problem
 from .maps.maps import PassageMap as PassageMap
 from .maps.maps import Placed as Placed
 from .memory import Remembered as Remembered
+from .plain_data.explanations import compared_data as compared_data
+from .plain_data.explanations import findings_data as findings_data
+from .plain_data.explanations import passage_data as passage_data
+from .plain_data.retrieval import answer_data as answer_data
+from .plain_data.retrieval import hit_data as hit_data
+from .plain_data.retrieval import trace_data as trace_data
+from .plain_data.runs import measured_data as measured_data
+from .plain_data.runs import result_data as result_data
 from .providers import ProviderStatus as ProviderStatus
 from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported
@@ -111,6 +129,7 @@ from .search.embedder_defaults import with_embedder_weight as with_embedder_weig
 from .search.federation import FurtherBase as FurtherBase
 from .search.threshold import FittedCalibration as FittedCalibration
 from .settings import Settings as Settings
+from .storage.access.tokens import TokenRow as TokenRow
 from .storage.builds import BuildRow as BuildRow
 from .storage.conversations import EVERYBODY as EVERYBODY
 from .storage.conversations import LOCAL as LOCAL

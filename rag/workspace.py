@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from rag import providers
+from rag.access import Access
 from rag.bundles import Packer, Reproduction, Restorer, opened
 from rag.conversations.turn_metrics import write_log
 from rag.documents.build_job import build, build_several
@@ -25,7 +26,7 @@ from rag.indexing.servers import IN_PROCESS, Servers
 from rag.indexing.vector_cache import import_vectors
 from rag.jobs import Handler, JobRow, Jobs, process
 from rag.knowledge_base import FederatedBase, KnowledgeBase
-from rag.maintenance import check
+from rag.maintenance import check, readiness
 from rag.maintenance.backup import Backup, back_up
 from rag.maintenance.check import Problem
 from rag.maps.draw_job import draw_map
@@ -55,6 +56,7 @@ SAMPLE_VECTORS = PROJECT / "data" / "sample-vectors.npz"
 class BaseInfo:
     """A knowledge base as a picker shows it."""
 
+    id: int
     name: str
     documents: int
     passages: int
@@ -84,6 +86,7 @@ class Workspace:
         apart = self._in_process if servers is IN_PROCESS else _here
         self.jobs = Jobs(self._services.database, self._handlers(), tidy, apart)
         self.tools = Tools(self._services)
+        self.access = Access(self._services.database)
 
     @classmethod
     def from_env(cls) -> Workspace:
@@ -117,6 +120,7 @@ class Workspace:
         with self._services.database.read() as connection:
             return [
                 BaseInfo(
+                    base.id,
                     base.name,
                     documents.count(connection, base.id),
                     builds.passages_of(connection, base.id, base.recipe.index.cut),
@@ -129,14 +133,14 @@ class Workspace:
         """All knowledge bases by name, with what was measured of each."""
         with self._services.database.read() as connection:
             measured = bases.measured(connection)
-        none = (0, None)
         return [
             BaseOverview(
+                info.id,
                 info.name,
                 info.documents,
                 info.passages,
                 info.created,
-                *measured.get(info.name, none),
+                *measured.get(info.name, (0, None)),
             )
             for info in self.bases()
         ]
@@ -154,6 +158,11 @@ class Workspace:
         """A knowledge base by name, with the conversations of a visitor. Raises NotFound."""
         with self._services.database.read() as connection:
             return self._knowledge_base(bases.named(connection, name), visitor)
+
+    def base_with_id(self, base_id: int) -> KnowledgeBase:
+        """A knowledge base by the id that it keeps when it is renamed. Raises NotFound."""
+        with self._services.database.read() as connection:
+            return self._knowledge_base(bases.by_id(connection, base_id))
 
     def base_of_run(self, run_id: str) -> KnowledgeBase:
         """The knowledge base that a run belongs to. Raises NotFound."""
@@ -224,6 +233,10 @@ class Workspace:
         ``repair`` removes what nothing refers to; safe while others work on the same home.
         """
         return check.check(self._services, repair=repair)
+
+    def not_ready(self) -> list[str]:
+        """Why this process could not serve anybody now, in sentences; nothing where it could."""
+        return list(readiness.obstacles(self._services))
 
     def back_up(self, target: Path) -> Backup:
         """Writes all of this home into one file, while it is in use.

@@ -40,10 +40,10 @@ TIERS: tuple[tuple[str, ...], ...] = (
     # composing rooms
     ("rag.indexing", "rag.jobs"),
     ("rag.services",),
-    ("rag.maps", "rag.search", "rag.questions", "rag.memory"),
+    ("rag.access", "rag.maps", "rag.search", "rag.questions", "rag.memory"),
     ("rag.documents", "rag.runs"),
     ("rag.tuning", "rag.explanation", "rag.conversations", "rag.bundles"),
-    ("rag.knowledge_base", "rag.maintenance"),
+    ("rag.knowledge_base", "rag.maintenance", "rag.plain_data"),
     ("rag.workspace",),
     ("rag",),
     # the outside

@@ -9,7 +9,6 @@ from typing import Any
 from rag import (
     Attribution,
     Compared,
-    Counterfactual,
     Explainer,
     Finding,
     InvalidInput,
@@ -18,6 +17,9 @@ from rag import (
     RankedPassage,
     Recipe,
     Standing,
+    compared_data,
+    findings_data,
+    passage_data,
     passage_key,
     stage_title,
 )
@@ -73,61 +75,21 @@ def _document(base: KnowledgeBase, recipe: Recipe, name: str) -> str:
 def _passage(explainer: Explainer, key: int, attributed: bool) -> Output:
     standing, changes = explainer.standing(key), explainer.changes(key)
     attribution = explainer.attribution(key, progress) if attributed else None
-    data = {
-        "question": explainer.trace.question,
-        "recipe": explainer.recipe.hash,
-        **_standing(standing),
-        "changes": [_change(each) for each in changes],
-        "attribution": _attribution(attribution) if attribution else None,
-    }
     lines = [*_standing_lines(standing), "", "What would change it, each alone:"]
     lines += [f"  {each.words}" for each in changes]
     lines += ["", *_attribution_lines(attribution)] if attribution else []
+    data = passage_data(explainer, standing, changes, attribution)
     return Output(data, "\n".join(lines))
 
 
 def _found(explainer: Explainer, findings: Sequence[Finding]) -> Output:
     changes = [explainer.changes(each.standing.chunk.key) for each in findings]
-    data = {
-        "question": explainer.trace.question,
-        "recipe": explainer.recipe.hash,
-        "found": [
-            {
-                "match": each.match,
-                **_standing(each.standing),
-                "gap": _gap(each),
-                "changes": [_change(change) for change in found],
-            }
-            for each, found in zip(findings, changes, strict=True)
-        ],
-    }
     lines = []
     for each, found in zip(findings, changes, strict=True):
         lines += [f"{each.match} match", *_standing_lines(each.standing), *_gap_lines(each)]
         lines += [*(f"  {change.words}" for change in found), ""]
+    data = findings_data(explainer, findings, changes)
     return Output(data, "\n".join(lines).rstrip() or "The document has no passage.")
-
-
-def _standing(found: Standing) -> dict[str, Any]:
-    figures = found.figures
-    return {
-        "chunk_id": found.chunk.id,
-        "document": found.document,
-        "page": found.chunk.page,
-        "rank": found.hit.rank if found.hit else None,
-        "lost": found.lost or None,
-        "reason": found.reason,
-        "steps": [
-            {"stage": step.stage, "fate": step.outcome, "words": step.words} for step in found.steps
-        ],
-        "dense": figures.dense,
-        "dense_rank": figures.dense_rank,
-        "bm25": figures.bm25,
-        "bm25_rank": figures.bm25_rank,
-        "lacking": list(figures.lacking),
-        "text": found.chunk.text,
-        "context": found.chunk.context,
-    }
 
 
 def _standing_lines(found: Standing) -> Iterator[str]:
@@ -141,32 +103,6 @@ def _standing_lines(found: Standing) -> Iterator[str]:
         yield f"    lacks: {', '.join(found.figures.lacking)}"
 
 
-def _change(each: Counterfactual) -> dict[str, Any]:
-    return {
-        "field": f"search.{each.field}",
-        "enters": each.enters,
-        "now": each.now,
-        "value": each.value,
-        "bound": each.bound,
-        "falls_short": each.shorter,
-        "exact": each.exact,
-        "searches": each.searches,
-        "words": each.words,
-    }
-
-
-def _gap(each: Finding) -> dict[str, Any] | None:
-    gap = each.gap
-    if gap is None:
-        return None
-    return {
-        "last_shown": gap.last.chunk.id,
-        "dense": gap.dense,
-        "bm25": gap.bm25,
-        "score": gap.score,
-    }
-
-
 def _gap_lines(each: Finding) -> Iterator[str]:
     gap = each.gap
     if gap is None:
@@ -175,22 +111,6 @@ def _gap_lines(each: Finding) -> Iterator[str]:
     parts += [f"BM25 {gap.bm25:+.2f}"] if gap.bm25 is not None else []
     parts += [f"score {gap.score:+.3f}"] if gap.score is not None else []
     yield f"  the last shown ({gap.last.document}) is ahead by: {', '.join(parts)}"
-
-
-def _attribution(found: Attribution) -> dict[str, Any]:
-    def parts(name: str) -> list[dict[str, Any]]:
-        return [
-            {"start": part.start, "end": part.end, "text": part.text, "change": part.change}
-            for part in getattr(found, name)
-        ]
-
-    return {
-        "cosine": found.cosine,
-        "sentences": parts("sentences"),
-        "words": parts("words"),
-        "context": found.context and {"text": found.context.text, "change": found.context.change},
-        "embeddings": found.embeddings,
-    }
 
 
 def _attribution_lines(found: Attribution) -> Iterator[str]:
@@ -204,42 +124,13 @@ def _attribution_lines(found: Attribution) -> Iterator[str]:
 
 def _compared(found: Compared) -> Output:
     before, after = found.found()
-    data = {
-        "question": found.sides.question,
-        "overlap": found.overlap,
-        "before": {"recipe": found.before.recipe, "hits": _side(found.sides.before)},
-        "after": {"recipe": found.after.recipe, "hits": _side(found.sides.after)},
-        "labels": [
-            {
-                "document": each.label.document_name,
-                "quote": each.label.quote,
-                "before": each.before,
-                "after": each.after,
-            }
-            for each in found.labels
-        ],
-    }
     lines = [f"rank-biased overlap {found.overlap:.3f}", "", "as it is"]
     lines += list(map(_line, found.sides.before)) or ["  nothing"]
     lines += ["", "changed"]
     lines += list(map(_line, found.sides.after)) or ["  nothing"]
     if found.labels:
         lines += ["", f"labels found: {before} and {after} of {len(found.labels)}"]
-    return Output(data, "\n".join(lines))
-
-
-def _side(places: Sequence[RankedPassage]) -> list[dict[str, Any]]:
-    return [
-        {
-            "rank": place.rank,
-            "chunk_id": place.chunk.id if place.chunk else None,
-            "document": place.document,
-            "score": place.score,
-            "grade": place.grade,
-            "other_rank": place.other,
-        }
-        for place in places
-    ]
+    return Output(compared_data(found), "\n".join(lines))
 
 
 def _line(place: RankedPassage) -> str:

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from rag.cli import builds, maintenance, memory, passage_edits, tools, verbs
+from rag import SCOPES
+from rag.cli import builds, maintenance, memory, passage_edits, tokens, tools, verbs
 from rag.cli.printing import Output
 
 Parser = argparse.ArgumentParser
@@ -51,6 +52,7 @@ def parser() -> Parser:
     _remembering(verb)
     _explaining(verb)
     _tools(verb)
+    _tokens(verb)
     verb(verbs.rename, "kb", "name")
     verb(builds.builds, "kb")
     added = verb(builds.remove_build, "kb")
@@ -190,6 +192,21 @@ def _tools(verb: Verb) -> None:
     added.add_argument("--seconds", type=float, default=10.0, help="longest wait")
     verb(tools.test_tool, "name", "question")
     verb(tools.remove_tool, "name")
+
+
+def _tokens(verb: Verb) -> None:
+    """The verb for who may use the API."""
+    added = verb(tokens.token)
+    added.add_argument("action", choices=("create", "list", "revoke"))
+    added.add_argument("name", nargs="?", help="what a new token is called, or the id of an old")
+    added.add_argument(
+        "--scope",
+        action="append",
+        choices=tuple(SCOPES),
+        help="what it allows (repeatable; default: read)",
+    )
+    added.add_argument("--days", type=int, default=90, help="how long it is valid")
+    _switch(added, "--forever", "it does not expire")
 
 
 def _measuring(verb: Verb) -> None:

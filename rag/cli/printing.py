@@ -24,8 +24,12 @@ from rag import (
     TouchstoneError,
     Trace,
     UnjudgedShare,
+    answer_data,
     counted,
     failure_words,
+    measured_data,
+    result_data,
+    trace_data,
 )
 from rag.cli.lost_labels import Lost, lost_data, lost_lines
 
@@ -121,30 +125,6 @@ def exported(content: str, path: Path | None) -> Output:
 
 
 def trace(found: Trace) -> Output:
-    data = {
-        "question": found.question,
-        "hits": [_hit(hit) for hit in found.hits],
-        "stages": [
-            {
-                "name": stage.name,
-                "taken": stage.taken,
-                "given": stage.given,
-                "seconds": stage.seconds,
-                "note": stage.note,
-                "failed": stage.failed,
-                "figures": dict(stage.figures),
-                "dropped": [
-                    {"chunk_id": drop.hit.chunk.id, "reason": drop.reason} for drop in stage.dropped
-                ],
-            }
-            for stage in found.stages
-        ],
-        "threshold": found.threshold,
-        "relevance": found.relevance,
-        "passages": found.passages,
-        "seconds": found.seconds,
-        "recipe": found.recipe,
-    }
     refused = found.stage("refuse")
     lines = [_hit_line(hit) for hit in found.hits] or ["Nothing relevant was found."]
     if refused is not None and refused.dropped:
@@ -155,7 +135,10 @@ def trace(found: Trace) -> Output:
     language = found.stage("language")
     lines += [*([language.note] if language else []), *_left_out(found)]
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
-    return Output(data, "\n".join([*lines, "", f"{counted(found.passages, 'passage')} → {funnel}"]))
+    return Output(
+        trace_data(found),
+        "\n".join([*lines, "", f"{counted(found.passages, 'passage')} → {funnel}"]),
+    )
 
 
 def _left_out(found: Trace) -> list[str]:
@@ -163,26 +146,6 @@ def _left_out(found: Trace) -> list[str]:
     told = ("merge", "tool")
     failed = (stage for stage in found.failures if stage.name not in told)
     return [f"{failure_words(stage)}: {stage.note}" for stage in failed]
-
-
-def _hit(hit: Hit) -> dict[str, Any]:
-    return {
-        "rank": hit.rank,
-        "chunk_id": hit.chunk.id,
-        "knowledge_base": hit.base,
-        "document": hit.document,
-        "document_id": hit.chunk.document_id,
-        "url": hit.url,
-        "page": hit.chunk.page,
-        "heading": hit.chunk.heading,
-        "start": hit.chunk.start,
-        "end": hit.chunk.end,
-        "score": hit.score,
-        "relevance": hit.relevance,
-        "parts": dict(hit.parts),
-        "text": hit.chunk.text,
-        "context": hit.chunk.context,
-    }
 
 
 def _hit_line(hit: Hit) -> str:
@@ -216,27 +179,6 @@ def snippet(text: str, length: int) -> str:
 
 def answer(given: Answer, error: TouchstoneError | None) -> Output:
     """``error`` is what stopped the answer; text that came before is one all the same."""
-    data = {
-        "answer": given.text,
-        "citations": [
-            {
-                "n": citation.n,
-                "chunk_id": citation.hit.chunk.id,
-                "knowledge_base": citation.hit.base,
-                "document": citation.hit.document,
-                "page": citation.page or citation.hit.chunk.page,
-                "text": citation.hit.chunk.text,
-                "quote": citation.quote,
-                "checked": citation.checked,
-            }
-            for citation in given.citations
-        ],
-        "mode": given.mode,
-        "status": given.status,
-        "note": given.note,
-        "unsupported": list(given.unsupported),
-        "recipe": given.trace.recipe,
-    }
     lines = [given.text, ""]
     lines += [
         f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in given.citations
@@ -245,7 +187,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
     lines += [*([given.note] if given.note else []), *_left_out(given.trace)]
     why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")
     problem = why if given.status == "failed" else None
-    return Output(data, "\n".join(lines), problem=problem)
+    return Output(answer_data(given), "\n".join(lines), problem=problem)
 
 
 def evaluation(
@@ -257,42 +199,19 @@ def evaluation(
     plan: Plan,
 ) -> Output:
     data = {
-        **measured(found.run),
+        **measured_data(found.run),
         "plan": asdict(plan),
         "intervals": {name: list(pair) for name, pair in intervals.items()},
         "unjudged": asdict(open_hits) if open_hits else None,
         "by_tag": [asdict(each) for each in tags],
         "lost_labels": lost_data(lost),
-        "per_question": [
-            {
-                "id": result.question_id,
-                "question": result.text,
-                "tags": list(result.tags),
-                "answerable": result.answerable,
-                "metrics": dict(result.metrics),
-                "first_relevant": result.first_relevant,
-                "found": result.found,
-                "relevant": result.relevant,
-            }
-            for result in found.results
-        ],
+        "per_question": [result_data(result) for result in found.results],
         "seconds": found.run.seconds,
     }
     doubts = _doubts(found.run, intervals, open_hits)
     lines = [headline(found.run), *_metric_table(found.run.metrics), *doubts]
     lines += [plan.sentence] if plan.questions else []
     return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))
-
-
-def measured(run: Run) -> dict[str, Any]:
-    """What a run measured, for scripts."""
-    return {
-        "run": run.id,
-        "recipe": run.recipe.hash,
-        "set": run.question_set,
-        "questions": run.questions,
-        "metrics": dict(run.metrics),
-    }
 
 
 def headline(run: Run) -> str:

@@ -23,6 +23,7 @@ from rag import (
     ThresholdPoint,
     ThresholdPromise,
     counted,
+    measured_data,
 )
 from rag.cli import printing
 from rag.cli.printing import Output
@@ -253,7 +254,7 @@ def gate(found: GateResult) -> Output:
     run = found.evaluation.run
     data = {
         "passed": found.passed,
-        **printing.measured(run),
+        **measured_data(run),
         "failures": [
             {
                 "metric": each.metric,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from rag.errors import InvalidInput, StorageError
@@ -20,7 +20,8 @@ from rag.storage import sqlite_file
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0018"
+HEAD = "0019"
+_VERSION = "SELECT version_num FROM alembic_version"
 
 
 class Database:
@@ -94,6 +95,14 @@ class Database:
                 self._mark = sqlite_file.OPEN
                 with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
                     connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def up_to_date(self) -> bool:
+        """Whether it answers with the schema of this version. Raises StorageError if it does not.
+
+        Another process, of a newer version, may have brought it further since it was opened.
+        """
+        with self.read() as connection:
+            return connection.exec_driver_sql(_VERSION).scalar() == HEAD
 
     def faults(self) -> list[str]:
         """What SQLite's own check finds wrong in the file; a server looks after itself."""
@@ -213,7 +222,7 @@ def _migrate(engine: Engine) -> None:
     """
     with engine.connect() as connection:
         if inspect(connection).has_table("alembic_version"):
-            version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+            version = connection.exec_driver_sql(_VERSION).scalar()
             if version == HEAD:
                 return
     from alembic import command

@@ -26,6 +26,8 @@ HEAVY = [
     "plotly",
     "streamlit",
     "alembic",
+    "fastapi",
+    "mcp",
 ]
 
 

@@ -7,13 +7,16 @@ written down once. Migrations bring the databases of earlier versions there.
 from alembic import context
 from sqlalchemy import inspect
 
+from rag.storage.access.replies import api_reply
+from rag.storage.access.tokens import api_token
 from rag.storage.conversations.tables import turn
 from rag.storage.leases import lease
 from rag.storage.passage_edits import passage_edit
 from rag.storage.recipe_names import recipe_name
 from rag.storage.tools import tool
 
-for table in (passage_edit, recipe_name, tool, turn):  # tables of modules of their own count too
+# Tables of modules of their own count too.
+for table in (api_reply, api_token, passage_edit, recipe_name, tool, turn):
     assert table.metadata is lease.metadata
 
 connection = context.config.attributes["connection"]

@@ -1,0 +1,67 @@
+"""Requests that may be repeated: what was made is not made again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rag.errors import AlreadyExists, InvalidInput
+from rag.storage import Database
+from rag.storage.access import replies
+
+_KEPT_SECONDS = 24 * 3600.0
+_AT_WORK_SECONDS = 600.0
+_LONGEST_KEY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An answer to a request that made something: ``location`` is its address, if it has one."""
+
+    status: int
+    body: Any
+    location: str = ""
+
+
+class KeyInUse(AlreadyExists):
+    """The first request with this key is still being worked on."""
+
+
+class KeptReplies:
+    """Answers by token and idempotency key, for a day."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def once(self, token_id: str, key: str, asked: Any, make: Callable[[], Made]) -> Made:
+        """What ``make`` answers, or answered to the same request with this key before.
+
+        ``asked`` is the request as plain data. What fails is not kept. Raises InvalidInput for a
+        key of another request, ``KeyInUse``, and whatever ``make`` raises.
+        """
+        if not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:
+            raise InvalidInput(f"An idempotency key has 1 to {_LONGEST_KEY} printable characters.")
+        digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        with self._database.write() as connection:
+            replies.forget(connection, _KEPT_SECONDS, _AT_WORK_SECONDS)
+            known = replies.begin(connection, token_id, key, digest)
+        if known is not None:
+            if known.asked != digest:
+                raise InvalidInput(
+                    "This idempotency key was used for another request.", "Use a new key."
+                )
+            if known.status is None:
+                raise KeyInUse("The request with this key is being worked on.", "Wait, then retry.")
+            return Made(known.status, known.body, known.location)
+        try:
+            made = make()
+        except BaseException:
+            with self._database.write() as connection:
+                replies.drop(connection, token_id, key)
+            raise
+        with self._database.write() as connection:
+            replies.finish(connection, token_id, key, made.status, made.body, made.location)
+        return made

@@ -1,0 +1,10 @@
+"""What tokens may allow. The command line needs this before it opens anything."""
+
+SCOPES = {
+    "read": "look at knowledge bases, search them, and explain what is found",
+    "ask": "let a language model answer, which may cost money",
+    "label": "edit question sets and labels",
+    "write": "add and delete documents, save recipes, evaluate",
+    "admin": "delete knowledge bases",
+}
+"""What a token may allow, with what that is. None includes another."""

@@ -1,0 +1,99 @@
+"""Bearer tokens: who may do what by the API and by MCP, until when."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+
+from rag.access.scopes import SCOPES
+from rag.errors import InvalidInput, NotFound, StorageError
+from rag.storage import Database
+from rag.storage.access import tokens
+from rag.storage.access.tokens import TokenRow
+
+PREFIX = "touchstone_"  # lets scanners of source code find a token that was left in some
+_LONGEST_NAME = 80
+_LONGEST_LIFE = 3650  # days
+_SECRET_BYTES = 32
+_USE_SECONDS = 60.0  # how exactly it is known when a token was used last
+
+
+class Tokens:
+    """The tokens of a home.
+
+    A token is 256 random bits, of which the database has the SHA-256. A slow hash with a salt, as
+    passwords need, would add nothing: there is no list of likely tokens to try.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._noted: dict[str, float] = {}
+
+    def create(
+        self, name: str, scopes: Collection[str], days: int | None = 90, owner: str = ""
+    ) -> tuple[str, TokenRow]:
+        """A new token, and what is kept of it; nobody can read the token again.
+
+        ``days`` None is for ever. Raises InvalidInput.
+        """
+        name = name.strip()
+        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+            raise InvalidInput(f"A token needs a name of 1 to {_LONGEST_NAME} characters.")
+        unknown = sorted(set(scopes) - SCOPES.keys())
+        if unknown or not scopes:
+            said = f"There is no scope {unknown[0]!r}." if unknown else "A token needs a scope."
+            raise InvalidInput(said, f"There are: {', '.join(SCOPES)}.")
+        if days is not None and not 1 <= days <= _LONGEST_LIFE:
+            raise InvalidInput(f"A token is valid for 1 to {_LONGEST_LIFE:,} days.")
+        secret, now = PREFIX + secrets.token_urlsafe(_SECRET_BYTES), datetime.now(UTC)
+        row = TokenRow(
+            id=secrets.token_hex(4),
+            name=name,
+            scopes=tuple(scope for scope in SCOPES if scope in scopes),
+            owner=owner,
+            created=now,
+            expires=None if days is None else now + timedelta(days=days),
+            used=None,
+            revoked=None,
+        )
+        with self._database.write() as connection:
+            tokens.create(connection, row, _digest(secret))
+        return secret, row
+
+    def every(self) -> list[TokenRow]:
+        """All tokens without their secrets, newest first."""
+        with self._database.read() as connection:
+            return tokens.every(connection)
+
+    def revoke(self, token_id: str) -> None:
+        """Lets nobody in by a token any more, from now on. Raises NotFound."""
+        with self._database.write() as connection:
+            if not tokens.revoke(connection, token_id):
+                raise NotFound(f"There is no token {token_id!r}.")
+
+    def holder(self, secret: str) -> TokenRow | None:
+        """What a token allows; None for one that is unknown, over, or revoked."""
+        with self._database.read() as connection:
+            row = tokens.by_digest(connection, _digest(secret))
+        if row is None or not row.valid:
+            return None
+        self._note_use(row.id)
+        return row
+
+    def _note_use(self, token_id: str) -> None:
+        now = time.monotonic()
+        if now - self._noted.get(token_id, -_USE_SECONDS) < _USE_SECONDS:
+            return
+        self._noted[token_id] = now
+        try:
+            with self._database.write() as connection:
+                tokens.note_use(connection, token_id, datetime.now(UTC))
+        except StorageError:  # a home that may only be read still answers
+            return
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,65 @@
+"""The REST API as one application: who is let in, what it offers, how it tells of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
+from starlette.types import ASGIApp
+
+from rag import SCOPES, Workspace
+from rag.api import problems
+from rag.api.admission import Admission
+from rag.api.rates import Rates
+from rag.api.resources.bases import bases
+from rag.api.resources.recipes import recipes
+from rag.api.resources.search import search
+
+VERSION = "1"
+LARGEST_BODY = 16 << 20  # bytes of JSON; uploads have a bound of their own
+_RESOURCES = (bases, recipes, search)
+
+
+def application(workspace: Workspace) -> ASGIApp:
+    """What answers below ``/api``."""
+    app = FastAPI(
+        title="Touchstone",
+        version=VERSION,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        max_body_size=LARGEST_BODY,
+    )
+    app.state.workspace = workspace
+    problems.tell(app)
+    for each in _RESOURCES:
+        app.include_router(each, prefix="/v1")
+    document = described(app)
+
+    @app.get("/v1/openapi.json", include_in_schema=False)
+    async def openapi() -> JSONResponse:
+        return JSONResponse(document)
+
+    return Admission(app, workspace, Rates(workspace.settings.api_rate))
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document: addresses as a client sees them, and the scopes of tokens."""
+    found = get_openapi(
+        title=app.title,
+        version=app.version,
+        summary="Retrieval over your documents, with evidence.",
+        routes=app.routes,
+        servers=[{"url": "/api"}],
+    )
+    told = "; ".join(f"`{name}`: {what}" for name, what in SCOPES.items())
+    found.setdefault("components", {})["securitySchemes"] = {
+        "bearer": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": f"A token that is made in Settings, with scopes: {told}.",
+        }
+    }
+    return found

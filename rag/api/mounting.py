@@ -1,0 +1,57 @@
+"""The routes that the server of the dashboard takes in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rag.api.health import Health
+
+if TYPE_CHECKING:
+    from rag import Workspace  # which would be loaded before the server answers
+
+Open = Callable[[], "Workspace"]
+"""Gives the one workspace of the process."""
+
+
+class Api:
+    """REST, MCP and health of one workspace, which is opened when it is first asked for."""
+
+    def __init__(self, workspace: Open) -> None:
+        self._workspace = workspace
+
+    def routes(self) -> list[BaseRoute]:
+        """What to mount at the root of a server."""
+        health = Health(self._workspace)
+        return [
+            Route("/healthz", health.alive),
+            Route("/readyz", health.ready),
+            Mount("/api", app=_Lazy(self._rest)),
+        ]
+
+    def _rest(self) -> ASGIApp:
+        from rag.api.application import application
+
+        return application(self._workspace())
+
+
+class _Lazy:
+    """An application that is made, in a thread, when the first request comes."""
+
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._make = make
+        self._made: ASGIApp | None = None
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        if self._made is None:
+            async with self._turn:
+                if self._made is None:
+                    self._made = await to_thread.run_sync(self._make)
+        await self._made(scope, receive, send)

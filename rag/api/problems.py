@@ -1,0 +1,165 @@
+"""Errors as problem details (RFC 9457): one shape for all that goes wrong."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from rag import (
+    AlreadyExists,
+    BlockedAddress,
+    InvalidInput,
+    MissingDependency,
+    NotFound,
+    ProviderError,
+    ProviderUnavailable,
+    StorageError,
+    TouchstoneError,
+    UnreadableDocument,
+    validation_words,
+)
+
+log = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUS: tuple[tuple[type[TouchstoneError], int], ...] = (
+    (NotFound, 404),
+    (AlreadyExists, 409),
+    (InvalidInput, 422),
+    (UnreadableDocument, 422),
+    (BlockedAddress, 422),
+    (ProviderUnavailable, 503),
+    (ProviderError, 502),
+    (MissingDependency, 501),
+    (StorageError, 503),
+)
+_READER_STATUS = {"too_large": 413, "unsupported_type": 415}
+
+_SCHEMA = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string", "description": "what kind of problem it is"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "what happened, and why"},
+        "hint": {"type": "string", "description": "what to do about it"},
+        "instance": {"type": "string", "description": "names an unexpected error in the log"},
+        "errors": {
+            "type": "array",
+            "description": "where a request is not as it should be",
+            "items": {
+                "type": "object",
+                "properties": {"where": {"type": "string"}, "what": {"type": "string"}},
+            },
+        },
+    },
+}
+_SAID = {
+    400: "The body is not JSON.",
+    401: "There is no valid token.",
+    403: "The token lacks the scope.",
+    404: "There is no such thing.",
+    405: "The address has no such method.",
+    409: "A name is taken, or the same request is being worked on.",
+    413: "The body is too large.",
+    415: "The body has another media type than expected.",
+    422: "The request does not make sense as it is.",
+    429: "The token asks too often; Retry-After says when to go on.",
+    500: "Something unexpected happened; the log has it under the id of the answer.",
+    502: "A model provider refused, or did not answer properly.",
+    503: "The database or a model provider cannot be reached.",
+}
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """What the OpenAPI document says about these statuses, and about those of every address."""
+    told = (*statuses, 401, 403, 422, 429, 500, 503)
+    return {status: _response(status) for status in sorted(set(told))}
+
+
+def _response(status: int) -> dict[str, Any]:
+    example = problem(status, _SAID[status])
+    return {
+        "description": _SAID[status],
+        "content": {MEDIA_TYPE: {"schema": _SCHEMA, "example": example}},
+    }
+
+
+def problem(status: int, detail: str, hint: str = "", **more: Any) -> dict[str, Any]:
+    """The body of an answer that tells of a problem."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    }
+    return body | ({"hint": hint} if hint else {}) | more
+
+
+def answer(
+    status: int,
+    detail: str,
+    hint: str = "",
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> JSONResponse:
+    """An answer that tells of a problem."""
+    body = problem(status, detail, hint, **more)
+    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def of(error: Exception) -> dict[str, Any]:
+    """The problem that an error is; one that nobody expected is logged under an id."""
+    if isinstance(error, TouchstoneError):
+        return problem(_status(error), error.message, error.hint)
+    identity = uuid.uuid4().hex[:8]
+    log.error("Unexpected error, id %s.", identity, exc_info=error)
+    said = f"Unexpected error, id {identity}."
+    return problem(500, said, "The log of the server has the details.", instance=identity)
+
+
+def _status(error: TouchstoneError) -> int:
+    if isinstance(error, UnreadableDocument):
+        return _READER_STATUS.get(error.reason, 422)
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def tell(app: FastAPI) -> None:
+    """Lets an application answer every error with problem details."""
+
+    async def refused(_: Request, error: Exception) -> JSONResponse:
+        body = of(error)
+        return JSONResponse(body, body["status"], media_type=MEDIA_TYPE)
+
+    async def invalid(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        found = error.errors()
+        if any(each["type"] == "json_invalid" for each in found):
+            return answer(400, "The body is not JSON.", str(found[0].get("ctx", {}).get("error")))
+        errors = [
+            {"where": ".".join(map(str, each["loc"])), "what": validation_words(each)}
+            for each in found
+        ]
+        said = "; ".join(f"{each['where']}: {each['what']}" for each in errors)
+        return answer(422, said, errors=errors)
+
+    async def http(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        said = _SAID.get(error.status_code, error.detail)
+        detail = error.detail if error.status_code in (403, 415) else said
+        return answer(error.status_code, detail, headers=error.headers)
+
+    app.add_exception_handler(TouchstoneError, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Exception, refused)

@@ -1,0 +1,195 @@
+"""What all resources have in common: a scope for each address, threads, pages of lists."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from email.message import Message
+from inspect import iscoroutinefunction
+from typing import Annotated, Any, TypeVar
+from urllib.parse import quote
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request, Response
+from fastapi.params import Form
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Field
+
+from rag import KnowledgeBase, Made, NotFound, Workspace
+from rag.api import problems
+from rag.api.admission import holder, require
+
+MOST = 200  # of a list at once
+MOST_ID = 2**31 - 1
+_KB = "the id of a knowledge base, or its name"
+_KEY = "for 24 hours, the same key with the same request makes nothing new"
+_THREADS = 12  # of the 28 that the server has, so that pages are served meanwhile
+
+Value = TypeVar("Value")
+Show = Callable[[Any], Any]
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Scoped(APIRoute):
+    """An address that asks for a scope, and for the media type, before it reads a body."""
+
+    def get_route_handler(self) -> Handler:
+        """What answers a request."""
+        handle = super().get_route_handler()
+        scope = scope_of(self)
+        field = self.body_field
+        form = field is not None and isinstance(field.field_info, Form)
+
+        async def admitted(request: Request) -> Response:
+            require(request, scope)
+            if field is not None:
+                _check_media_type(request, "multipart/form-data" if form else "application/json")
+            return await handle(request)
+
+        return admitted
+
+
+def scope_of(route: APIRoute) -> str:
+    """The scope that an address needs, as its OpenAPI document has it."""
+    found: str = (route.openapi_extra or {})["security"][0]["bearer"][0]
+    return found
+
+
+def _check_media_type(request: Request, wanted: str) -> None:
+    message = Message()
+    message["content-type"] = request.headers.get("content-type", "")
+    if message.get_content_type() != wanted:
+        raise HTTPException(415, f"Send the body as {wanted}.")
+
+
+class Resource(APIRouter):
+    """The addresses of one kind of thing. What blocks runs in a thread, so many at a time."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(tags=[title], route_class=Scoped)
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Adds an address."""
+        blocks = not iscoroutinefunction(endpoint)
+        super().add_api_route(path, in_thread(endpoint) if blocks else endpoint, **options)
+
+
+def needs(scope: str, *statuses: int, example: Any = None, **more: Any) -> dict[str, Any]:
+    """The options of an address: the scope it needs, problems it may have, what it answers."""
+    told = problems.responses(*statuses)
+    if example is not None:
+        told[more.get("status_code", 200)] = {
+            "description": "Done.",
+            "content": {"application/json": {"example": example}},
+        }
+    extra = {"security": [{"bearer": [scope]}]}
+    return {"openapi_extra": extra, "responses": told, "response_model": None, **more}
+
+
+_limiter = CapacityLimiter(_THREADS)
+
+
+def in_thread(work: Callable[..., Value]) -> Callable[..., Awaitable[Value]]:
+    """A function that blocks as one that does not: so many run at a time, the others wait."""
+
+    @functools.wraps(work)
+    async def done(*arguments: Any, **named: Any) -> Value:
+        call = functools.partial(work, *arguments, **named)
+        return await to_thread.run_sync(call, limiter=_limiter)
+
+    return done
+
+
+async def _workspace(request: Request) -> Workspace:
+    found: Workspace = request.app.state.workspace
+    return found
+
+
+Shared = Annotated[Workspace, Depends(_workspace)]
+"""The workspace."""
+
+
+def _base(workspace: Shared, kb: Annotated[str, Path(description=_KB, max_length=80)]) -> Any:
+    return base_called(workspace, kb)
+
+
+def base_called(workspace: Workspace, kb: str) -> KnowledgeBase:
+    """A knowledge base by id, or by name. Raises NotFound."""
+    if kb.isascii() and kb.isdigit() and int(kb) <= MOST_ID:
+        try:
+            return workspace.base_with_id(int(kb))
+        except NotFound:  # digits may be a name too
+            return workspace.base(kb)
+    return workspace.base(kb)
+
+
+Base = Annotated[KnowledgeBase, Depends(in_thread(_base))]
+"""The knowledge base that an address names."""
+
+RowId = Annotated[int, Path(ge=1, le=MOST_ID)]
+"""The number of a job or a label."""
+
+
+class Body(BaseModel):
+    """What is sent: fields that nobody knows are refused, so that none is misspelled."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Paging(BaseModel):
+    """Which part of a list is wanted."""
+
+    limit: int = Field(50, ge=1, le=MOST)
+    offset: int = Field(0, ge=0, le=MOST_ID)
+
+    def of(self, request: Request, items: Sequence[Any], show: Show) -> dict[str, Any]:
+        """A page of a list: its items, how many there are in all, and where the next page is."""
+        end = self.offset + self.limit
+        later = request.url.include_query_params(limit=self.limit, offset=end)
+        return {
+            "items": [show(item) for item in items[self.offset : end]],
+            "total": len(items),
+            "next": f"{later.path}?{later.query}" if end < len(items) else None,
+        }
+
+
+Part = Annotated[Paging, Query()]
+"""``limit`` and ``offset`` of a list."""
+
+
+class Once:
+    """Makes something, or says again what was made for the same idempotency key."""
+
+    def __init__(self, request: Request, key: str | None) -> None:
+        self._request = request
+        self._key = key
+
+    def __call__(self, asked: Any, make: Callable[[], Made]) -> JSONResponse:
+        """``asked`` is what the request says beside its address, as plain data."""
+        request = self._request
+        if self._key is None:
+            made = make()
+        else:
+            replies = request.app.state.workspace.access.replies
+            said = [request.method, request.url.path, asked]
+            made = replies.once(holder(request).id, self._key, said, make)
+        headers = {"Location": made.location} if made.location else {}
+        return JSONResponse(made.body, made.status, headers=headers)
+
+
+async def _once(
+    request: Request,
+    idempotency_key: Annotated[str | None, Header(description=_KEY, max_length=255)] = None,
+) -> Once:
+    return Once(request, idempotency_key)
+
+
+Maker = Annotated[Once, Depends(_once)]
+"""For addresses that make things."""
+
+
+def where(request: Request, *parts: object) -> str:
+    """An address below that of the API."""
+    root = request.scope.get("root_path", "")
+    return "/".join([f"{root}/v1", *(quote(str(part), safe="") for part in parts)])

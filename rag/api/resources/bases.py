@@ -1,0 +1,100 @@
+"""Knowledge bases: list, create, rename, delete."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic import ConfigDict, Field
+
+from rag import BaseInfo, Made, Recipe
+from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, base_called, needs, where
+
+EXAMPLE = {
+    "id": 1209381,
+    "name": "sample",
+    "documents": 30,
+    "passages": 412,
+    "created": "2026-01-02T03:04:05+00:00",
+}
+_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+
+bases = Resource("knowledge bases")
+
+
+class NewBase(Body):
+    """A knowledge base to make: with the recipe given, or that of another one, or the default."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "manuals", "like": "sample"}]}
+    )
+
+    name: str = Field(max_length=200)
+    recipe: dict[str, Any] | None = Field(None, description="fields that differ from the default")
+    like: str | None = Field(None, description="a knowledge base whose saved recipe is taken")
+
+
+class Changes(Body):
+    """What can be changed of a knowledge base itself."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "handbooks"}]})
+
+    name: str = Field(max_length=200)
+
+
+@bases.get("/knowledge-bases", **needs("read", example=_LIST))
+def every(request: Request, workspace: Shared, part: Part) -> Any:
+    """All knowledge bases by name."""
+    return part.of(request, workspace.bases(), base_data)
+
+
+@bases.post(
+    "/knowledge-bases", **needs("write", 400, 409, 415, 502, example=EXAMPLE, status_code=201)
+)
+def create(request: Request, workspace: Shared, body: NewBase, once: Maker) -> Response:
+    """Makes a knowledge base. Documents are added to it afterwards."""
+
+    def make() -> Made:
+        recipe = Recipe.parse(body.recipe) if body.recipe is not None else None
+        if body.like is not None and recipe is None:
+            recipe = base_called(workspace, body.like).recipe()
+        made = workspace.create(body.name, recipe)
+        return Made(201, _one(workspace, made.id), where(request, "knowledge-bases", made.id))
+
+    return once(body.model_dump(), make)
+
+
+@bases.get("/knowledge-bases/{kb}", **needs("read", 404, example=EXAMPLE))
+def one(workspace: Shared, base: Base) -> Any:
+    """One knowledge base."""
+    return _one(workspace, base.id)
+
+
+@bases.patch("/knowledge-bases/{kb}", **needs("write", 400, 404, 409, 415, example=EXAMPLE))
+def rename(workspace: Shared, base: Base, body: Changes) -> Any:
+    """Gives a knowledge base another name; its id stays."""
+    workspace.rename(base.name, body.name)
+    return _one(workspace, base.id)
+
+
+@bases.delete("/knowledge-bases/{kb}", **needs("admin", 404, status_code=204))
+def delete(workspace: Shared, base: Base) -> Response:
+    """Deletes a knowledge base with its documents, labels, runs and conversations."""
+    workspace.delete(base.name)
+    return Response(status_code=204)
+
+
+def base_data(info: BaseInfo) -> dict[str, Any]:
+    """A knowledge base as plain data."""
+    return {
+        "id": info.id,
+        "name": info.name,
+        "documents": info.documents,
+        "passages": info.passages,
+        "created": info.created.isoformat(),
+    }
+
+
+def _one(workspace: Shared, base_id: int) -> dict[str, Any]:
+    name = workspace.base_with_id(base_id).name
+    return next(base_data(info) for info in workspace.bases() if info.name == name)

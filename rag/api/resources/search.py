@@ -1,0 +1,151 @@
+"""Search and explanations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from rag import (
+    FederatedBase,
+    FurtherBase,
+    InvalidInput,
+    KnowledgeBase,
+    NotFound,
+    Recipe,
+    Workspace,
+    compared_data,
+    findings_data,
+    passage_data,
+    passage_key,
+    trace_data,
+    with_embedder_weight,
+)
+from rag.api.resource import Base, Body, Resource, Shared, base_called, needs
+
+Text = Annotated[str, StringConstraints(max_length=8000)]
+HIT = {
+    "rank": 1,
+    "chunk_id": "5d3f0c1b9a7e4d21",
+    "knowledge_base": "",
+    "document": "leave.md",
+    "document_id": "9f2c…",
+    "url": "",
+    "page": None,
+    "heading": "Annual leave",
+    "start": 120,
+    "end": 480,
+    "score": 0.0328,
+    "relevance": 0.71,
+    "parts": {"dense": 0.71, "bm25": 9.4},
+    "text": "Unused leave may be carried over until 31 March.",
+    "context": "leave.md · Annual leave",
+}
+_TRACE = {
+    "question": "How long may unused leave be carried over?",
+    "hits": [HIT],
+    "stages": [{"name": "dense", "taken": 412, "given": 50, "seconds": 0.004}],
+    "threshold": 0.25,
+    "relevance": "cosine",
+    "passages": 412,
+    "seconds": 0.02,
+    "recipe": Recipe().hash,
+}
+
+search = Resource("search")
+
+
+class Asked(Body):
+    """A question, and by which recipe: the saved one, a whole one, or with fields changed."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "question": "How long may unused leave be carried over?",
+                    "fields": {"search.top_k": 3},
+                }
+            ]
+        }
+    )
+
+    question: Text
+    recipe: dict[str, Any] | None = Field(None, description="a whole recipe")
+    fields: dict[str, Any] = Field({}, description="fields that differ, by dotted name")
+    also: list[str] = Field([], max_length=20, description="knowledge bases to search besides")
+
+    def recipe_of(self, base: KnowledgeBase) -> Recipe:
+        """The recipe that is meant. Raises InvalidRecipe; InvalidInput without an index for it."""
+        start = base.recipe() if self.recipe is None else Recipe.parse(self.recipe)
+        changed = start.with_fields(self.fields)
+        if "search.dense_weight" not in self.fields:
+            changed = with_embedder_weight(start, changed)
+        built = {build.hash for build in base.documents.builds()}
+        if changed.index.hash not in built:
+            raise InvalidInput(
+                "There is no index for these fields of the recipe.",
+                "Save the recipe, which builds it, or leave index fields as they are.",
+            )
+        return changed
+
+    def beside(self, workspace: Workspace, base: KnowledgeBase) -> list[FederatedBase]:
+        """The other knowledge bases. Raises NotFound, InvalidInput."""
+        others = [FurtherBase(base_called(workspace, name).name) for name in self.also]
+        return workspace.beside(base.name, others)
+
+
+class ToExplain(Asked):
+    """A question, and what of its answer is to be explained: one of the last four fields."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"question": "How long may leave be carried over?", "find": "31 March"}]
+        }
+    )
+
+    chunk_id: str | None = Field(None, description="a passage")
+    find: Text | None = Field(None, description="words that passages hold")
+    document: str | None = Field(None, description="the id of a document, or its name")
+    against: dict[str, Any] | None = Field(None, description="fields of another recipe")
+    attribution: bool = Field(False, description="also which words carry the cosine; slower")
+
+
+@search.post("/knowledge-bases/{kb}/search", **needs("read", 400, 404, 415, 502, example=_TRACE))
+def find(workspace: Shared, base: Base, body: Asked) -> Any:
+    """Passages for a question, with every figure, and what each stage did."""
+    recipe = body.recipe_of(base)
+    return trace_data(base.search(body.question, recipe, body.beside(workspace, base)))
+
+
+@search.post("/knowledge-bases/{kb}/explain", **needs("read", 400, 404, 415, 502))
+def explain(base: Base, body: ToExplain) -> Any:
+    """Why passages are found or not, and what would change that."""
+    recipe = body.recipe_of(base)
+    if body.against is not None:
+        return _compared(base, body, recipe)
+    explainer = base.explain(body.question, recipe)
+    if body.chunk_id is not None:
+        key = passage_key(body.chunk_id)
+        attribution = explainer.attribution(key) if body.attribution else None
+        return passage_data(explainer, explainer.standing(key), explainer.changes(key), attribution)
+    if body.find is not None:
+        findings = explainer.find(body.find)
+    elif body.document is not None:
+        findings = explainer.in_document(document_id(base, recipe, body.document))
+    else:
+        raise InvalidInput("Say what to explain.", "Give chunk_id, find, document, or against.")
+    changes = [explainer.changes(each.standing.chunk.key) for each in findings]
+    return findings_data(explainer, findings, changes)
+
+
+def _compared(base: KnowledgeBase, body: ToExplain, recipe: Recipe) -> dict[str, Any]:
+    other = Asked(question=body.question, fields=body.against or {}, recipe=recipe.model_dump())
+    return compared_data(base.compare(body.question, recipe, other.recipe_of(base)))
+
+
+def document_id(base: KnowledgeBase, recipe: Recipe, name: str) -> str:
+    """The id of a document by name or id. Raises NotFound."""
+    for info in base.documents.documents(recipe.index):
+        if name in (info.name, info.id):
+            return info.id
+    raise NotFound(f"No document is called {name!r}.")

@@ -1,0 +1,23 @@
+"""Whether a process can serve: its database answers and is up to date, its home can be written."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+
+from rag.errors import StorageError
+from rag.services import Services
+
+
+def obstacles(services: Services) -> Iterator[str]:
+    """Why not, in sentences that tell no secret; nothing where it can."""
+    try:
+        if not services.database.up_to_date():
+            yield "The database has the schema of another version."
+    except StorageError:
+        yield "The database does not answer."
+    try:
+        with tempfile.TemporaryFile(dir=services.settings.home):
+            pass
+    except OSError:
+        yield "The home folder cannot be written to."

@@ -1,0 +1,1 @@
+"""Who may use the programmatic interfaces, and what they were answered."""

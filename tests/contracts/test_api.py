@@ -1,0 +1,179 @@
+"""The addresses of the API: what they answer, and what they make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from rag import Recipe, Workspace
+from tests.api import client
+from tests.contracts.test_api_access import BASES, problem
+from tests.workspaces import QUICK, add, found, workspace_at
+
+FIELDS = {"index.embedder": "fake", "index.chunk_size": 24, "search.threshold": None}
+LEAVE = "Unused leave may be carried over until the end of March.\n\n"
+TRAVEL = "Trains are booked by the office. Flights need the consent of the board.\n\n"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_at(tmp_path)
+
+
+@pytest.fixture
+def api(workspace: Workspace) -> TestClient:
+    return client(workspace)
+
+
+@pytest.fixture
+def manuals(workspace: Workspace) -> str:
+    """The address of a knowledge base with two documents."""
+    base = workspace.create("manuals", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
+    return f"{BASES}/{base.id}"
+
+
+def test_knowledge_bases_are_made_renamed_listed_and_deleted(api: TestClient) -> None:
+    made = api.post(BASES, json={"name": " a/b ", "recipe": QUICK.model_dump(mode="json")})
+    assert made.status_code == 201
+    known = made.json()
+    assert (known["name"], known["documents"], known["passages"]) == ("a/b", 0, 0)
+    address = made.headers["location"]
+    assert address == f"{BASES}/{known['id']}"
+    assert api.get(address).json() == known
+    renamed = api.patch(address, json={"name": "c"})
+    assert renamed.json() == known | {"name": "c"}
+    assert api.get(f"{BASES}/c").json() == known | {"name": "c"}
+    assert api.post(BASES, json={"name": "d", "like": "c"}).status_code == 201
+    assert api.get(f"{BASES}/d/recipe").json()["hash"] == QUICK.hash
+    problem(api.post(BASES, json={"name": "c"}), 409)
+    problem(api.post(BASES, json={"name": ""}), 422)
+    assert api.delete(address).status_code == 204
+    problem(api.get(address), 404)
+    assert [each["name"] for each in api.get(BASES).json()["items"]] == ["d"]
+
+
+def test_lists_come_in_pages(api: TestClient, workspace: Workspace) -> None:
+    for name in "abcde":
+        workspace.create(name, QUICK)
+    seen: list[str] = []
+    following: str | None = f"{BASES}?limit=2"
+    while following:
+        page = api.get(following).json()
+        assert page["total"] == 5
+        seen += [each["name"] for each in page["items"]]
+        following = page["next"]
+    assert seen == list("abcde")
+    assert api.get(f"{BASES}?offset=9").json() == {"items": [], "total": 5, "next": None}
+    for bad in ("limit=0", "limit=201", "offset=-1", "limit=x", "offset=99999999999"):
+        problem(api.get(f"{BASES}?{bad}"), 422)
+
+
+def test_recipes_have_versions(api: TestClient, manuals: str) -> None:
+    first = api.get(f"{manuals}/recipe").json()
+    assert first["hash"] == QUICK.hash
+    changed = api.patch(f"{manuals}/recipe", json={"fields": {"search.top_k": 2}}).json()
+    assert changed["recipe"]["search"]["top_k"] == 2
+    assert changed["hash"] == QUICK.with_fields({"search.top_k": 2}).hash
+    api.put(f"{manuals}/recipe", json={"recipe": QUICK.model_dump(mode="json")})
+    versions = api.get(f"{manuals}/recipes").json()["items"]
+    assert [each["hash"] for each in versions] == [QUICK.hash, changed["hash"]]
+    assert api.get(f"{manuals}/recipes/{changed['hash']}").json() == changed
+    problem(api.get(f"{manuals}/recipes/none"), 404)
+    told = problem(api.patch(f"{manuals}/recipe", json={"fields": {"search.tpo_k": 2}}), 422)
+    assert "search.top_k" in str(told["hint"])
+    assert api.get("/api/v1/recipe-schema").json() == Recipe.model_json_schema()
+
+
+def test_a_search_finds_what_the_workspace_finds(
+    api: TestClient, workspace: Workspace, manuals: str
+) -> None:
+    question = "When is unused leave lost?"
+    answer = api.post(f"{manuals}/search", json={"question": question}).json()
+    assert [hit["text"] for hit in answer["hits"]] == found(workspace.base("manuals"), question)
+    assert answer["hits"][0]["document"] == "leave.md"
+    one = {"question": question, "fields": {"search.top_k": 1}}
+    assert len(api.post(f"{manuals}/search", json=one).json()["hits"]) == 1
+    other = workspace.create("more", QUICK)
+    add(workspace, other, {"more.md": "Leave is lost in April."})
+    both = api.post(f"{manuals}/search", json={"question": question, "also": ["more"]}).json()
+    assert {hit["knowledge_base"] for hit in both["hits"]} == {"manuals", "more"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ({"question": " "}, 422, "The question is empty."),
+        ({"question": "a", "fields": {"index.chunk_size": 99}}, 422, "no index"),
+        ({"question": "a", "fields": {"search.top_k": -1}}, 422, "search.top_k"),
+        ({"question": "a", "also": ["none"]}, 404, "none"),
+        ({"question": "a", "also": ["manuals"]}, 422, "searched already"),
+        ({"question": "a", "colour": "red"}, 422, "body.colour"),
+        ({}, 422, "body.question: Field required"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(
+    api: TestClient, manuals: str, body: dict[str, Any], status: int, said: str
+) -> None:
+    assert said in str(problem(api.post(f"{manuals}/search", json=body), status)["detail"])
+
+
+def test_bodies_that_are_not_json_are_refused(api: TestClient, manuals: str) -> None:
+    as_json = {"Content-Type": "application/json"}
+    problem(api.post(f"{manuals}/search", content=b"{", headers=as_json), 400)
+    problem(api.post(f"{manuals}/search", content=b"{}"), 415)
+    problem(api.post(f"{manuals}/search", content=b"a=b", headers={"Content-Type": "a/b"}), 415)
+
+
+def test_passages_are_explained(api: TestClient, workspace: Workspace, manuals: str) -> None:
+    asked = {"question": "unused leave"}
+    hit = api.post(f"{manuals}/search", json=asked).json()["hits"][0]
+    told = api.post(f"{manuals}/explain", json=asked | {"chunk_id": hit["chunk_id"]}).json()
+    assert (told["rank"], told["document"], told["text"]) == (1, "leave.md", hit["text"])
+    assert told["attribution"] is None
+    with_words = asked | {"chunk_id": hit["chunk_id"], "attribution": True}
+    parts = api.post(f"{manuals}/explain", json=with_words).json()["attribution"]
+    assert "".join(part["text"] for part in parts["sentences"]).strip() == hit["text"].strip()
+    found_by = api.post(f"{manuals}/explain", json=asked | {"find": "Flights need"}).json()
+    assert [each["document"] for each in found_by["found"]] == ["travel.md"]
+    named = api.post(f"{manuals}/explain", json=asked | {"document": "travel.md"}).json()
+    assert {each["document"] for each in named["found"]} == {"travel.md"}
+    against = asked | {"against": {"search.top_k": 1}}
+    compared = api.post(f"{manuals}/explain", json=against).json()
+    assert len(compared["after"]["hits"]) == 1 < len(compared["before"]["hits"])
+    problem(api.post(f"{manuals}/explain", json=asked), 422)
+    problem(api.post(f"{manuals}/explain", json=asked | {"chunk_id": "zz"}), 422)
+    problem(api.post(f"{manuals}/explain", json=asked | {"document": "none"}), 404)
+
+
+def test_a_request_with_a_key_is_done_once(api: TestClient, workspace: Workspace) -> None:
+    key = {"Idempotency-Key": "one"}
+    first = api.post(BASES, json={"name": "a"}, headers=key)
+    second = api.post(BASES, json={"name": "a"}, headers=key)
+    assert (first.status_code, first.json()) == (second.status_code, second.json())
+    assert first.headers["location"] == second.headers["location"]
+    problem(api.post(BASES, json={"name": "b"}, headers=key), 422)
+    problem(api.post(BASES, json={"name": "a"}), 409)
+    assert [info.name for info in workspace.bases()] == ["a"]
+
+
+def test_what_nobody_expected_has_an_id_and_no_traceback(
+    api: TestClient,
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken() -> None:
+        raise RuntimeError("secret detail")
+
+    api.get(BASES)
+    monkeypatch.setattr(workspace, "bases", broken)
+    answer = api.get(BASES)
+    told = problem(answer, 500)
+    assert "secret detail" not in answer.text
+    assert "Traceback" not in answer.text
+    assert str(told["instance"]) in caplog.text
+    assert "secret detail" in caplog.text

@@ -1,0 +1,138 @@
+"""Tokens: made once, kept as a digest, over in time."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from rag import AlreadyExists, InvalidInput, Made, NotFound, Workspace
+from rag.access import tokens as module
+from rag.api.rates import Rates
+from tests.workspaces import DATABASE, workspace_at
+
+pytestmark = pytest.mark.usefixtures("database")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_at(tmp_path)
+
+
+def test_a_token_opens_until_it_is_revoked(workspace: Workspace) -> None:
+    secret, row = workspace.access.tokens.create(" reports ", ["ask", "read"], 30)
+    assert row.name == "reports"
+    assert row.scopes == ("read", "ask")
+    assert row.expires == row.created + timedelta(days=30)
+    found = workspace.access.tokens.holder(secret)
+    assert found is not None
+    assert (found.id, found.scopes) == (row.id, ("read", "ask"))
+    (kept,) = workspace.access.tokens.every()
+    assert kept.used is not None
+    assert datetime.now(UTC) - kept.used < timedelta(minutes=1)
+    workspace.access.tokens.revoke(row.id)
+    assert workspace.access.tokens.holder(secret) is None
+    assert [each.valid for each in workspace.access.tokens.every()] == [False]
+
+
+def test_a_token_expires(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz: object = None) -> datetime:  # type: ignore[override]
+            return datetime.now(UTC) - timedelta(days=2)
+
+    monkeypatch.setattr(module, "datetime", Earlier)
+    over, _ = workspace.access.tokens.create("over", ["read"], 1)
+    lasting, _ = workspace.access.tokens.create("lasting", ["read"], None)
+    monkeypatch.undo()
+    assert workspace.access.tokens.holder(over) is None
+    assert workspace.access.tokens.holder(lasting) is not None
+
+
+def test_nobody_gets_in_without_the_very_token(workspace: Workspace) -> None:
+    secret, row = workspace.access.tokens.create("a", ["read"])
+    for wrong in ("", secret[:-1], secret + "x", secret.lower(), row.id, "\ud800"):
+        assert workspace.access.tokens.holder(wrong) is None
+
+
+def test_bad_tokens_are_refused(workspace: Workspace) -> None:
+    for name, scopes, days in (
+        ("", ["read"], 9),
+        ("x" * 81, ["read"], 9),
+        ("a\n", [], 9),
+        ("a", ["fly"], 9),
+        ("a", ["read"], 0),
+        ("a", ["read"], 3651),
+    ):
+        with pytest.raises(InvalidInput):
+            workspace.access.tokens.create(name, scopes, days)
+    with pytest.raises(NotFound):
+        workspace.access.tokens.revoke("nobody")
+    assert workspace.access.tokens.every() == []
+
+
+def test_a_rate_is_held_and_comes_back() -> None:
+    now = [100.0]
+    rates = Rates(60, lambda: now[0])
+    assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
+    assert rates.wait("b") == 0.0
+    now[0] += 0.5
+    assert rates.wait("a") == 0.5
+    now[0] += 0.5
+    assert [rates.wait("a"), rates.wait("a")] == [0.0, 1.0]
+    now[0] += 3600
+    assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
+
+
+def test_a_request_is_done_once(workspace: Workspace) -> None:
+    _, row = workspace.access.tokens.create("a", ["write"])
+    _, other = workspace.access.tokens.create("b", ["write"])
+    made: list[int] = []
+
+    def make() -> Made:
+        made.append(len(made))
+        return Made(201, {"made": len(made)}, "/there")
+
+    once = workspace.access.replies.once
+    first = once(row.id, "key", {"name": "x"}, make)
+    assert first == once(row.id, "key", {"name": "x"}, make) == Made(201, {"made": 1}, "/there")
+    with pytest.raises(InvalidInput, match="another request"):
+        once(row.id, "key", {"name": "y"}, make)
+    assert once(row.id, "key 2", {"name": "x"}, make).body == {"made": 2}
+    assert once(other.id, "key", {"name": "x"}, make).body == {"made": 3}
+    for bad in ("", "a\n", "x" * 256):
+        with pytest.raises(InvalidInput):
+            once(row.id, bad, {}, make)
+
+
+def test_what_fails_may_be_asked_again_and_what_is_at_work_may_not(workspace: Workspace) -> None:
+    _, row = workspace.access.tokens.create("a", ["write"])
+
+    def failing() -> Made:
+        with pytest.raises(AlreadyExists, match="being worked on"):
+            workspace.access.replies.once(row.id, "key", 1, failing)
+        raise NotFound("Nothing there.")
+
+    with pytest.raises(NotFound):
+        workspace.access.replies.once(row.id, "key", 1, failing)
+    assert workspace.access.replies.once(row.id, "key", 1, lambda: Made(200, 5)).body == 5
+
+
+def test_a_stolen_database_shows_no_token(tmp_path: Path, database: str) -> None:
+    if database != "sqlite":
+        return  # what is stored is the same; a file can be searched for it
+    workspace = workspace_at(tmp_path)
+    secret, _ = workspace.access.tokens.create("a", ["read"])
+    assert workspace.access.tokens.holder(secret) is not None
+    workspace.close()
+    held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert secret.encode() not in held
+    assert secret.removeprefix("touchstone_").encode() not in held
+    with sqlite3.connect(tmp_path / DATABASE) as connection:
+        (digest,) = connection.execute("SELECT digest FROM api_token").fetchone()
+    again = workspace_at(tmp_path)
+    assert again.access.tokens.holder(digest) is None
+    assert again.access.tokens.holder(secret) is not None
+    again.close()
