@@ -6,6 +6,7 @@ from .access.scopes import SCOPES as SCOPES
 from .access.tokens import Tokens as Tokens
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
+from .answering.citations import quoted_mentions as quoted_mentions
 from .answering.markup import inline_markup as inline_markup
 from .answering.markup import unmarked as unmarked
 from .answering.markup import without_markup as without_markup

@@ -19,6 +19,7 @@ _NUMBER = r"\d{1,3}"
 _ITEM = rf"{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?"
 _MENTION = re.compile(rf"\[\s*({_ITEM}(?:\s*[,;]\s*{_ITEM})*)\s*\]")
 _RANGE = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
+_QUOTED = re.compile(r"(?<=” )\[(\d{1,3})\](?=\s|$)")
 _NOT_PROSE = re.compile(
     r"```.*?(?:```|\Z)"  # fenced code
     r"|(`+)(?!`).+?(?<!`)\1(?!`)"  # code in a line
@@ -44,6 +45,15 @@ def mentions(text: str) -> list[Mention]:
         Mention(match.start(), match.end(), tuple(_numbers(match.group(1))))
         for match in _MENTION.finditer(prose)
     ]
+
+
+def quoted_mentions(text: str) -> list[Mention]:
+    """The ``[n]`` behind the quotes of an answer that is made of them.
+
+    Other brackets are the document's own.
+    """
+    found = _QUOTED.finditer(text)
+    return [Mention(match.start(), match.end(), (int(match.group(1)),)) for match in found]
 
 
 def check(

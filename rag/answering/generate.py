@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
+from rag.answering.checking import with_checks
 from rag.answering.citations import check, in_order
 from rag.answering.examples import fitted
 from rag.answering.extractive import quotes
@@ -49,7 +50,7 @@ def answer(
     if chat is None:
         return _quoted(trace, embedder, sources, words)
     shown = fitted(examples, recipe.context_tokens, embedder.tokenizer.count)
-    return _grounded(trace, recipe, chat, sources, words, shown)
+    return _grounded(trace, recipe, chat, embedder, sources, words, shown)
 
 
 def _refused(trace: Trace, mode: str) -> AnswerStream:
@@ -77,13 +78,15 @@ def _quoted(
         note = " ".join(filter(None, (note, gone, of_language(trace))))
         return Answer(text, citations, trace, QUOTES_MODE, status, usage, note=note)
 
-    return AnswerStream(deltas(), finish)
+    reader = PassageReader(sources)
+    return AnswerStream(deltas(), with_checks(finish, embedder, reader, words, quoted=True))
 
 
 def _grounded(
     trace: Trace,
     recipe: AnswerRecipe,
     chat: ChatModel,
+    embedder: Embedder,
     sources: Sources | None,
     words: Vocabulary,
     examples: tuple[Example, ...],
@@ -109,7 +112,7 @@ def _grounded(
         said = Answer(text, citations, trace, recipe.mode, status, usage, prompt, unsupported, note)
         return replace(said, examples=examples)
 
-    return AnswerStream(deltas(), finish)
+    return AnswerStream(deltas(), with_checks(finish, embedder, reader, words))
 
 
 def of_language(trace: Trace) -> str:

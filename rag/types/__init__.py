@@ -4,7 +4,17 @@ Everything here is frozen. All offsets are character offsets (Python ``str`` ind
 ``Document.text``, half open: ``[start, end)``.
 """
 
-from rag.types.answers import Answer, AnswerStatus, Citation, Delta, Example, Message, Usage
+from rag.types.answers import (
+    Answer,
+    AnswerStatus,
+    Citation,
+    Delta,
+    Example,
+    Message,
+    SentenceCheck,
+    SentenceVerdict,
+    Usage,
+)
 from rag.types.arrays import Floats, Integers, Keys, Mask, Order, Ranks, Scores, Span, Tell, Vectors
 from rag.types.documents import (
     Chunk,
@@ -46,6 +56,8 @@ __all__ = [
     "Question",
     "Ranks",
     "Scores",
+    "SentenceCheck",
+    "SentenceVerdict",
     "Span",
     "Stage",
     "StageName",

@@ -47,6 +47,31 @@ class Example:
     thumb: int = 0
 
 
+SentenceVerdict = Literal["supported", "unsupported", "uncited"]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceCheck:
+    """``Answer.text[start:end]`` held against the passages that it cites.
+
+    ``reasons`` say in words what speaks against it; there is none where it is supported.
+    ``figures`` are its numbers that no cited passage of the answer has. ``share`` is the weighted
+    share of its words that its passages hold (0 to 1; all cited passages where it cites none),
+    ``cosine`` that with the nearest statement of them where the words alone did not decide.
+    ``judge`` names the model that gave the verdict, "" for words and figures.
+    """
+
+    start: int
+    end: int
+    verdict: SentenceVerdict
+    cited: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+    share: float = 0.0
+    cosine: float | None = None
+    judge: str = ""
+
+
 AnswerStatus = Literal["complete", "interrupted", "refused", "failed"]
 
 
@@ -60,6 +85,7 @@ class Answer:
     interrupted). ``examples`` are the past interactions that the prompt held. ``seconds`` passed
     from the moment the stream was first read to the end of the text, ``first_token`` of them until
     its first piece; None where none came.
+    ``sentences`` are the checks of what it claims; a refused answer claims nothing.
     """
 
     text: str
@@ -74,6 +100,7 @@ class Answer:
     examples: tuple[Example, ...] = ()
     seconds: float = 0.0
     first_token: float | None = None
+    sentences: tuple[SentenceCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import streamlit as st
 
 from pages.components.shell.text import lines, plain
-from rag import inline_markup, mentions
+from rag import inline_markup, mentions, quoted_mentions
 
 Link = Callable[[int], str]
 """The address of a cited passage, or "" for a number that no passage has."""
@@ -21,7 +21,6 @@ _BLOCKS = (
     ("item", re.compile(r"(?P<mark>\s*(?:[-*+]|\d{1,3}[.)])\s+)(?P<words>\S.*)")),
     ("quote", re.compile(r"(?P<mark>\s*(?:>\s?)+)(?P<words>.*)")),
 )
-_QUOTED = re.compile(r"(?<=” )\[(\d{1,3})\](?=\s|$)")
 _FOLLOW = """
 export default function ({ parentElement, setTriggerValue }) {
   document.removeEventListener("click", parentElement.follow, true);
@@ -109,16 +108,12 @@ def _line(kind: str, line: str, match: re.Match[str] | None, inline: Callable[[s
 
 
 def _inline(text: str, link: Link | None, *, quoted: bool) -> str:
-    if quoted:
-        marks = [(*match.span(), (int(match.group(1)),)) for match in _QUOTED.finditer(text)]
-    else:
-        marks = [(mark.start, mark.end, mark.numbers) for mark in mentions(text)]
     pieces, last = list[str](), 0
-    for start, end, numbers in marks:
-        cited = _cited(text[start:end], numbers, link)
+    for mark in (quoted_mentions if quoted else mentions)(text):
+        cited = _cited(text[mark.start : mark.end], mark.numbers, link)
         if cited:
-            pieces += [_styled(text[last:start]), cited]
-            last = end
+            pieces += [_styled(text[last : mark.start]), cited]
+            last = mark.end
     return "".join([*pieces, _styled(text[last:])])
 
 

@@ -1,0 +1,191 @@
+"""Each sentence of an answer held against the passages that it cites, without a language model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rag.answering.checking.claims import Claim, claims
+from rag.answering.checking.evidence import Evidence
+from rag.answering.checking.figures import Figure, figures
+from rag.answering.reading import PassageReader
+from rag.answering.stream import Finish
+from rag.answering.vocabulary import Terms, Vocabulary
+from rag.lexical.languages import language
+from rag.protocols import Embedder
+from rag.types import Answer, AnswerStatus, Citation, SentenceCheck, Usage
+
+ENOUGH = 0.65
+"""The least weighted share of a sentence's words that its passages hold where they support it."""
+SOME = 0.4
+"""With at least that share it may still say the same in other words: its cosine decides."""
+CLOSE = 0.6
+"""The cosine from which on a sentence and a statement of a passage say the same."""
+ASKED = 0.5
+"""What a word counts that the question has too: repeating the question says little."""
+_COMPARED = 3  # statements of a passage that are embedded for a sentence
+_NAME = re.compile(r"(?<![\w-])[^\W\d_]+(?:[-’'][^\W\d_]+)*(?!\w|[-./]?\d)")
+_BEGINNING = re.compile(r"(?:^|[.!?:;…“„\"(·]\s*|[-–]\s+)$")
+_CAPITAL_NOUNS = frozenset({"de", "lb"})
+"""Languages that begin every noun with a capital letter, where capitals make no name."""
+
+
+class SentenceChecker:
+    """Checks answers to one question by what they cite."""
+
+    def __init__(
+        self,
+        question: str,
+        citations: Sequence[Citation],
+        *,
+        embedder: Embedder | None = None,
+        reader: PassageReader | None = None,
+        words: Vocabulary | None = None,
+    ) -> None:
+        self._words = words or Vocabulary()
+        reader = reader or PassageReader()
+        self._asked = self._words.terms(question)
+        self._embedder = embedder
+        self._cited: Mapping[int, Evidence] = {
+            each.n: Evidence.of(each, reader, self._words) for each in citations
+        }
+        self._all = Evidence.together(list(self._cited.values()))
+
+    def check(self, text: str, *, quoted: bool = False) -> tuple[SentenceCheck, ...]:
+        """A verdict on every sentence of an answer that claims something, in order."""
+        named = language(text) not in _CAPITAL_NOUNS
+        return tuple(self._checked(claim, named) for claim in claims(text, quoted=quoted))
+
+    def _checked(self, claim: Claim, named: bool) -> SentenceCheck:
+        given = [self._cited[n] for n in claim.cited if n in self._cited]
+        evidence = Evidence.together(given) if given else self._all
+        nowhere, elsewhere = self._figures(claim, evidence)
+        share = self._share(claim, evidence)
+        reasons = [
+            *(f"[{n}] is no passage that was given" for n in claim.cited if n not in self._cited),
+            *([] if claim.cited else ["no passage is cited for it"]),
+            *([f"no cited passage has {_listed(nowhere)}"] if nowhere else []),
+            *([f"another passage than the cited one has {_listed(elsewhere)}"] if elsewhere else []),
+        ]
+        changed = self._changed(claim, evidence)
+        if changed:
+            reasons.append(f"where the passage says this, it has another figure than {_listed(changed)}")
+        other = evidence.figures.contradicts(claim.text)
+        if other:
+            reasons.append(f"the passage has another figure than “{other}”")
+        unknown = self._unknown_names(claim, evidence) if named else []
+        if unknown:
+            reasons.append(f"the passage does not name {_listed(unknown)}")
+        cosine: float | None = None
+        if share < ENOUGH:
+            cosine = self._cosine(claim, evidence) if share >= SOME else None
+            if cosine is None or cosine < CLOSE:
+                reasons.append(f"the passage has few of its words ({share:.0%})")
+        return SentenceCheck(
+            claim.start,
+            claim.end,
+            "uncited" if not claim.cited else "unsupported" if reasons else "supported",
+            claim.cited,
+            tuple(reasons),
+            tuple(nowhere),
+            round(share, 4),
+            None if cosine is None else round(cosine, 4),
+        )
+
+    def _changed(self, claim: Claim, evidence: Evidence) -> list[str]:
+        """Figures that the passage has, but not where it says what the sentence says.
+
+        There it has another one of the same unit.
+        """
+        weights = {
+            term: weight
+            for term, weight in self._weights(claim, evidence).items()
+            if not any(char.isdigit() for char in term)
+        }
+        near = evidence.nearest(weights)
+        found = dict[str, None]()
+        for figure in figures(claim.text) if near else ():
+            if figure.unit and evidence.figures.holds(figure):
+                told = any(each.figures.holds(figure) for each in near)
+                if not told and any(each.figures.measures(figure) for each in near):
+                    found[figure.text] = None
+        return list(found)
+
+    def _figures(self, claim: Claim, evidence: Evidence) -> tuple[list[str], list[str]]:
+        """Figures that no cited passage has, and those that only one has which is not cited."""
+        missing = [each for each in figures(claim.text) if not evidence.figures.holds(each)]
+
+        def known(figure: Figure) -> bool:
+            return self._all.figures.holds(figure)
+
+        nowhere = dict.fromkeys(each.text for each in missing if not known(each))
+        elsewhere = dict.fromkeys(each.text for each in missing if known(each))
+        return list(nowhere), list(elsewhere)
+
+    def _unknown_names(self, claim: Claim, evidence: Evidence) -> list[str]:
+        """Capitalised words within a sentence that neither the passage nor the question has."""
+        found = dict[str, None]()
+        for match in _NAME.finditer(claim.text):
+            name = match.group()
+            if not name[0].isupper() or _BEGINNING.search(claim.text[: match.start()]):
+                continue
+            terms = self._words.terms(name)
+            parts = {part.casefold() for part in re.findall(r"\w+", name)}
+            if not (parts <= evidence.words or terms <= evidence.terms | self._asked):
+                found[name] = None
+        return list(found)
+
+    def _share(self, claim: Claim, evidence: Evidence) -> float:
+        """The weighted share of a sentence's words that its passages hold; 0 to 1."""
+        told = self._weights(claim, evidence)
+        total = sum(told.values())
+        return sum(told[term] for term in told if term in evidence.terms) / total if total else 1.0
+
+    def _weights(self, claim: Claim, evidence: Evidence) -> Mapping[str, float]:
+        """What each word of a sentence counts: rare ones more, those of the question less."""
+        held = self._words.terms(claim.text)
+        weights = self._words.rarities(held, [evidence.terms])
+        return {
+            term: weights[term] * (ASKED if term in self._asked else 1.0) for term in sorted(held)
+        }
+
+    def _cosine(self, claim: Claim, evidence: Evidence) -> float | None:
+        """The cosine of a sentence with the statement that comes nearest to it."""
+        if self._embedder is None or not evidence.told:
+            return None
+        wanted = self._words.terms(claim.text)
+        near = sorted(evidence.told, key=lambda one: -_overlap(wanted, one.terms))
+        texts = [claim.text, *(each.text for each in near[:_COMPARED])]
+        vectors = self._embedder.embed(texts, "document")
+        return float((vectors[1:] @ vectors[0]).max())
+
+
+def with_checks(
+    finish: Finish,
+    embedder: Embedder,
+    reader: PassageReader,
+    words: Vocabulary,
+    *,
+    quoted: bool = False,
+) -> Finish:
+    """The same end of an answer, with its sentences checked; a refused one claims nothing."""
+
+    def checked(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
+        answer = finish(text, usage, status, note)
+        if answer.status not in ("complete", "interrupted"):
+            return answer
+        checker = SentenceChecker(
+            answer.trace.question, answer.citations, embedder=embedder, reader=reader, words=words
+        )
+        return replace(answer, sentences=checker.check(answer.text, quoted=quoted))
+
+    return checked
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def _overlap(one: Terms, other: Terms) -> float:
+    return 2 * len(one & other) / max(len(one) + len(other), 1)

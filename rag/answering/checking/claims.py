@@ -1,0 +1,114 @@
+"""An answer as claims: its sentences, items and rows, each with the passages that it cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rag.answering.citations import Mention, mentions, quoted_mentions
+from rag.answering.markup import unmarked
+from rag.answering.sentences import spans_of
+from rag.types import Span
+
+_TABLE_RULE = re.compile(r"[ \t]*\|?[\s|:-]*-{2,}[\s|:-]*\n?")
+_HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
+_OPENING, _CLOSING = "“„«", "”“»"
+_TELLING = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``answer[start:end]`` says ``text`` (its marks of citations taken out), citing ``cited``."""
+
+    start: int
+    end: int
+    text: str
+    cited: tuple[int, ...]
+
+
+def claims(answer: str, *, quoted: bool = False) -> list[Claim]:
+    """What an answer claims, in order.
+
+    A mark of a citation belongs to the sentence before it in its line, also behind the full stop;
+    at the beginning of a line, to the one after. Headings and what only leads in ("These are:")
+    claim nothing, unless they have a figure. ``quoted`` says that the answer is made of quotes:
+    each is one claim, and brackets within are the document's own.
+    """
+    marks = quoted_mentions(answer) if quoted else mentions(answer)
+    bare = answer
+    for mark in marks:
+        bare = bare[: mark.start] + " " * (mark.end - mark.start) + bare[mark.end :]
+    spans = list(_paragraphs(bare) if quoted else _sentences(bare))
+    spans = [span for span in spans if _claims_something(answer, bare, span)]
+    owners = _owners(bare, spans, marks)
+    found = list[Claim]()
+    for number, (start, end) in enumerate(spans):
+        mine = [mark for mark, owner in owners if owner == number]
+        cited = tuple(dict.fromkeys(n for mark in mine for n in mark.numbers))
+        stop = max([end, *(mark.end for mark in mine)])
+        begin = min([start, *(mark.start for mark in mine)])
+        found.append(Claim(begin, stop, " ".join(unmarked(bare[start:end]).split()), cited))
+    return found
+
+
+def _paragraphs(text: str) -> Iterator[Span]:
+    at = 0
+    for part in text.split("\n\n"):
+        if part.strip():
+            start = at + len(part) - len(part.lstrip())
+            yield start, at + len(part.rstrip())
+        at += len(part) + 2
+
+
+def _sentences(text: str) -> Iterator[Span]:
+    """Sentences, but what stands within one pair of quotation marks is not parted."""
+    held: Span | None = None
+    for start, end in spans_of(text):
+        span = (held[0], end) if held is not None else (start, end)
+        held = span if _is_open(text[slice(*span)]) and "\n" not in text[slice(*span)] else None
+        if held is None:
+            yield span
+    if held is not None:
+        yield held
+
+
+def _is_open(text: str) -> bool:
+    opened = sum(text.count(mark) for mark in _OPENING)
+    closed = sum(text.count(mark) for mark in set(_CLOSING) - set(_OPENING))
+    return opened > closed
+
+
+def _claims_something(answer: str, bare: str, span: Span) -> bool:
+    said = bare[slice(*span)].strip()
+    if not _TELLING.search(said):
+        return False
+    line_start = bare.rfind("\n", 0, span[0]) + 1
+    rest = bare.find("\n", span[1])
+    following = bare[rest + 1 :] if rest >= 0 else ""
+    if said.startswith("|") and _TABLE_RULE.match(following.partition("\n")[0] or "x"):
+        return False  # the labels of a table
+    if any(char.isdigit() for char in said):
+        return True
+    if _HEADING.match(bare[line_start : rest if rest >= 0 else len(bare)]):
+        return False
+    return not said.endswith((":", "?"))
+
+
+def _owners(
+    text: str, spans: Sequence[Span], marks: Sequence[Mention]
+) -> list[tuple[Mention, int]]:
+    """Each mark with the number of the claim that it belongs to."""
+    found = list[tuple[Mention, int]]()
+    for mark in marks:
+        line = text.rfind("\n", 0, mark.start) + 1
+        stop = text.find("\n", mark.end)
+        stop = len(text) if stop < 0 else stop
+        inside = [n for n, (low, high) in enumerate(spans) if low <= mark.start < high]
+        before = [n for n, (low, high) in enumerate(spans) if high <= mark.start and high > line]
+        behind = [n for n, (low, _) in enumerate(spans) if mark.end <= low < stop]
+        above = [n for n, (_, high) in enumerate(spans) if high <= mark.start]
+        owner = next((each for each in (inside, before[-1:], behind, above[-1:]) if each), None)
+        if owner:
+            found.append((mark, owner[0]))
+    return found

@@ -1,0 +1,89 @@
+"""What a cited passage says, as claims are held against it: words, figures, names, statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rag.answering.checking.figures import KnownFigures
+from rag.answering.reading import PassageReader
+from rag.answering.support import terms_of
+from rag.answering.vocabulary import Terms, Vocabulary
+from rag.types import Citation
+
+_JOINED = re.compile(r"[-_]+")
+_WORD = re.compile(r"\w+")
+
+
+NEAR = 0.9
+"""Statements with so much of the words that the best one has say it just as well."""
+SAYS = 0.5
+"""The least share of a sentence's words that a statement has which says the same of something."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A statement with its words and figures."""
+
+    text: str
+    terms: Terms
+
+    @cached_property
+    def figures(self) -> KnownFigures:
+        """Its numbers."""
+        return KnownFigures(self.text)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The passage behind a citation, with what stands over it: document, headings, columns."""
+
+    text: str
+    terms: Terms
+    told: Sequence[Told]
+
+    @classmethod
+    def of(cls, citation: Citation, reader: PassageReader, words: Vocabulary) -> Evidence:
+        """What a citation rests on."""
+        hit = citation.hit
+        said = reader.statements(hit)
+        above = [
+            *(hit.chunk.heading, hit.chunk.context, hit.document),
+            *(_JOINED.sub(" ", hit.document), reader.context(hit), reader.labels(hit)),
+        ]
+        if hit.chunk.page is not None:
+            above.append(f"page {citation.page or hit.chunk.page}")
+        rows = [f"{each.text} {each.caption}" for each in said if each.kind == "row"]
+        text = "\n".join(filter(None, [hit.chunk.text, citation.quote, *rows, *above]))
+        told = [Told(f"{each.text} {each.caption}".strip(), terms_of(each, words)) for each in said]
+        return cls(text, words.terms(text).union(*(each.terms for each in told)), told)
+
+    @classmethod
+    def together(cls, several: Sequence[Evidence]) -> Evidence:
+        """What several passages say."""
+        if len(several) == 1:
+            return several[0]
+        return cls(
+            "\n".join(each.text for each in several),
+            frozenset[str]().union(*(each.terms for each in several)),
+            [one for each in several for one in each.told],
+        )
+
+    def nearest(self, weights: Mapping[str, float]) -> Sequence[Told]:
+        """The statements that hold most of some weighted words, and about as much as the best."""
+        shares = [sum(weights[term] for term in weights if term in one.terms) for one in self.told]
+        best = max(shares, default=0.0)
+        least = max(NEAR * best, SAYS * sum(weights.values()))
+        return [one for one, share in zip(self.told, shares, strict=True) if share and share >= least]
+
+    @cached_property
+    def figures(self) -> KnownFigures:
+        """Its numbers."""
+        return KnownFigures(self.text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Its words as they are written, without case."""
+        return frozenset(_WORD.findall(self.text.casefold()))

@@ -1,0 +1,193 @@
+"""Figures of a text by value, however they are written: 1,000 and 1 000, 30 June and 2026-06-30."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_GAP = r"[ \u00a0\u2009\u202f]"
+_DATE = re.compile(
+    r"(?<![\w.])(?:(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"
+    r"|(?P<d2>\d{1,2})[./-](?P<m2>\d{1,2})[./-](?P<y2>\d{4}))(?![\w-])"
+)
+_CODE = re.compile(r"(?<!\w)(?:[^\W\d_]+(?=\d)|[A-ZÄÖÜ]+(?=[-./_]\d))(?:[-./_]?\w+)*")
+"""Letters that go on with digits: ``CV-118``, ``U700``, ``RF24-02500``. Names, not amounts."""
+_NUMBER = re.compile(
+    rf"(?<![\d.,])\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d])(?:[.,]\d+)?"  # 15 000
+    r"|\d+(?:[.,'’]\d+)*"
+)
+_SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "tausend": 1e3}
+_SCALED = re.compile(rf"{_GAP}?(thousand|million|billion|tausend)s?\b", re.IGNORECASE)
+_UNIT = re.compile(rf"{_GAP}?([^\W\d_]+|%)")
+_LISTED = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
+_ORDINAL_END = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
+_FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
+
+_ONES = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+).split()
+_GERMAN = "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
+_SPELT: dict[str, float] = {
+    **{word: float(n) for n, word in enumerate(_ONES, 1)},
+    **{word: float(n) for n, word in enumerate(_TENS, 2) for n in (n * 10,)},
+    **{word: float(n) for n, word in enumerate(_ORDINALS, 1)},
+    **{word: float(n) for n, word in enumerate(_GERMAN, 1)},
+    **{"hundred": 100.0, "thousand": 1000.0, "half": 0.5, "once": 1.0, "twice": 2.0},
+}
+_COUNTED = {word: n for word, n in _SPELT.items() if n >= 3 and word in (*_ONES, *_TENS)}
+"""Words that are amounts where a unit follows. "One" and "two" of a text often count nothing."""
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_MONTH = re.compile(
+    r"\b(" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r")\b\.?", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_SPELT_UNIT = re.compile(rf"\b({'|'.join(_COUNTED)}){_GAP}(?=([^\W\d_]{{2,}}))", re.IGNORECASE)
+_RUNS = re.compile(r"[^\W\d_]+|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """``text[start:end]`` is a number; ``parts`` are the values it may be read as together.
+
+    ``parts`` has one value, or day, month and year of a date; ``month`` says which of them may be
+    written as a word. A code has no parts: it is a name with digits in it.
+    """
+
+    start: int
+    end: int
+    text: str
+    parts: tuple[float, ...] = ()
+    month: float | None = None
+    apart: tuple[float, ...] = ()
+    """The values of its groups: the gap in it may part two numbers, as of a row."""
+    unit: str = ""
+    """The word behind it, as far as it may be its unit."""
+
+
+class KnownFigures:
+    """The figures that some text holds, to be asked for others."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        found = list(figures(text))
+        self._units = {one.unit for one in found if one.unit}
+        self._values = {value for one in found for value in (*one.parts, *one.apart)}
+        self._values |= {n for value in _spelt(text) for n in (value,)}
+        self._values |= {_FRACTIONS[char] for char in text if char in _FRACTIONS}
+        self._months = {
+            float(_month_number(match.group(1))) for match in _MONTH.finditer(text)
+        } | self._values
+
+    def holds(self, figure: Figure) -> bool:
+        """Whether a figure is there, by its value; a code by its letters and digits."""
+        if not figure.parts:
+            return _code_pattern(figure.text).search(self._text) is not None
+        rest = [value for value in figure.parts if value != figure.month]
+        if figure.month is not None and figure.month not in self._months:
+            return False
+        return all(self._has(value) for value in rest)
+
+    def measures(self, figure: Figure) -> bool:
+        """Whether some figure is there with the unit of that one."""
+        return figure.unit in self._units
+
+    def _has(self, value: float) -> bool:
+        return any(abs(value - each) <= 1e-9 * max(1.0, abs(value)) for each in self._values)
+
+    def contradicts(self, text: str) -> str:
+        """The first amount of ``text`` in words that stands here with another number; else "".
+
+        "nine days" is one where "eight days" or "8 days" is said, and no nine.
+        """
+        for match in _SPELT_UNIT.finditer(text):
+            word, unit = match.group(1), match.group(2)
+            if not self._has(_SPELT[word.casefold()]) and self._measured(unit):
+                return f"{word} {unit}"
+        return ""
+
+    def _measured(self, unit: str) -> bool:
+        stem = re.escape(unit.casefold().rstrip("s"))
+        amount = rf"(?:\d|\b(?:{'|'.join(_COUNTED)}|two|one)\b)"
+        return re.search(rf"{amount}{_GAP}?{stem}s?\b", self._text.casefold()) is not None
+
+
+def figures(text: str) -> Iterator[Figure]:
+    """The numbers of a text that are written in digits, and codes with digits, in order.
+
+    The numbers of list items count nothing and are left out.
+    """
+    rest = _LISTED.sub(lambda match: " " * len(match.group()), text)
+    found = list[Figure]()
+    for match in _DATE.finditer(rest):
+        groups = match.groupdict()
+        day, month, year = (float(groups[k] or groups[f"{k}2"]) for k in ("d", "m", "y"))
+        if 1 <= month <= 12 and 1 <= day <= 31:
+            found.append(Figure(*match.span(), match.group(), (day, month, year), month))
+    rest = _blanked(rest, found)
+    codes = [Figure(*match.span(), match.group()) for match in _CODE.finditer(rest)]
+    rest = _blanked(rest, codes)
+    found += codes
+    for match in _NUMBER.finditer(rest):
+        value, apart = _value(match.group())
+        scaled = _SCALED.match(rest, match.end())
+        if scaled:
+            value *= _SCALE[scaled.group(1).casefold()]
+        unit = _UNIT.match(rest, match.end())
+        measured = unit.group(1).casefold().rstrip("s") if unit else ""
+        found.append(Figure(*match.span(), match.group(), (value,), None, apart, measured))
+    yield from sorted(found, key=lambda one: one.start)
+
+
+def _blanked(text: str, found: list[Figure]) -> str:
+    for one in found:
+        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
+    return text
+
+
+def _value(written: str) -> tuple[float, tuple[float, ...]]:
+    """The value of a number, and those of its groups where spaces part it.
+
+    A point or comma before exactly three digits parts thousands, unless a 0 stands before it.
+    """
+    groups = re.split(_GAP, written)
+    apart = tuple(_value(each)[0] for each in groups) if len(groups) > 1 else ()
+    digits = "".join(groups).replace("'", "").replace("’", "")
+    pieces = re.split(r"[.,]", digits)
+    marks = [char for char in digits if char in ".,"]
+    if not marks:
+        return float(digits), apart
+    thousands = pieces[0] != "0" and all(len(each) == 3 for each in pieces[1:])
+    thousands = thousands and len(set(marks)) == 1 and len(pieces[0]) <= 3 and not apart
+    if thousands:
+        return float("".join(pieces)), apart
+    if len(marks) > 1 and len(set(marks)) == 1:  # 3.2.1: a version
+        return float("".join(pieces[:1]) + "." + "".join(pieces[1:])), apart
+    return float("".join(pieces[:-1]) + "." + pieces[-1]), apart
+
+
+def _spelt(text: str) -> Iterator[float]:
+    """Values of the number words of a text; "twenty-five" is 25 too."""
+    for match in _WORD.finditer(text.casefold()):
+        parts = match.group().split("-")
+        values = [_SPELT[part] for part in parts if part in _SPELT]
+        yield from values
+        if len(values) > 1 and len(values) == len(parts):
+            yield sum(values)
+
+
+def _month_number(name: str) -> int:
+    return next(n for n, each in enumerate(_MONTHS, 1) if each.startswith(name.casefold()[:3]))
+
+
+def _code_pattern(code: str) -> re.Pattern[str]:
+    runs = (re.escape(run) for run in _RUNS.findall(code))
+    inside = r"[\s\u00a0./_–-]*".join(runs)
+    return re.compile(rf"(?<![^\W_]){inside}(?![^\W_])", re.IGNORECASE)
