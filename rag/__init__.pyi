@@ -178,6 +178,7 @@ from .types import EditKind as EditKind
 from .types import Hit as Hit
 from .types import Message as Message
 from .types import Question as Question
+from .types import SentenceCheck as SentenceCheck
 from .types import Stage as Stage
 from .types import StageName as StageName
 from .types import Table as Table

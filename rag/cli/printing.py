@@ -185,6 +185,12 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
     ]
     lines.append("(quotes, no language model)" if given.mode == "quotes" else f"({given.mode})")
     lines += [*([given.note] if given.note else []), *_left_out(given.trace)]
+    lines += [
+        f"Not borne out: {snippet(given.text[check.start : check.end], 80)} "
+        f"({'; '.join(check.reasons)})"
+        for check in given.sentences
+        if check.verdict != "supported"
+    ]
     why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")
     problem = why if given.status == "failed" else None
     return Output(answer_data(given), "\n".join(lines), problem=problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -65,9 +66,7 @@ def _groups(folder: Path) -> Iterator[list[beir.BeirDocument]]:
 def _shifted(question: FileQuestion, shifts: dict[str, int]) -> FileQuestion:
     """Spans count from the start of ``text``; in the document the title stands before it."""
     labels = tuple(_moved(label, shifts.get(label.document, 0)) for label in question.labels)
-    return FileQuestion(
-        question.id, question.text, question.answerable, question.tags, labels, question.group
-    )
+    return replace(question, labels=labels)
 
 
 def _moved(label: FileLabel, by: int) -> FileLabel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from rag.types import Answer, Hit, Trace
@@ -77,5 +78,9 @@ def answer_data(given: Answer) -> dict[str, Any]:
         "status": given.status,
         "note": given.note,
         "unsupported": list(given.unsupported),
+        "sentences": [
+            {"text": given.text[check.start : check.end], **asdict(check)}
+            for check in given.sentences
+        ],
         "recipe": given.trace.recipe,
     }

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput
 from rag.questions.groups import split_questions
 from rag.questions.sets import checked_name, contradiction, counted_edit
-from rag.storage import Connection, Database, labels, runs
+from rag.storage import Connection, Database, labels, runs, storable
 from rag.storage import questions as rows
 from rag.storage.questions import LabelledQuestion
 
 _LONGEST_TEXT = 2000
+_LONGEST_ANSWER = 8000
 _LONGEST_ID = 100
 _LONGEST_TAG = 40
 _MOST_TAGS = 20
@@ -28,7 +29,7 @@ class QuestionRow:
     """A question as a row of a table that is edited; ``id`` "" is for a new one.
 
     ``group`` is what it was said to belong to: "" leaves that to its source and words, "-" says
-    that it stands by itself.
+    that it stands by itself. ``answer`` is what a right answer says, as far as somebody wrote it.
     """
 
     id: str
@@ -36,6 +37,7 @@ class QuestionRow:
     answerable: bool = True
     tags: tuple[str, ...] = ()
     group: str = ""
+    answer: str = ""
 
 
 class QuestionEdits:
@@ -103,13 +105,14 @@ class QuestionEdits:
         answerable: bool | None = None,
         tags: Sequence[str] | None = None,
         group: str | None = None,
+        answer: str | None = None,
     ) -> None:
         """Changes what is given and nothing else. Raises NotFound, InvalidInput.
 
         A question with relevant labels cannot become unanswerable: see ``LabelEdits``.
         """
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            self._change(connection, set_id, question_id, text, answerable, tags, group)
+            self._change(connection, set_id, question_id, text, answerable, tags, group, answer)
 
     def delete_questions(self, set_name: str, question_ids: Collection[str]) -> None:
         """Deletes questions with their labels; those already gone are no error."""
@@ -149,6 +152,7 @@ class QuestionEdits:
             row.answerable,
             _checked_tags(row.tags),
             group=_checked_group(row.group),
+            answer=_checked_answer(row.answer),
         )
         rows.insert_all(connection, set_id, [new])
         return question_id
@@ -166,6 +170,7 @@ class QuestionEdits:
             new.answerable if new.answerable != old.answerable else None,
             new.tags if new.tags != old.tags else None,
             new.group if new.group != old.group else None,
+            new.answer if new.answer != old.answer else None,
         )
 
     def _change(
@@ -177,6 +182,7 @@ class QuestionEdits:
         answerable: bool | None,
         tags: Sequence[str] | None,
         group: str | None,
+        answer: str | None,
     ) -> None:
         values: dict[str, object] = {"id": question_id}
         if text is not None:
@@ -185,6 +191,8 @@ class QuestionEdits:
             values["tags"] = list(_checked_tags(tags))
         if group is not None:
             values["group"] = _checked_group(group)
+        if answer is not None:
+            values["answer"] = _checked_answer(answer)
         if answerable is not None:
             values["answerable"] = answerable
         if answerable is False and labels.relevant(connection, set_id, question_id):
@@ -219,3 +227,9 @@ def _checked_group(group: str) -> str:
     if len(group) > _LONGEST_ID or not (group.isprintable() or not group):
         raise InvalidInput(f"A group has a name of at most {_LONGEST_ID} characters.")
     return group
+
+
+def _checked_answer(answer: str) -> str:
+    if len(answer) > _LONGEST_ANSWER:
+        raise InvalidInput(f"An expected answer has at most {_LONGEST_ANSWER:,} characters.")
+    return storable(answer.strip())

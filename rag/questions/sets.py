@@ -11,7 +11,7 @@ from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.evaluation.splits import Split
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
-from rag.storage import Connection, Database, documents, labels
+from rag.storage import Connection, Database, documents, labels, storable
 from rag.storage import questions as rows
 from rag.storage.labels import Label
 from rag.storage.questions import LabelledQuestion, QuestionSet
@@ -120,6 +120,7 @@ class QuestionSets:
                     item.tags,
                     tuple(anchors.of(item.labels)),
                     group=item.group,
+                    answer=storable(item.answer),
                 )
                 for item in questions
             ]
@@ -161,6 +162,7 @@ class QuestionSets:
                 item.tags,
                 tuple(map(_file_label, item.labels)),
                 item.group,
+                item.answer,
             )
             for item in self.labelled(name)
         ]

@@ -46,7 +46,8 @@ class LabelledQuestion:
 
     ``origin`` names the generator ("" where a person wrote it), ``leak`` is its share of rare
     words that stand in the passage it was made from. ``group`` is what somebody said it belongs
-    to, "-" for none; "" where nobody did (see ``rag.questions.groups``).
+    to, "-" for none; "" where nobody did (see ``rag.questions.groups``). ``answer`` is what a right
+    answer says, "" where nobody wrote it down.
     """
 
     id: str
@@ -58,6 +59,7 @@ class LabelledQuestion:
     origin: str = ""
     leak: float | None = None
     group: str = ""
+    answer: str = ""
 
 
 def every(connection: Connection, base_id: int) -> list[QuestionSet]:
@@ -262,7 +264,7 @@ def usable(connection: Connection, base_id: int, set_id: int) -> list[Question]:
 
 def _question(item: LabelledQuestion, present: set[str]) -> Question:
     spans = tuple(_evidence(label, present) for label in item.labels)
-    return Question(item.id, item.text, spans, item.answerable, item.tags, item.group)
+    return Question(item.id, item.text, spans, item.answerable, item.tags, item.group, item.answer)
 
 
 def _evidence(label: Label, present: set[str]) -> Evidence:

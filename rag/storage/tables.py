@@ -190,6 +190,8 @@ question = Table(
     Column("leak", Float),
     # What somebody said it rises and falls with: "" where nobody did, "-" for nothing.
     Column("group", String, nullable=False, default=""),
+    # What a right answer says, "" where nobody wrote it down.
+    Column("answer", Text, nullable=False, default="", server_default=""),
 )
 
 # Labels are spans of documents, never passages: they outlive every cut. They refer to a document

@@ -33,7 +33,8 @@ class Evidence:
 class Question:
     """A labelled question; ``answerable`` False says that the documents do not answer it.
 
-    ``group`` is what somebody said it belongs to, "" where nobody did.
+    ``group`` is what somebody said it belongs to, ``answer`` what a right answer says; "" where
+    nobody did.
     """
 
     id: str
@@ -42,3 +43,4 @@ class Question:
     answerable: bool = True
     tags: tuple[str, ...] = ()
     group: str = ""
+    answer: str = ""

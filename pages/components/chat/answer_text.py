@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import streamlit as st
 
 from pages.components.shell.text import lines, plain
-from rag import inline_markup, mentions, quoted_mentions
+from rag import SentenceCheck, inline_markup, mentions, quoted_mentions
 
 Link = Callable[[int], str]
 """The address of a cited passage, or "" for a number that no passage has."""
 OPENED = "opened"  # what a click on a citation sends
+_MARKS: Mapping[str, str] = {"unsupported": "\ue000", "uncited": "\ue001"}
+"""What holds the place of a sign: of the private use area, which no text needs."""
+_SIGNS: Mapping[str, str] = {
+    "\ue000": ":orange-badge[:material/warning: not supported]",
+    "\ue001": ":gray-badge[:material/link_off: no source]",
+}
 _BLOCKS = (
     ("fence", re.compile(r"\s*(```|~~~)")),
     ("rule", re.compile(r"\s*(?:\|?\s*:?-{3,}:?\s*)(?:\|\s*:?-{3,}:?\s*)*\|?\s*")),
@@ -51,13 +57,29 @@ def citation_clicks(act: Callable[[str], object]) -> None:
     _listener(key=key, height=1, on_opened_change=opened)
 
 
-def answer_text(text: str, link: Link | None = None, *, quoted: bool = False) -> str:
+def answer_text(
+    text: str,
+    link: Link | None = None,
+    *,
+    quoted: bool = False,
+    checks: Sequence[SentenceCheck] = (),
+) -> str:
     """An answer as markdown: its words as they are, emphasis and lists set, citations as links.
 
     Without ``link`` citations are only set off. ``quoted`` says that the answer is made of quoted
-    sentences: brackets inside of them are the document's own.
+    sentences: brackets inside of them are the document's own. A sign stands behind every sentence
+    that ``checks`` found without support or source.
     """
-    return "".join(_blocks(text, lambda words: _inline(words, link, quoted=quoted)))
+    for mark in _SIGNS:
+        text = text.replace(mark, " ")
+    for check in sorted(checks, key=lambda each: -each.end):
+        if check.verdict != "supported":
+            said = text[: check.end].rstrip("| ")  # within the last cell of a row
+            text = f"{said} {_MARKS[check.verdict]}{text[len(said) :]}"
+    shown = "".join(_blocks(text, lambda words: _inline(words, link, quoted=quoted)))
+    for mark, sign in _SIGNS.items():
+        shown = shown.replace(mark, sign)
+    return shown
 
 
 def _blocks(text: str, inline: Callable[[str], str]) -> Iterator[str]:

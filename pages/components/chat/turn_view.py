@@ -13,6 +13,7 @@ import streamlit as st
 from pages.components.chat import branches, follow_up, session_settings
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
+from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.inspector import retrieval
 from pages.components.inspector.hit_sources import result_view, search_notes
 from pages.components.recipe import federation, working_recipe
@@ -86,7 +87,9 @@ def _looked_at(turn: Turn) -> str:
 
 
 def _text(base: KnowledgeBase, turn: Turn) -> str:
-    return answer_text(turn.answer, _address(base, turn), quoted=turn.mode == QUOTES)
+    return answer_text(
+        turn.answer, _address(base, turn), quoted=turn.mode == QUOTES, checks=turn.sentences
+    )
 
 
 def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
@@ -110,6 +113,7 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
         show_error(turn.note or "No answer came: it was stopped before it began.")
     else:
         _notes(turn)
+        sentence_notes(turn)
         _chips(base, turn)
     _links(base, turn)
 

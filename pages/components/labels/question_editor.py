@@ -19,7 +19,7 @@ def edit_button(base: KnowledgeBase, set_name: str) -> None:
     if st.button("Edit questions", key="questions_edit", icon=":material/edit:"):
         # As it was when it was opened: edits count rows, and others may change the set meanwhile.
         st.session_state[_LOADED] = [
-            QuestionRow(item.id, item.text, item.answerable, item.tags, item.group)
+            QuestionRow(item.id, item.text, item.answerable, item.tags, item.group, item.answer)
             for item in base.questions.labelled(set_name)
         ]
         st.session_state[_GROUPS] = base.questions.groups(set_name)
@@ -46,6 +46,9 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
             "Question": st.column_config.TextColumn(required=True, width="large"),
             "Answerable": st.column_config.CheckboxColumn(
                 default=True, help="Whether the documents answer it."
+            ),
+            "Expected answer": st.column_config.TextColumn(
+                help="What a right answer says; answers are measured against it."
             ),
             "Tags": st.column_config.TextColumn(help="Separated by semicolons."),
             "Group": st.column_config.TextColumn(
@@ -80,6 +83,7 @@ def _shown(row: QuestionRow, groups: Mapping[str, str]) -> dict[str, object]:
         "id": row.id,
         "Question": row.text,
         "Answerable": row.answerable,
+        "Expected answer": row.answer,
         "Tags": "; ".join(row.tags),
         "Group": row.group,
         "Found": groups.get(row.id, ""),
@@ -95,6 +99,7 @@ def read_rows(edited: Sequence[Mapping[str, Any]]) -> list[QuestionRow]:
             row.get("Answerable") is not False,
             tuple(tag.strip() for tag in str(row.get("Tags") or "").split(";") if tag.strip()),
             str(row.get("Group") or "").strip(),
+            str(row.get("Expected answer") or "").strip(),
         )
         for row in edited
         if row.get("Question")

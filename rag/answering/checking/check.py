@@ -66,11 +66,17 @@ class SentenceChecker:
             *(f"[{n}] is no passage that was given" for n in claim.cited if n not in self._cited),
             *([] if claim.cited else ["no passage is cited for it"]),
             *([f"no cited passage has {_listed(nowhere)}"] if nowhere else []),
-            *([f"another passage than the cited one has {_listed(elsewhere)}"] if elsewhere else []),
+            *(
+                [f"another passage than the cited one has {_listed(elsewhere)}"]
+                if elsewhere
+                else []
+            ),
         ]
         changed = self._changed(claim, evidence)
         if changed:
-            reasons.append(f"where the passage says this, it has another figure than {_listed(changed)}")
+            reasons.append(
+                f"where the passage says this, it has another figure than {_listed(changed)}"
+            )
         other = evidence.figures.contradicts(claim.text)
         if other:
             reasons.append(f"the passage has another figure than “{other}”")

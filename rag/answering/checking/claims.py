@@ -13,7 +13,6 @@ from rag.types import Span
 
 _TABLE_RULE = re.compile(r"[ \t]*\|?[\s|:-]*-{2,}[\s|:-]*\n?")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
-_OPENING, _CLOSING = "“„«", "”“»"
 _TELLING = re.compile(r"\w")
 
 
@@ -63,19 +62,22 @@ def _paragraphs(text: str) -> Iterator[Span]:
 
 def _sentences(text: str) -> Iterator[Span]:
     """Sentences, but what stands within one pair of quotation marks is not parted."""
-    held: Span | None = None
+    held = list[Span]()
     for start, end in spans_of(text):
-        span = (held[0], end) if held is not None else (start, end)
-        held = span if _is_open(text[slice(*span)]) and "\n" not in text[slice(*span)] else None
-        if held is None:
-            yield span
-    if held is not None:
-        yield held
+        if held and "\n" in text[held[-1][1] : start]:  # a quotation that nobody closed
+            yield from held
+            held = []
+        held.append((start, end))
+        if not _is_open(text[held[0][0] : end]):
+            yield held[0][0], end
+            held = []
+    yield from held
 
 
 def _is_open(text: str) -> bool:
-    opened = sum(text.count(mark) for mark in _OPENING)
-    closed = sum(text.count(mark) for mark in set(_CLOSING) - set(_OPENING))
+    low = "„" in text  # where “ closes
+    opened = text.count("„" if low else "“") + text.count("«")
+    closed = text.count("“" if low else "”") + text.count("»")
     return opened > closed
 
 

@@ -76,7 +76,9 @@ class Evidence:
         shares = [sum(weights[term] for term in weights if term in one.terms) for one in self.told]
         best = max(shares, default=0.0)
         least = max(NEAR * best, SAYS * sum(weights.values()))
-        return [one for one, share in zip(self.told, shares, strict=True) if share and share >= least]
+        return [
+            one for one, share in zip(self.told, shares, strict=True) if share and share >= least
+        ]
 
     @cached_property
     def figures(self) -> KnownFigures:

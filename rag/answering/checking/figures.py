@@ -21,35 +21,34 @@ _SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "tausend": 1e3}
 _SCALED = re.compile(rf"{_GAP}?(thousand|million|billion|tausend)s?\b", re.IGNORECASE)
 _UNIT = re.compile(rf"{_GAP}?([^\W\d_]+|%)")
 _LISTED = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
-_ORDINAL_END = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 _FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 
-_ONES = (
+
+def _counted(words: str, step: int = 1, first: int = 1) -> dict[str, float]:
+    return {word: float(n * step) for n, word in enumerate(words.split(), first)}
+
+
+_ONES = _counted(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = (
+)
+_TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 10, 2)
+_ORDINALS = _counted(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-).split()
-_GERMAN = "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
-_SPELT: dict[str, float] = {
-    **{word: float(n) for n, word in enumerate(_ONES, 1)},
-    **{word: float(n) for n, word in enumerate(_TENS, 2) for n in (n * 10,)},
-    **{word: float(n) for n, word in enumerate(_ORDINALS, 1)},
-    **{word: float(n) for n, word in enumerate(_GERMAN, 1)},
-    **{"hundred": 100.0, "thousand": 1000.0, "half": 0.5, "once": 1.0, "twice": 2.0},
-}
-_COUNTED = {word: n for word, n in _SPELT.items() if n >= 3 and word in (*_ONES, *_TENS)}
+)
+_GERMAN = _counted("ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf")
+_REST = {"hundred": 100.0, "thousand": 1000.0, "half": 0.5, "once": 1.0, "twice": 2.0}
+_SPELT = {**_ONES, **_TENS, **_ORDINALS, **_GERMAN, **_REST}
+_AMOUNTS = {word: value for word, value in {**_ONES, **_TENS}.items() if value >= 3}
 """Words that are amounts where a unit follows. "One" and "two" of a text often count nothing."""
-_MONTHS = (
+_MONTHS = _counted(
     "january february march april may june july august september october november december"
-).split()
+)
 _MONTH = re.compile(
-    r"\b(" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS) + r")\b\.?", re.IGNORECASE
+    rf"\b({'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _MONTHS)})\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_SPELT_UNIT = re.compile(rf"\b({'|'.join(_COUNTED)}){_GAP}(?=([^\W\d_]{{2,}}))", re.IGNORECASE)
+_SPELT_UNIT = re.compile(rf"\b({'|'.join(_AMOUNTS)}){_GAP}(?=([^\W\d_]{{2,}}))", re.IGNORECASE)
 _RUNS = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -80,10 +79,10 @@ class KnownFigures:
         found = list(figures(text))
         self._units = {one.unit for one in found if one.unit}
         self._values = {value for one in found for value in (*one.parts, *one.apart)}
-        self._values |= {n for value in _spelt(text) for n in (value,)}
+        self._values |= set(_spelt(text))
         self._values |= {_FRACTIONS[char] for char in text if char in _FRACTIONS}
         self._months = {
-            float(_month_number(match.group(1))) for match in _MONTH.finditer(text)
+            _month_number(match.group(1)) for match in _MONTH.finditer(text)
         } | self._values
 
     def holds(self, figure: Figure) -> bool:
@@ -115,7 +114,7 @@ class KnownFigures:
 
     def _measured(self, unit: str) -> bool:
         stem = re.escape(unit.casefold().rstrip("s"))
-        amount = rf"(?:\d|\b(?:{'|'.join(_COUNTED)}|two|one)\b)"
+        amount = rf"(?:\d|\b(?:{'|'.join(_AMOUNTS)}|two|one)\b)"
         return re.search(rf"{amount}{_GAP}?{stem}s?\b", self._text.casefold()) is not None
 
 
@@ -183,8 +182,8 @@ def _spelt(text: str) -> Iterator[float]:
             yield sum(values)
 
 
-def _month_number(name: str) -> int:
-    return next(n for n, each in enumerate(_MONTHS, 1) if each.startswith(name.casefold()[:3]))
+def _month_number(name: str) -> float:
+    return next(n for each, n in _MONTHS.items() if each.startswith(name.casefold()[:3]))
 
 
 def _code_pattern(code: str) -> re.Pattern[str]:

@@ -23,8 +23,8 @@ from rag.evaluation.formats.fields import (
 )
 
 _LABEL_KEYS = ("document", "quote", "page", "start", "end", "grade")
-_CSV_COLUMNS = ("id", "question", "answerable", "tags", "group", *_LABEL_KEYS)
-_KEYS = ("id", "text", "tags", "answerable", "evidence", "_id", "question", "group")
+_CSV_COLUMNS = ("id", "question", "answerable", "tags", "group", "answer", *_LABEL_KEYS)
+_KEYS = ("id", "text", "tags", "answerable", "evidence", "_id", "question", "group", "answer")
 _NONE: Mapping[str, str] = MappingProxyType({})
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
@@ -54,6 +54,7 @@ class FileQuestion:
     tags: tuple[str, ...]
     labels: tuple[FileLabel, ...]
     group: str = ""
+    answer: str = ""
 
 
 def decoded(name: str, content: bytes) -> str:
@@ -128,10 +129,10 @@ def _checked(
 def _with_row(held: FileQuestion | None, place: str, row: Mapping[str, str]) -> FileQuestion:
     """A question with what one more row of a table says of it."""
     about: dict[str, Any] = {
-        key: row[key] for key in ("id", "question", "answerable", "group") if key in row
+        key: row[key] for key in ("id", "question", "answerable", "group", "answer") if key in row
     }
     if held is not None:
-        said = {"answerable": held.answerable, "group": held.group}
+        said = {"answerable": held.answerable, "group": held.group, "answer": held.answer}
         about = {**said, **about, "text": held.text}
     if "document" in row:
         about["evidence"] = [{key: row[key] for key in _LABEL_KEYS if key in row}]
@@ -159,6 +160,7 @@ def _question(place: str, row: Mapping[str, Any]) -> FileQuestion:
         tags=tuple(str(tag) for tag in tags),
         labels=tuple(_label(place, label) for label in labels),
         group=str(row.get("group") or "").strip(),
+        answer=str(row.get("answer") or "").strip(),
     )
 
 
@@ -217,6 +219,7 @@ def _plain(item: FileQuestion) -> dict[str, Any]:
         "tags": list(item.tags),
         "answerable": item.answerable,
         **({"group": item.group} if item.group else {}),
+        **({"answer": item.answer} if item.answer else {}),
         "evidence": [_plain_label(label) for label in item.labels],
     }
 
@@ -244,6 +247,7 @@ def to_csv(questions: Iterable[FileQuestion]) -> str:
             "answerable": str(item.answerable).lower(),
             "tags": ";".join(item.tags),
             "group": item.group,
+            "answer": item.answer,
         }
         for label in item.labels or (None,):
             row = shared | (_plain_label(label) if label else {})

@@ -11,7 +11,7 @@ from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import ReadingNotes
 
 FIELDS = (
-    *("question", "id", "answerable", "tags", "group"),
+    *("question", "id", "answerable", "tags", "group", "answer"),
     *("document", "quote", "page", "start", "end", "grade"),
 )
 """What a column may hold."""

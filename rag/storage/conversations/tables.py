@@ -65,6 +65,8 @@ turn = Table(
     Column("metrics", JSON, nullable=False, server_default="{}"),
     # The past interactions that stood in its prompt.
     Column("examples", JSON, nullable=False, server_default="[]"),
+    # What each sentence of the answer was found to rest on.
+    Column("sentences", JSON, nullable=False, server_default="[]"),
     Column("created", DateTime(timezone=True), nullable=False),
     goes_with("conversation", conversation_id="id"),
     Index(None, "conversation_id"),

@@ -17,7 +17,7 @@ from rag.recipe import Recipe
 from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
 from rag.storage.rows import read
-from rag.types import TOOL, Answer, Example
+from rag.types import TOOL, Answer, Example, SentenceCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ class Turn:
     ``also`` names the knowledge bases that were searched too, as ``str(FurtherBase)`` writes them.
     ``rewritten`` is the complete question that a follow-up was answered as, "" where it was
     answered as it stands. ``metrics`` are what was counted and timed, by name: {} of turns from
-    before that was stored. ``examples`` are the past interactions that stood in the prompt.
+    before that was stored. ``examples`` are the past interactions that stood in the prompt,
+    ``sentences`` the checks of what the answer claims.
 
     ``parent`` is the turn before it, and ``versions`` are the ids of all
     turns that were asked after that one, with its own: answers of other recipes, or other ways
@@ -85,6 +86,7 @@ class Turn:
     rewritten: str = ""
     metrics: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[StoredExample, ...] = ()
+    sentences: tuple[SentenceCheck, ...] = ()
     conversation_id: int = 0
     parent: int | None = None
     versions: tuple[int, ...] = ()
@@ -154,6 +156,7 @@ def conclude(
             status=answer.status,
             mode=answer.mode,
             citations=_citations(answer),
+            sentences=[asdict(each) for each in answer.sentences],
             note=answer.note,
             passages=answer.trace.passages,
             seconds=answer.trace.seconds,
@@ -249,5 +252,11 @@ def _turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
         citations=tuple(StoredCitation(**item) for item in row.citations),
         also=tuple(row.also),
         examples=tuple(StoredExample(**each) for each in row.examples),
+        sentences=tuple(map(_sentence, row.sentences)),
         versions=versions,
     )
+
+
+def _sentence(item: Mapping[str, Any]) -> SentenceCheck:
+    lists = {name: tuple(item[name]) for name in ("cited", "reasons", "figures")}
+    return SentenceCheck(**{**item, **lists})

@@ -1,0 +1,156 @@
+"""Sentences of answers against what they cite: figures, names, words, and marks of citations."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag.answering.checking import SentenceChecker
+from rag.answering.checking.claims import claims
+from rag.answering.checking.figures import KnownFigures, figures
+from rag.types import Citation, SentenceCheck
+from tests.answers import hits
+
+LEAVE = (
+    "Up to eight days of unused leave may be carried over into the following year. They have to "
+    "be taken by 30 June 2026. Up to 1,500 EUR are paid by the head of the department."
+)
+SPEED = "The Corvane C16R turns at 15 000 rpm. The Isotide T30 weighs 42.5 kg."
+
+
+def checked(text: str, *passages: str, question: str = "Why?") -> list[SentenceCheck]:
+    cited = [Citation(n, hit) for n, hit in enumerate(hits(*(passages or (LEAVE, SPEED))), 1)]
+    return list(SentenceChecker(question, cited).check(text))
+
+
+def verdicts(text: str, *passages: str) -> list[str]:
+    return [each.verdict for each in checked(text, *passages)]
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("1000", "1,000"),
+        ("1,000", "1000"),
+        ("1 000", "1.000"),
+        ("15,000 rpm", "15 000 rpm"),
+        ("1.500,50", "1,500.50"),
+        ("8.9", "8,9 kWh"),
+        ("8", "eight days"),
+        ("4", "from the fourth day"),
+        ("25", "twenty-five"),
+        ("2 million", "2,000,000"),
+        ("0.5", "half of it"),
+        ("2026-06-30", "30 June 2026"),
+        ("30.6.2026", "on 2026-06-30"),
+        ("30 June 2026", "30/06/2026"),
+        ("15%", "15 percent"),
+        ("CV-118", "error cv 118"),
+        ("U700", "the Boreal U 700"),
+        ("V8X", "Hollin V8X"),
+    ],
+)
+def test_a_figure_is_there_however_it_is_written(said: str, passage: str) -> None:
+    known = KnownFigures(passage)
+    assert [each.text for each in figures(said) if not known.holds(each)] == []
+    assert list(figures(said))
+
+
+@pytest.mark.parametrize(
+    ("said", "passage"),
+    [
+        ("1,000", "1,001"),
+        ("15 000", "15 and 0"),
+        ("2026-06-30", "30 July 2026"),
+        ("CV-118", "CV-1180 and XCV-118"),
+        ("U700", "700 kg"),
+        ("9", "eight days"),
+        ("0.5", "5"),
+        ("118", "CV-118"),
+    ],
+)
+def test_another_figure_is_not(said: str, passage: str) -> None:
+    known = KnownFigures(passage)
+    assert [each.text for each in figures(said) if known.holds(each)] == []
+
+
+def test_list_numbers_marks_of_citations_and_number_words_are_no_figures() -> None:
+    text = "1. Take two of them [1].\n2. Wait [2]."
+    assert [list(figures(claim.text)) for claim in claims(text)] == [[], []]
+
+
+def test_marks_belong_to_the_sentence_before_them_or_else_behind() -> None:
+    text = "[2] says one. Another is so. [1] A third [1, 2]. A fourth.[3]\n- item [2]\n\nLast."
+    assert [(claim.text, claim.cited) for claim in claims(text)] == [
+        ("says one.", (2,)),
+        ("Another is so.", (1,)),
+        ("A third .", (1, 2)),
+        ("A fourth.", (3,)),
+        ("item", (2,)),
+        ("Last.", ()),
+    ]
+    whole = [text[claim.start : claim.end] for claim in claims(text)]
+    assert whole[1:4] == ["Another is so. [1]", "A third [1, 2].", "A fourth.[3]"]
+
+
+def test_headings_and_what_leads_in_claim_nothing() -> None:
+    text = (
+        "# Leave\n\nThese hold:\n\n| Kind | Days |\n|---|---|\n| carried over | 8 [1] |\n\nClear?"
+    )
+    assert [(claim.text, claim.cited) for claim in claims(text)] == [("carried over | 8", (1,))]
+
+
+def test_a_quotation_is_one_claim() -> None:
+    text = "It says “Wait. Then go.” [1] Nothing “ends here. But goes on."
+    assert next(claim.text for claim in claims(text)) == "It says “Wait. Then go.”"
+    quoted = "“See [3]. Then go.” [1]\n\n“Other.” [2]"
+    assert [(claim.text, claim.cited) for claim in claims(quoted, quoted=True)] == [
+        ("“See [3]. Then go.”", (1,)),
+        ("“Other.”", (2,)),
+    ]
+
+
+def test_verdicts() -> None:
+    text = (
+        "You may carry over eight days of unused leave [1]. The C16R turns at 15,000 rpm [2]. "
+        "The department head pays up to 1500 EUR. Bananas grow in warm countries [2]."
+    )
+    assert verdicts(text) == ["supported", "supported", "uncited", "unsupported"]
+
+
+def test_a_number_that_no_cited_passage_has_is_always_marked() -> None:
+    (cited,) = checked("Unused leave of 13 days may be carried over into the following year [1].")
+    assert (cited.verdict, cited.figures) == ("unsupported", ("13",))
+    assert cited.reasons == ("no cited passage has 13",)
+    (bare,) = checked("Up to 13 days may be carried over.")
+    assert (bare.verdict, bare.figures) == ("uncited", ("13",))
+    (code,) = checked("The Corvane C17R turns at 15 000 rpm [2].")
+    assert code.figures == ("C17R",)
+
+
+def test_a_figure_of_another_passage_than_the_cited_one() -> None:
+    (found,) = checked("Up to eight days are carried over, 42.5 kg [1]. [3] was not asked.")[:1]
+    assert found.figures == ()
+    assert "another passage than the cited one has 42.5" in found.reasons
+
+
+def test_a_figure_from_elsewhere_in_its_passage() -> None:
+    passage = "Wash the condenser filter every 2 months. Check the door seal every 6 months."
+    (found,) = checked("The condenser filter is washed every 6 months [1].", passage)
+    assert found.reasons == ("where the passage says this, it has another figure than 6",)
+    assert verdicts("The condenser filter is washed every 2 months [1].", passage) == ["supported"]
+
+
+def test_amounts_in_words_are_held_against_those_of_the_passage() -> None:
+    (found,) = checked("Up to nine days of unused leave may be carried over [1].")
+    assert found.reasons == ("the passage has another figure than “nine days”",)
+
+
+def test_names_that_the_passage_lacks() -> None:
+    (found,) = checked("The weight of the Isotide from Hollin is 42.5 kg [2].")
+    assert found.reasons == ("the passage does not name Hollin",)
+
+
+def test_a_citation_that_was_not_given() -> None:
+    (found,) = checked("Up to eight days of unused leave may be carried over [7].")
+    assert found.reasons[0] == "[7] is no passage that was given"
+    assert found.verdict == "unsupported"
