@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -71,7 +72,7 @@ def main() -> None:
             recipe = recipe_panel(base, answers=True)
     if talk is not None:
         session_settings.keep(base, talk, also)
-    citation_clicks(turn_view.open_source)
+    citation_clicks(partial(turn_view.follow, base))
     turns = base.conversations.turns(conversation_id) if conversation_id is not None else []
     again = branches.wanted()
     for turn in latest(branches.before(turns, again)):

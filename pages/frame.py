@@ -51,6 +51,13 @@ TUNING = st.Page(
     help="What to change: figures and curves that follow the sliders, the best recipe of a grid "
     "checked on held-out questions, and a threshold from labels.",
 )
+REVIEW = st.Page(
+    "review.py",
+    title="Review",
+    icon=":material/rate_review:",
+    help="Which answers failed: thumbs down and refusals, each to be made a labelled question, "
+    "dismissed, or looked into.",
+)
 RUNS = st.Page(
     "runs.py",
     title="Runs",
@@ -98,7 +105,7 @@ current = st.navigation(
     {
         "": [HOME],
         "Build": [DOCUMENTS],
-        "Ask": [CHAT],
+        "Ask": [CHAT, REVIEW],
         "Understand": [INSPECTOR],
         "Measure": [METRICS, TUNING, RUNS],
         "Settings": [SETTINGS],

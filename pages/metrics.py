@@ -88,7 +88,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     question_sets.lost_labels(base, name)
     proposals(base, name)
     with action.container(border=False), guard():
-        _evaluate(base, name, recipe)
+        _evaluate(base, chosen, recipe)
     return chosen
 
 
@@ -100,8 +100,9 @@ def _size(chosen: QuestionSet) -> str:
     return f"{said}, {unanswerable:,} of them without an answer in the documents"
 
 
-def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
+def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     """The button, or the job that it started."""
+    name = chosen.name
     job = base.evaluations.latest(name, recipe)
     if job is not None and job.active:
         follow(job.id, "evaluate")
@@ -113,7 +114,15 @@ def _evaluate(base: KnowledgeBase, name: str, recipe: Recipe) -> None:
         help=f"The id of {counted(alike, 'question')} is the name of a document. With this, that "
         "document is no result of its question, as in BEIR's ArguAna.",
     )
-    start = partial(base.evaluations.start, name, recipe, ignore_identical=ignored)
+    sampled = chosen.from_users > 0 and st.checkbox(
+        "Without users' questions",
+        key="metrics_without_users",
+        help=f"{counted(chosen.from_users, 'question')} came from chats: what users asked, and "
+        "above all what failed them, is no random sample.",
+    )
+    start = partial(
+        base.evaluations.start, name, recipe, ignore_identical=ignored, without_users=sampled
+    )
     options = {"type": "primary", "width": "stretch"}
     action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
 

@@ -10,6 +10,7 @@ from .answering.citations import quoted_mentions as quoted_mentions
 from .answering.markup import inline_markup as inline_markup
 from .answering.markup import unmarked as unmarked
 from .answering.markup import without_markup as without_markup
+from .answering.stream import AnswerStream as AnswerStream
 from .bundles import Reproduction as Reproduction
 from .chunking.places import Place as Place
 from .chunking.places import place_of as place_of
@@ -140,8 +141,12 @@ from .storage.conversations import StoredCitation as StoredCitation
 from .storage.conversations import StoredExample as StoredExample
 from .storage.conversations import Turn as Turn
 from .storage.conversations import Visitor as Visitor
+from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
+from .storage.conversations.feedback import Feedback as Feedback
+from .storage.conversations.feedback import FeedbackFigures as FeedbackFigures
 from .storage.conversations.operations import TurnRow as TurnRow
 from .storage.files import LockedFile as LockedFile
+from .storage.labels import FROM_USERS as FROM_USERS
 from .storage.labels import Label as Label
 from .storage.passage_edits import StoredEdit as StoredEdit
 from .storage.questions import LabelledQuestion as LabelledQuestion

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from rag import (
     FederatedBase,
@@ -24,11 +25,17 @@ def ready(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe]:
     return base, wanted
 
 
-def several(args: argparse.Namespace) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
-    """As ``ready``, with other bases; vectors that another process makes are not waited for."""
+def several(
+    args: argparse.Namespace,
+    begun: Callable[[KnowledgeBase], Recipe] = KnowledgeBase.recipe,
+) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
+    """As ``ready``, with other bases; vectors that another process makes are not waited for.
+
+    ``begun`` gives the recipe that the arguments change.
+    """
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)
-    wanted = recipe(args, base.recipe())
+    wanted = recipe(args, begun(base))
     named = [FurtherBase.parse(text) for text in args.also]
     known = {base.name, *(each.name for each in named)}
     rest = [

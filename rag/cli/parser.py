@@ -7,7 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rag import SCOPES
-from rag.cli import builds, maintenance, memory, passage_edits, tokens, tools, verbs
+from rag.cli import (
+    builds,
+    conversing,
+    maintenance,
+    memory,
+    passage_edits,
+    tokens,
+    tools,
+    verbs,
+)
 from rag.cli.printing import Output
 
 Parser = argparse.ArgumentParser
@@ -50,6 +59,7 @@ def parser() -> Parser:
     _importing(verb)
     _asking(verb)
     _remembering(verb)
+    _conversations(verb)
     _explaining(verb)
     _tools(verb)
     _tokens(verb)
@@ -136,10 +146,31 @@ def _asking(verb: Verb) -> None:
     also = "search this knowledge base too, by its saved recipe (repeatable)"
     for added in (
         verb(verbs.search, "kb", "question", recipe=True),
-        verb(verbs.ask, "kb", "question", recipe=True),
+        asking := verb(verbs.ask, "kb", "question", recipe=True),
+        chatting := verb(conversing.chat, "kb", recipe=True),
     ):
         _repeatable(added, "--also", "KB2[:top_k=3,threshold=0.3,weight=0.5]", also)
         _switch(added, "--all", "search all knowledge bases")
+    for added in (asking, chatting):
+        added.add_argument(
+            "--session", metavar="NAME|ID", help="a conversation to go on with, or to begin"
+        )
+
+
+def _conversations(verb: Verb) -> None:
+    """Verbs for what was asked and answered."""
+    added = verb(conversing.sessions, "kb")
+    added.add_argument("action", nargs="?", choices=conversing.ACTIONS, default="list")
+    added.add_argument("session", nargs="?", metavar="SESSION", help="its id or name")
+    added.add_argument("name", nargs="?", help="with rename: the new name")
+    added.add_argument("--search", default="", metavar="WORDS", help="with list: which hold these")
+    added.add_argument("-o", "--output", type=Path, help="with export: a .md or .json file")
+    _switch(added, "--everyone", "the conversations of all visitors, not only of the command line")
+    _switch(added, "--yes", "with delete: do not ask")
+    added = verb(conversing.feedback)
+    added.add_argument("action", choices=("export",))
+    added.add_argument("kb")
+    added.add_argument("-o", "--output", type=Path, help="a .jsonl file (default: to stdout)")
 
 
 def _remembering(verb: Verb) -> None:
@@ -219,6 +250,7 @@ def _measuring(verb: Verb) -> None:
         "--ignore-identical-ids",
         "a document named like the question's id is no result, as in BEIR's ArguAna",
     )
+    _switch(added, "--without-users", "leave out questions that somebody asked in a chat")
     added = verb(verbs.sweep, "kb", "set_name", recipe=True)
     added.add_argument(
         "--grid", type=Path, required=True, metavar="FILE", help="JSON: field to list of values"

@@ -20,6 +20,7 @@ from rag import (
 from rag.cli import (
     asked,
     benchmarks,
+    conversing,
     explaining,
     importing,
     inputs,
@@ -134,6 +135,8 @@ def search(args: argparse.Namespace) -> Output:
 
 def ask(args: argparse.Namespace) -> Output:
     """Answer with citations."""
+    if args.session is not None:
+        return conversing.ask_in_session(args)
     base, recipe, beside = asked.several(args)
     stream = base.ask(args.question, recipe, beside)
     return printing.answer(stream.answer, stream.error)
@@ -163,6 +166,7 @@ def evaluate(args: argparse.Namespace) -> Output:
         printing.progress,
         by_tokens=args.by_tokens,
         ignore_identical=args.ignore_identical_ids,
+        without_users=args.without_users,
     )
     run, leading = found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
     tags = base.run_figures.by_tag(run, [leading, "correct_refusal"])

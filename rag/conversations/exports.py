@@ -18,7 +18,7 @@ def as_data(found: Conversation, asked: Sequence[Turn]) -> dict[str, Any]:
         "name": found.name,
         "created": found.created.isoformat(),
         "settings": dict(found.settings or {}),
-        "turns": [_turn(turn) for turn in asked],
+        "turns": [turn_data(turn) for turn in asked],
     }
 
 
@@ -36,7 +36,8 @@ def markdown(found: Conversation, asked: Sequence[Turn]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def turn_data(turn: Turn) -> dict[str, Any]:
+    """What a script gets of a turn."""
     return {
         "id": turn.id,
         "question": turn.question,

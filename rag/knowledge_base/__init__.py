@@ -13,6 +13,7 @@ from rag import answering
 from rag.answering import AnswerStream
 from rag.conversations.conversations import Conversations
 from rag.conversations.operations import Operations
+from rag.conversations.reviews import Reviews
 from rag.documents.additions import Additions
 from rag.documents.library import Library
 from rag.documents.locked_files import LockedFiles
@@ -96,6 +97,7 @@ class KnowledgeBase(Words):
         self.memory = Memory(services, base.id, base.name, visitor)
         self.conversations = Conversations(services.database, self.memory)
         self.operations = Operations(services.database, self.memory.scope)
+        self.reviews = Reviews(services.database, self.memory.scope)
         self._sources = StoredSources(services.database, base.id, base.name)
 
     def recipe(self) -> Recipe:

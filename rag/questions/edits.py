@@ -82,10 +82,13 @@ class QuestionEdits:
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             return self._insert(connection, set_id, QuestionRow("", text, answerable, tuple(tags)))
 
-    def collect(self, set_name: str, text: str, *, tags: Sequence[str] = ()) -> str:
+    def collect(
+        self, set_name: str, text: str, *, tags: Sequence[str] = (), origin: str = ""
+    ) -> str:
         """Puts a question that was asked into a set, which is made if there is none; its id.
 
-        A question that the set has already is not added again. Raises InvalidInput.
+        A question that the set has already is not added again, and keeps its ``origin``. Raises
+        InvalidInput.
         """
         with self._database.write() as connection:
             set_id, _ = rows.ensure(connection, self._base_id, checked_name(set_name))
@@ -94,7 +97,7 @@ class QuestionEdits:
             if same:
                 return same[0]
             rows.count_versions(connection, [set_id])
-            return self._insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)))
+            return self._insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)), origin)
 
     def edit_question(
         self,
@@ -142,7 +145,9 @@ class QuestionEdits:
                 else:
                     self._insert(connection, set_id, row)
 
-    def _insert(self, connection: Connection, set_id: int, row: QuestionRow) -> str:
+    def _insert(
+        self, connection: Connection, set_id: int, row: QuestionRow, origin: str = ""
+    ) -> str:
         question_id = row.id.strip() or uuid.uuid4().hex[:8]
         if len(question_id) > _LONGEST_ID:
             raise InvalidInput(f"An id has at most {_LONGEST_ID} characters.")
@@ -151,6 +156,7 @@ class QuestionEdits:
             _checked_text(row.text),
             row.answerable,
             _checked_tags(row.tags),
+            origin=origin,
             group=_checked_group(row.group),
             answer=_checked_answer(row.answer),
         )

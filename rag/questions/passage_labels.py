@@ -13,7 +13,7 @@ from rag.questions.label_edits import LabelEdits
 from rag.recipe import IndexRecipe
 from rag.storage import Connection, Database, builds, documents, passages
 from rag.storage import questions as rows
-from rag.storage.labels import Label
+from rag.storage.labels import BY_HAND, Label
 from rag.storage.questions import LabelledQuestion
 from rag.types import Chunk, Evidence, Question
 
@@ -72,18 +72,25 @@ class PassageLabels:
         return lambda text: folded(text) in texts
 
     def grade(
-        self, set_name: str, text: str, document_id: str, start: int, end: int, grade: int
+        self,
+        set_name: str,
+        text: str,
+        document_id: str,
+        start: int,
+        end: int,
+        grade: int,
+        origin: str = BY_HAND,
     ) -> None:
         """Grades a passage for a question, which is added to the set (made if there is none).
 
         Labels inside the passage take the grade, so that exact evidence stays exact; without any,
         the passage's span becomes the label. A longer label that reaches into the passage stays as
-        it is. Raises NotFound, InvalidInput.
+        it is. A new label keeps its ``origin``. Raises NotFound, InvalidInput.
         """
         question_id = self._questions.collect(set_name, text)
         inner = self._inside(set_name, text, document_id, start, end)
         if not inner:
-            self._labels.label(set_name, question_id, document_id, start, end, grade)
+            self._labels.label(set_name, question_id, document_id, start, end, grade, origin)
         for label in inner:
             self._labels.set_grade(set_name, label.id, grade)
 

@@ -21,21 +21,29 @@ class Evaluations:
         self._jobs = jobs
         self._base_id = base_id
 
-    def start(self, set_name: str, recipe: Recipe, *, ignore_identical: bool = False) -> int:
+    def start(
+        self,
+        set_name: str,
+        recipe: Recipe,
+        *,
+        ignore_identical: bool = False,
+        without_users: bool = False,
+    ) -> int:
         """Queues an evaluation; returns the job, also where one is at the same already.
 
-        ``ignore_identical`` is as in ``Evaluator.evaluate``.
+        ``ignore_identical`` and ``without_users`` are as in ``Evaluator.evaluate``.
 
         Raises NotFound and InvalidInput as ``Evaluator.evaluate`` does, before anything is queued.
         """
         refuse_tools(recipe.search)
-        self._evaluator.questions(set_name, refusals_alone=True)
+        self._evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
         # The run is named here: who does the job a second time finds the run of the first.
         payload = {
             "set": set_name,
             "recipe": recipe.model_dump(mode="json"),
             "run": new_run_id(),
             "ignore_identical": ignore_identical,
+            "without_users": without_users,
         }
         title = f"Evaluating {set_name}"
         return self._jobs.submit_once(self._base_id, JOB, title, _about(set_name, recipe), payload)
@@ -73,5 +81,6 @@ def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
             tell=tell,
             run_id=run_id,
             ignore_identical=bool(job.payload.get("ignore_identical")),
+            without_users=bool(job.payload.get("without_users")),
         )
     return f"Run {run_id} is stored."

@@ -42,6 +42,8 @@ _AT_ONCE = 64  # questions
 _NONE: Mapping[str, Keys] = MappingProxyType({})
 IDENTICAL = "documents named like their question"
 """What the environment of a run calls it that such documents were no results."""
+USERS = "questions of users"
+"""What it calls it that questions from chats were left out."""
 DEFAULT_CUTOFFS = (1, 3, 5, 10, 20, 100)
 
 
@@ -73,6 +75,7 @@ class Evaluator:
         *,
         by_tokens: bool = False,
         ignore_identical: bool = False,
+        without_users: bool = False,
         run_id: str | None = None,
     ) -> Evaluation:
         """Runs every question to the deepest cutoff, stores the run and returns it.
@@ -80,6 +83,7 @@ class Evaluator:
         With ``ignore_identical`` a document whose name is the id of the question is no result, as
         in collections whose questions are documents themselves (BEIR's ``ignore_identical_ids``,
         which its figures of ArguAna and Quora rest on).
+        ``without_users`` leaves out what somebody asked in a chat, which is no random sample.
 
         Whoever names it by ``run_id`` stores it once, however often that is tried. Raises NotFound
         for an unknown set and where the base was deleted meanwhile, InvalidInput when no question
@@ -87,7 +91,9 @@ class Evaluator:
         """
         started = time.perf_counter()
         refuse_tools(recipe.search)
-        found, questions = self.questions(set_name, refusals_alone=True)
+        found, questions = self.questions(
+            set_name, refusals_alone=True, without_users=without_users
+        )
         index = self._services.indexes.whole(self._base_id, recipe.index)
         queries = self._embedded(questions, recipe.index)
         fallbacks = Fallbacks()
@@ -106,6 +112,8 @@ class Evaluator:
         environment = self._environment(recipe, fallbacks)
         if ignore_identical:
             environment[IDENTICAL] = "ignored"
+        if without_users:
+            environment[USERS] = "left out"
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,
@@ -151,7 +159,7 @@ class Evaluator:
         return _environment() | {name: value for name, value in more.items() if value}
 
     def questions(
-        self, set_name: str, *, refusals_alone: bool = False
+        self, set_name: str, *, refusals_alone: bool = False, without_users: bool = False
     ) -> tuple[QuestionSet, list[Question]]:
         """A set, and those of its questions that are labelled or said to be unanswerable.
 
@@ -160,7 +168,9 @@ class Evaluator:
         """
         with self._services.database.read() as connection:
             found = question_rows.named(connection, self._base_id, set_name)
-            questions = question_rows.usable(connection, self._base_id, found.id)
+            questions = question_rows.usable(
+                connection, self._base_id, found.id, without_users=without_users
+            )
         judged = [item for item in questions if is_measurable(item)]
         if refusals_alone and found.questions and not found.answerable:
             return found, judged

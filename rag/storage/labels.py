@@ -15,6 +15,8 @@ from rag.storage.tables import document, evidence, question_set
 BY_HAND = "hand"
 FROM_FILE = "file"
 PROPOSED = "proposed"
+FROM_USERS = "users"
+"""The origin of labels, and of questions, that were made of what somebody asked in a chat."""
 SAMPLED = "sample of "
 """What the origin of a label begins with that judges a hit drawn at random from those of runs."""
 
@@ -29,8 +31,8 @@ class Label:
     before the label is stored.
 
     ``origin`` says where it came from: ``BY_HAND``, ``FROM_FILE``, ``PROPOSED`` with its question,
-    the runs whose hit it judges, or a random sample of their hits (``SAMPLED`` before the runs); ""
-    for labels from before origins were kept.
+    ``FROM_USERS``, the runs whose hit it judges, or a random sample of their hits (``SAMPLED``
+    before the runs); "" for labels from before origins were kept.
     """
 
     document_name: str

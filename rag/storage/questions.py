@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from rag.errors import AlreadyExists, NotFound
 from rag.storage import labels
-from rag.storage.labels import Label
+from rag.storage.labels import FROM_USERS, Label
 from rag.storage.rows import insert_missing, read, values
 from rag.storage.tables import document, question, question_set, run
 from rag.types import LOST, Evidence, Question
@@ -26,6 +26,8 @@ _COUNTING: tuple[State, ...] = ("accepted",)
 class QuestionSet:
     """A set as a row: its accepted questions, those that documents answer, and proposals.
 
+    ``from_users`` were made of what somebody asked in a chat: they are no random sample.
+
     ``split_seed`` and ``split_share`` (of questions for tuning) decide what is held out.
     """
 
@@ -38,13 +40,15 @@ class QuestionSet:
     split_seed: int
     split_share: float
     changed: datetime
+    from_users: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
     """A question with its labels as stored.
 
-    ``origin`` names the generator ("" where a person wrote it), ``leak`` is its share of rare
+    ``origin`` names the generator ("" where a person wrote it, ``FROM_USERS`` where somebody asked
+    it in a chat), ``leak`` is its share of rare
     words that stand in the passage it was made from. ``group`` is what somebody said it belongs
     to, "-" for none; "" where nobody did (see ``rag.questions.groups``). ``answer`` is what a right
     answer says, "" where nobody wrote it down.
@@ -76,6 +80,7 @@ def every(connection: Connection, base_id: int) -> list[QuestionSet]:
             question_set.c.split_seed,
             question_set.c.split_share,
             question_set.c.changed,
+            _count(accepted & (question.c.origin == FROM_USERS)).label("from_users"),
         )
         .outerjoin(question, question.c.set_id == question_set.c.id)
         .where(question_set.c.base_id == base_id)
@@ -254,12 +259,19 @@ def named_like_documents(connection: Connection, base_id: int, set_id: int) -> i
     return connection.execute(select(func.count()).where(mine)).scalar_one()
 
 
-def usable(connection: Connection, base_id: int, set_id: int) -> list[Question]:
-    """Accepted questions of a set in order; labels that no present document has are lost."""
+def usable(
+    connection: Connection, base_id: int, set_id: int, *, without_users: bool = False
+) -> list[Question]:
+    """Accepted questions of a set in order; labels that no present document has are lost.
+
+    ``without_users`` leaves out those that somebody asked in a chat.
+    """
     present = set(
         connection.execute(select(document.c.id).where(document.c.base_id == base_id)).scalars()
     )
-    return [_question(item, present) for item in labelled(connection, set_id)]
+    left_out = FROM_USERS if without_users else None
+    every_one = labelled(connection, set_id)
+    return [_question(item, present) for item in every_one if item.origin != left_out]
 
 
 def _question(item: LabelledQuestion, present: set[str]) -> Question:

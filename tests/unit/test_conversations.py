@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rag import EVERYBODY, LOCAL, InvalidInput, KnowledgeBase, NotFound, Visitor, Workspace
+from rag import (
+    EVERYBODY,
+    FROM_USERS,
+    LOCAL,
+    FeedbackFigures,
+    InvalidInput,
+    KnowledgeBase,
+    NotFound,
+    Visitor,
+    Workspace,
+)
 from rag.types import Answer, Trace
-from tests.workspaces import QUICK, workspace_at
+from tests.workspaces import QUICK, add, workspace_at
 
 ANN, BOB = Visitor("ann", ("ann",)), Visitor("bob", ("bob", LOCAL.key))
 
@@ -164,3 +175,58 @@ def test_a_conversation_leaves_as_markdown_and_json(workspace: Workspace) -> Non
     [told] = data["turns"]
     assert told["question"] == "one\n# two"
     assert told["feedback"] == {"thumb": "down", "reason": "", "correction": ""}
+
+
+def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace: Workspace) -> None:
+    base, other = workspace.base("notes"), workspace.base("notes", ANN)
+    talk = asked(base, "one", "two", "three")
+    asked(other, "hers")
+    one, two, three = base.conversations.turns(talk)
+    base.conversations.conclude(two.id, replace(answer("two"), status="refused"))
+    base.conversations.rate(three.id, -1)
+    base.conversations.rate(one.id, 1)
+    other.conversations.rate(other.conversations.turns(talk + 1)[0].id, -1)
+    base.reviews.explain(three.id, "wrong source", " It is June. ")
+    base.reviews.opened(one.id)
+    base.reviews.opened(one.id)
+    assert [each.turn.id for each in base.reviews.waiting()] == [three.id, two.id]
+    assert base.reviews.figures() == FeedbackFigures(
+        turns=3, up=1, down=1, refused=1, followed=2, opened=1, waiting=2
+    )
+    assert base.conversations.turns(talk)[0].clicks == 2
+    base.reviews.dismiss(two.id)
+    base.reviews.labelled(three.id)
+    assert base.reviews.waiting() == []
+    exported = base.reviews.export()
+    assert [(row["id"], row["review"], row["feedback"]) for row in exported] == [
+        (
+            three.id,
+            "labelled",
+            {"thumb": "down", "reason": "wrong source", "correction": "It is June."},
+        ),
+        (two.id, "dismissed", {"thumb": None, "reason": "", "correction": ""}),
+        (one.id, "", {"thumb": "up", "reason": "", "correction": ""}),
+    ]
+    assert len(workspace.base("notes", EVERYBODY).reviews.export()) == 4
+    with pytest.raises(InvalidInput, match="is no reason"):
+        base.reviews.explain(one.id, "ugly")
+
+
+def test_questions_of_users_know_that_and_can_be_left_out(workspace: Workspace) -> None:
+    base = workspace.base("notes")
+    text = "Unused leave may be carried over until 30 June. Hotels cost 140 euros."
+    assert add(workspace, base, {"leave.md": text}) == ["added"]
+    [document] = base.documents.documents(QUICK.index)
+    for question, origin in (("When is leave lost?", ""), ("What is a hotel?", FROM_USERS)):
+        base.question_edits.collect("mixed", question, origin=origin)
+        base.passage_labels.grade("mixed", question, document.id, 0, 47, 2, origin or "hand")
+    by_text = {item.text: item for item in base.questions.labelled("mixed")}
+    [label] = by_text["What is a hotel?"].labels
+    assert (by_text["What is a hotel?"].origin, label.origin) == ("users", "users")
+    assert base.questions.every()[0].from_users == 1
+    whole = base.evaluator.evaluate("mixed", QUICK, (1, 3))
+    some = base.evaluator.evaluate("mixed", QUICK, (1, 3), without_users=True)
+    assert (whole.run.questions, some.run.questions) == (2, 1)
+    assert [row.text for row in some.results] == ["When is leave lost?"]
+    assert some.run.environment["questions of users"] == "left out"
+    assert "questions of users" not in whole.run.environment

@@ -18,7 +18,15 @@ from pages.components.shell.buttons import confirm_button
 from pages.components.shell.text import plain
 from pages.components.source.places import is_here, place
 from pages.components.source.snippets import snippet
-from rag import Hit, InvalidInput, KnowledgeBase, StoredCitation, Turn, unmarked
+from rag import (
+    FROM_USERS,
+    Hit,
+    InvalidInput,
+    KnowledgeBase,
+    StoredCitation,
+    Turn,
+    unmarked,
+)
 
 SET = "chat_collect_set"
 ADDED = "chat_collected"
@@ -138,7 +146,7 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
     name, text = (st.session_state[SET] or "").strip(), turn.complete
     if not name:
         raise InvalidInput("No question set is chosen.", "Choose one, or type the name of a new.")
-    question_id = base.question_edits.collect(name, text)
+    question_id = base.question_edits.collect(name, text, origin=FROM_USERS)
     if st.session_state[_unanswerable(turn)]:
         base.labels.mark_unanswerable(name, question_id)
         told = "as a question without an answer"
@@ -147,9 +155,10 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
             grade = st.session_state.get(_grade_key(turn, passage))
             if grade is not None:
                 span = passage.document_id, passage.start, passage.end
-                base.passage_labels.grade(name, text, *span, int(grade))
+                base.passage_labels.grade(name, text, *span, int(grade), FROM_USERS)
         known = base.passage_labels.of(name, text, turn.recipe.index)
         told = f"which has {labels_in_words(known)} for it"
+    base.reviews.labelled(turn.id)
     st.session_state[f"{ADDED}_{turn.id}"] = f"Added to {plain(name)}, {told}."
 
 

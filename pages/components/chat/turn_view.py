@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.components.chat import branches, follow_up, session_settings
+from pages.components.chat import branches, feedback, follow_up, session_settings
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.sentence_notes import sentence_notes
@@ -201,7 +201,7 @@ def _chips(base: KnowledgeBase, turn: Turn) -> None:
         format_func=lambda number: labels[number],
         key=key,
         on_change=_open,
-        args=(turn.id, key),
+        args=(base, turn.id, key),
         label_visibility="collapsed",
     )
 
@@ -225,9 +225,17 @@ def _gone(base: KnowledgeBase, citation: StoredCitation) -> bool:
     return not is_here(base, citation.document_id, citation.base)
 
 
-def _open(turn_id: int, key: str) -> None:
+def _open(base: KnowledgeBase, turn_id: int, key: str) -> None:
     number = st.session_state[key]
-    open_source("" if number is None else f"{turn_id}.{number}")
+    follow(base, "" if number is None else f"{turn_id}.{number}")
+
+
+def follow(base: KnowledgeBase, source: str) -> None:
+    """Opens a citation that was clicked, and counts that; "" closes what is open."""
+    open_source(source)
+    turn_id = source.partition(".")[0]
+    if turn_id.isdecimal():
+        base.reviews.opened(int(turn_id))
 
 
 def open_source(source: str) -> None:
@@ -271,28 +279,27 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
         if turn.status in ("failed", "asked", "interrupted"):
             again = partial(st.session_state.update, {follow_up.RETRY: turn.question})
             action_button("Try again", f"chat_retry_{turn.id}", "refresh", again)
-        if st.button(
-            "Inspect this",
-            key=f"chat_inspect_{turn.id}",
-            icon=":material/troubleshoot:",
-            type="tertiary",
-            help="Why these passages, and not others?",
-        ):
-            _inspect(base, turn)
+        inspect_button(base, turn)
         if turn.status in ("complete", "interrupted", "refused"):
             branches.again_button(base, turn)
-            collect_button(base, turn, lambda: _retrieved(base, turn))
+            collect_button(base, turn, lambda: retrieved(base, turn))
         if turn.status in ("complete", "interrupted"):
-            st.feedback(
-                "thumbs",
-                key=f"chat_thumb_{turn.id}",
-                default={1: 1, -1: 0}.get(turn.thumb),
-                on_change=_rate,
-                args=(base, turn.id),
-            )
+            feedback.thumbs(base, turn)
 
 
-def _retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
+def inspect_button(base: KnowledgeBase, turn: Turn) -> None:
+    """A button that opens the retrieval behind an answer in the inspector."""
+    if st.button(
+        "Inspect this",
+        key=f"chat_inspect_{turn.id}",
+        icon=":material/troubleshoot:",
+        type="tertiary",
+        help="Why these passages, and not others?",
+    ):
+        _inspect(base, turn)
+
+
+def retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
     """What the search of a turn gave, or came nearest; nothing where it fails now."""
     with guard():
         trace = retrieval.search(
@@ -310,11 +317,6 @@ def _inspect(base: KnowledgeBase, turn: Turn) -> None:
     if turn.citations:
         parameters["passage"] = turn.citations[0].chunk_id
     st.switch_page("inspector.py", query_params=parameters)
-
-
-def _rate(base: KnowledgeBase, turn_id: int) -> None:
-    thumb = st.session_state[f"chat_thumb_{turn_id}"]
-    base.conversations.rate(turn_id, {1: 1, 0: -1}.get(thumb, 0))
 
 
 def _usable(base: KnowledgeBase, recipe: Recipe) -> Recipe:

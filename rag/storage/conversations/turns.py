@@ -226,7 +226,7 @@ def shown(
     at = last if last is not None else rows[-1].head or rows[-1].id
     branch = []
     while at in by_id:
-        branch.append(_turn(by_id[at], versions[by_id[at].parent]))
+        branch.append(stored_turn(by_id[at], versions[by_id[at].parent]))
         at = by_id.pop(at).parent
     return branch[::-1]
 
@@ -244,7 +244,8 @@ def newest_below(connection: Connection, conversation_id: int, turn_id: int) -> 
     return turn_id
 
 
-def _turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
+def stored_turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
+    """The turn that a row of the table holds."""
     return read(
         Turn,
         row,

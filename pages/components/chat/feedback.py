@@ -1,0 +1,64 @@
+"""Thumbs under an answer, and why one is down."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.buttons import action_button
+from pages.components.shell.text import plain
+from rag import FEEDBACK_REASONS, KnowledgeBase, Turn
+
+_LONGEST = 4000
+
+
+def thumbs(base: KnowledgeBase, turn: Turn) -> None:
+    """The thumbs; under one that is down, why, and what would have been right."""
+    st.feedback(
+        "thumbs",
+        key=f"chat_thumb_{turn.id}",
+        default={1: 1, -1: 0}.get(turn.thumb),
+        on_change=_rate,
+        args=(base, turn.id),
+    )
+    if turn.thumb >= 0:
+        return
+    label = f"Because: {turn.reason}" if turn.reason else "Say why"
+    # Another key when it is stored: the popover closes.
+    key = f"chat_why_{turn.id}_{turn.reason}_{len(turn.correction)}"
+    why = st.popover(
+        label, icon=":material/rate_review:", type="tertiary", key=key, on_change="rerun"
+    )
+    if why.open:
+        with why:
+            _reason(base, turn)
+
+
+def _reason(base: KnowledgeBase, turn: Turn) -> None:
+    reason, correction = f"chat_reason_{turn.id}", f"chat_correction_{turn.id}"
+    st.pills("What was wrong?", FEEDBACK_REASONS, default=turn.reason or None, key=reason)
+    st.text_area(
+        "What would have been right? (optional)",
+        turn.correction,
+        key=correction,
+        max_chars=_LONGEST,
+    )
+    keep = (base, turn.id, reason, correction)
+    action_button("Keep", f"chat_why_keep_{turn.id}", "check", _explain, *keep, type="primary")
+
+
+def told(turn: Turn) -> str:
+    """Why a turn failed somebody, as Markdown; "" where nothing was said."""
+    reason = f":orange-badge[{plain(turn.reason)}]" if turn.reason else ""
+    right = f"Right would be: {plain(turn.correction)}" if turn.correction else ""
+    return "  \n".join(each for each in (reason, right) if each)
+
+
+def _explain(base: KnowledgeBase, turn_id: int, reason: str, correction: str) -> None:
+    said = st.session_state
+    base.reviews.explain(turn_id, said.get(reason) or "", said.get(correction) or "")
+    st.toast("Kept. It waits on the page Review.", icon=":material/rate_review:")
+
+
+def _rate(base: KnowledgeBase, turn_id: int) -> None:
+    thumb = st.session_state[f"chat_thumb_{turn_id}"]
+    base.conversations.rate(turn_id, {1: 1, 0: -1}.get(thumb, 0))

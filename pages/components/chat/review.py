@@ -1,0 +1,67 @@
+"""The review queue: every turn in it becomes a question, is dismissed, or is looked into."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.chat import feedback, turn_view
+from pages.components.chat.collect_dialog import collect_button
+from pages.components.shell.buttons import action_button
+from pages.components.shell.text import lines, plain
+from pages.components.shell.wording import ago, clipped
+from rag import Feedback, KnowledgeBase
+
+_SHOWN = 20
+_LONGEST = 600  # characters of an answer in the queue
+_KINDS = ("All", "Thumbs down", "Refused")
+
+
+def share(count: int, of: int) -> str:
+    """A count as a share, in words; "" of nothing."""
+    return f"{count / of:.0%} of all." if of else ""
+
+
+def queue(base: KnowledgeBase) -> None:
+    """What waits, newest first."""
+    kind = st.segmented_control(
+        "Which", _KINDS, default=_KINDS[0], required=True, key="review_kind", bind="query-params"
+    )
+    found = [each for each in base.reviews.waiting() if _is(each, kind)]
+    if not found:
+        st.caption("None of this kind waits.")
+    for each in found[:_SHOWN]:
+        _card(base, each)
+    if len(found) > _SHOWN:
+        st.caption(f"The newest {_SHOWN} are shown; the next come when these are settled.")
+
+
+def _is(found: Feedback, kind: str) -> bool:
+    down, refused = found.turn.thumb < 0, found.turn.status == "refused"
+    return {"Thumbs down": down, "Refused": refused}.get(kind, True)
+
+
+def _card(base: KnowledgeBase, found: Feedback) -> None:
+    turn = found.turn
+    with st.container(border=True, key=f"review_turn_{turn.id}"):
+        why = [":red-badge[:material/thumb_down: thumb down]"] if turn.thumb < 0 else []
+        why += [":orange-badge[:material/block: refused]"] if turn.status == "refused" else []
+        when = f":gray[{ago(turn.created)}]" if turn.created else ""
+        st.markdown(" ".join([*why, when]))
+        st.markdown(f"**{plain(turn.complete)}**")
+        if turn.answer:
+            st.markdown(lines(clipped(turn.answer, _LONGEST)))
+        if said := feedback.told(turn):
+            st.markdown(said)
+        with st.container(horizontal=True, gap="small"):
+            collect_button(base, turn, lambda: turn_view.retrieved(base, turn))
+            turn_view.inspect_button(base, turn)
+            if st.button(
+                "Open in the chat",
+                key=f"review_open_{turn.id}",
+                icon=":material/forum:",
+                type="tertiary",
+            ):
+                base.conversations.show(found.conversation, turn.id)
+                st.switch_page("chat.py", query_params={turn_view.TALK: str(found.conversation)})
+            key, act = f"review_dismiss_{turn.id}", base.reviews.dismiss
+            action_button("Dismiss", key, "close", act, turn.id, type="tertiary")

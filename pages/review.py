@@ -1,0 +1,57 @@
+"""Which answers failed, and what becomes of them?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.chat.review import queue, share
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base as chosen_base
+from rag import FeedbackFigures, KnowledgeBase
+
+
+def main() -> None:
+    """The page."""
+    base = chosen_base()
+    st.title("Review")
+    st.markdown(
+        "Answers with a thumb down, and questions that were refused. Each can become a labelled "
+        "question, so that the next evaluation measures it."
+    )
+    figures = base.reviews.figures()
+    _figures(figures)
+    _queue(base, figures)
+
+
+def _figures(figures: FeedbackFigures) -> None:
+    """What became of answers, in counts."""
+    with st.container(horizontal=True):
+        for label, count, told in (
+            ("Thumbs up", figures.up, "Answers with a thumb up."),
+            ("Thumbs down", figures.down, "Answers with a thumb down."),
+            ("Refused", figures.refused, "Questions that were refused."),
+            ("Followed up", figures.followed, "Questions after which another one was asked."),
+            ("Citations opened", figures.opened, "Answers of which a citation was opened."),
+        ):
+            note = f"{told} {share(count, figures.turns)}"
+            st.metric(label, f"{count:,}", help=note, border=True, width=170)
+    st.caption(
+        f"Of {figures.turns:,} so far, in the conversations that you see. Whoever "
+        "gives a thumb is no random sample of those who ask."
+    )
+
+
+def _queue(base: KnowledgeBase, figures: FeedbackFigures) -> None:
+    if not figures.waiting:
+        st.info(
+            "Nothing waits for a review. A thumb down in the chat, or a refusal, brings a turn "
+            "here.",
+            icon=":material/task_alt:",
+        )
+        st.page_link("chat.py", label="Open the chat", icon=":material/forum:")
+        return
+    queue(base)
+
+
+with guard():
+    main()

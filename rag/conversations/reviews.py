@@ -1,0 +1,73 @@
+"""The review queue: turns that failed somebody, and what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rag.conversations import exports
+from rag.errors import InvalidInput
+from rag.storage import Database, storable
+from rag.storage.conversations import Scope, feedback, turns
+from rag.storage.conversations.feedback import DISMISSED, FEEDBACK_REASONS, LABELLED
+
+LONGEST_CORRECTION = 4000
+
+
+class Reviews:
+    """What a visitor thinks of answers, and which of them wait for a review."""
+
+    def __init__(self, database: Database, scope: Scope) -> None:
+        self._database = database
+        self._scope = scope
+
+    def explain(self, turn_id: int, reason: str, correction: str = "") -> None:
+        """Stores why a thumb is down, and what would have been right. Raises InvalidInput."""
+        if reason and reason not in FEEDBACK_REASONS:
+            raise InvalidInput(
+                f"{reason!r} is no reason.", f"There are: {', '.join(FEEDBACK_REASONS)}."
+            )
+        told = storable(correction).strip()
+        if len(told) > LONGEST_CORRECTION:
+            raise InvalidInput(f"A correction has at most {LONGEST_CORRECTION:,} characters.")
+        self._mark(turn_id, reason=reason, correction=told)
+
+    def opened(self, turn_id: int) -> None:
+        """Counts that a citation of a turn was opened."""
+        with self._database.write() as connection:
+            turns.count_click(connection, self._scope, turn_id)
+
+    def waiting(self, limit: int = 50) -> list[feedback.Feedback]:
+        """Turns with a thumb down, or refused, that no review has settled; newest first."""
+        with self._database.read() as connection:
+            return feedback.waiting(connection, self._scope, limit)
+
+    def figures(self) -> feedback.FeedbackFigures:
+        """How many turns there are of each kind."""
+        with self._database.read() as connection:
+            return feedback.figures(connection, self._scope)
+
+    def dismiss(self, turn_id: int) -> None:
+        """Takes a turn out of the queue."""
+        self._mark(turn_id, review=DISMISSED)
+
+    def labelled(self, turn_id: int) -> None:
+        """Notes that a question of a set was made of a turn."""
+        self._mark(turn_id, review=LABELLED)
+
+    def export(self) -> list[dict[str, Any]]:
+        """Every turn that somebody thought something of, newest first, for scripts."""
+        with self._database.read() as connection:
+            given = feedback.given(connection, self._scope)
+        return [
+            {
+                **exports.turn_data(each.turn),
+                "conversation": each.conversation,
+                "visitor": each.visitor,
+                "review": each.turn.review,
+            }
+            for each in given
+        ]
+
+    def _mark(self, turn_id: int, **values: Any) -> None:
+        with self._database.write() as connection:
+            turns.mark(connection, self._scope, turn_id, **values)

@@ -1,0 +1,93 @@
+"""What was thought of turns: those that wait for a review, and how many there are of each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
+
+from rag.storage.conversations.sessions import Scope
+from rag.storage.conversations.tables import conversation, turn
+from rag.storage.conversations.turns import Turn, stored_turn
+
+FEEDBACK_REASONS = ("wrong", "incomplete", "wrong source", "should have refused", "other")
+"""Why a thumb is down."""
+DISMISSED, LABELLED = "dismissed", "labelled"
+"""What a review makes of a turn: nothing, or a question of a set."""
+
+DOWN = turn.c.thumb < 0
+REFUSED = turn.c.status == "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A turn with whose conversation it is, for a review or an export."""
+
+    turn: Turn
+    conversation: int
+    visitor: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackFigures:
+    """Counts of turns: ended, thumbs, refusals, those that led to a further question, those of
+    which a citation was opened, and those that wait for a review."""
+
+    turns: int
+    up: int
+    down: int
+    refused: int
+    followed: int
+    opened: int
+    waiting: int
+
+
+def waiting(connection: Connection, scope: Scope, limit: int) -> list[Feedback]:
+    """Turns with a thumb down, or refused, that no review has settled; newest first."""
+    return _rows(connection, scope, _waits(), limit)
+
+
+def given(connection: Connection, scope: Scope, limit: int | None = None) -> list[Feedback]:
+    """Turns that have a thumb, a correction or a review; newest first."""
+    thought = or_(turn.c.thumb != 0, turn.c.correction != "", turn.c.review != "")
+    return _rows(connection, scope, thought, limit)
+
+
+def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
+    """How many turns there are of each kind."""
+    later = turn.alias()
+    followed = select(later.c.id).where(later.c.parent == turn.c.id).exists()
+    ended = turn.c.status != "asked"
+    counts = (
+        _count(each)
+        for each in (ended, turn.c.thumb > 0, DOWN, REFUSED, followed, turn.c.clicks > 0, _waits())
+    )
+    statement = (
+        select(*counts)
+        .select_from(turn)
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(scope.condition)
+    )
+    return FeedbackFigures(*connection.execute(statement).one())
+
+
+def _waits() -> ColumnElement[bool]:
+    return and_(turn.c.review == "", or_(DOWN, REFUSED))
+
+
+def _count(condition: ColumnElement[bool]) -> Any:
+    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+
+def _rows(
+    connection: Connection, scope: Scope, condition: ColumnElement[bool], limit: int | None
+) -> list[Feedback]:
+    rows = connection.execute(
+        select(turn, conversation.c.visitor)
+        .join(conversation, conversation.c.id == turn.c.conversation_id)
+        .where(scope.condition, condition)
+        .order_by(turn.c.id.desc())
+        .limit(limit)
+    )
+    return [Feedback(stored_turn(row, ()), row.conversation_id, row.visitor) for row in rows]

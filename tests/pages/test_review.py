@@ -1,0 +1,87 @@
+"""The review page: what failed somebody becomes a labelled question, or is dismissed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from rag import FROM_USERS, KnowledgeBase
+from tests.handbook import LEAVE, make, texts, visit
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def ask(app: AppTest, question: str) -> AppTest:
+    app.chat_input[0].set_value(question).run()
+    assert not app.exception
+    return app
+
+
+def failed(base: KnowledgeBase) -> AppTest:
+    """An answer with a thumb down, a reason and a correction."""
+    app = ask(visit("chat.py"), LEAVE)
+    app.get("feedback")[0].set_value(0).run()
+    app.session_state["chat_why_1__0"] = True
+    app.run()
+    app.get("pills")[-1].set_value("incomplete")
+    app.text_area(key="chat_correction_1").set_value("Until June, then it lapses.")
+    app.button(key="chat_why_keep_1").click().run()
+    assert not app.exception
+    return app
+
+
+def test_a_thumb_down_says_why_and_what_would_have_been_right(base: KnowledgeBase) -> None:
+    failed(base)
+    [turn] = base.conversations.turns(1)
+    assert (turn.thumb, turn.reason) == (-1, "incomplete")
+    assert turn.correction == "Until June, then it lapses."
+
+
+def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(
+    base: KnowledgeBase,
+) -> None:
+    failed(base)
+    app = visit("review.py")
+    assert f"**{LEAVE}**" in texts(app)
+    assert ":orange-badge[incomplete]" in texts(app)
+    app.button(key="chat_collect_1").click().run()
+    app.selectbox(key="chat_collect_set").set_value("from users").run()
+    app.get("segmented_control")[1].set_value("3").run()
+    app.button(key="chat_collect_store_1").click().run()
+    assert not app.exception
+    [question] = base.questions.labelled("from users")
+    assert (question.text, question.origin) == (LEAVE, FROM_USERS)
+    assert [(label.grade, label.origin) for label in question.labels] == [(3, FROM_USERS)]
+    assert base.conversations.turns(1)[0].review == "labelled"
+    assert "Nothing waits for a review" in app.info[0].value
+
+
+def test_a_turn_is_dismissed_or_opened_where_it_was_asked(base: KnowledgeBase) -> None:
+    failed(base)
+    ask(visit("chat.py", threshold="0.9", talk="1"), "Who won?")
+    app = visit("review.py")
+    assert [each.value for each in app.metric] == ["0", "1", "1", "1", "0"]
+    app.button(key="review_dismiss_2").click().run()
+    assert base.conversations.turns(1)[1].review == "dismissed"
+    assert "Who won?" not in texts(app)
+    app.button(key="review_open_1").click().run()
+    assert app.title[0].value == "Chat"
+    assert app.query_params["talk"] == "1"
+
+
+def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.get("pills")[0].set_value(1).run()
+    assert base.conversations.turns(1)[0].clicks == 1
+    assert visit("review.py").metric[4].value == "1"

@@ -1,0 +1,116 @@
+"""Conversations on the command line: asked, listed, renamed, deleted, exported."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.__main__ import main
+from rag.recipe import Recipe
+from tests.workspaces import QUICK, add, workspace_at
+
+LEAVE = "How long may leave be carried over?"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    workspace = workspace_at(tmp_path)
+    base = workspace.create("notes", QUICK)
+    assert add(workspace, base, {"leave.md": "Leave may be carried over until 30 June."}) == [
+        "added"
+    ]
+    workspace.close()
+    monkeypatch.setenv("TOUCHSTONE_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Any:
+    def ran(*arguments: str, code: int = 0) -> Any:
+        assert main([*arguments, "--json"]) == code
+        return json.loads(capsys.readouterr().out or "null")
+
+    return ran
+
+
+def test_a_session_is_begun_and_gone_on_with(run: Any, home: Path) -> None:
+    first = run("ask", "notes", LEAVE, "--session", "Leave", "--set", "search.top_k=2")
+    assert "30 June" in first["answer"]
+    second = run("ask", "notes", "And then?", "--session", "Leave")
+    assert second["session"] == first["session"]
+    assert second["recipe"] == first["recipe"] != QUICK.hash
+    [listed] = run("sessions", "notes")["sessions"]
+    assert (listed["name"], listed["questions"], listed["visitor"]) == ("Leave", 2, "")
+    shown = run("sessions", "notes", "show", "Leave")
+    assert [turn["question"] for turn in shown["turns"]] == [LEAVE, "And then?"]
+    assert shown["settings"] == {"recipe": {"search.top_k": 2}, "also": []}
+    assert run("ask", "notes", LEAVE, "--session", "99", code=2) is None
+
+
+def test_a_chat_answers_line_by_line(
+    run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{LEAVE}\n\n/quit\nnever asked\n"))
+    told = run("chat", "notes")
+    assert [turn["question"] for turn in told["turns"]] == [LEAVE]
+    assert "30 June" in told["turns"][0]["answer"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("What else?"))
+    assert main(["chat", "notes", "--session", str(told["session"])]) == 0
+    assert "session 1, 1 question" in capsys.readouterr().out
+    assert run("sessions", "notes", "show", "1")["turns"][1]["question"] == "What else?"
+
+
+def test_ctrl_c_keeps_the_part_that_was_said(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(*pieces: str, **options: Any) -> None:
+        if options.get("end") == "":
+            raise KeyboardInterrupt
+        print(*pieces, **options)  # noqa: T201
+
+    monkeypatch.setattr("rag.cli.conversing.print", told, raising=False)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{LEAVE}\n"))
+    [turn] = run("chat", "notes")["turns"]
+    assert (turn["status"], "30 June" in turn["answer"]) == ("interrupted", True)
+    [stored] = run("sessions", "notes", "show", "1")["turns"]
+    assert (stored["status"], stored["answer"]) == ("interrupted", turn["answer"])
+
+
+def test_sessions_are_renamed_exported_and_deleted_when_that_is_meant(
+    run: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("ask", "notes", LEAVE, "--session", "Leave")
+    assert run("sessions", "notes", "rename", "Leave", "Holidays") == {"id": 1, "name": "Holidays"}
+    assert run("sessions", "notes", "list", "--search", "holid")["sessions"][0]["id"] == 1
+    assert run("sessions", "notes", "list", "--search", "zebra")["sessions"] == []
+    file = home / "talk.json"
+    assert run("sessions", "notes", "export", "1", "-o", str(file))["file"] == str(file)
+    assert json.loads(file.read_text())["name"] == "Holidays"
+    assert run("sessions", "notes", "export", "1")["content"].startswith("# Holidays\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run("sessions", "notes", "delete", "1", code=2) is None
+    assert run("sessions", "notes", "delete", "1", "--yes") == {"deleted": 1}
+    assert run("sessions", "notes", "show", "1", code=2) is None
+    assert run("sessions", "notes", "rename", code=2) is None
+
+
+def test_feedback_of_all_visitors_is_exported(run: Any, home: Path) -> None:
+    run("ask", "notes", LEAVE, "--session", "Leave")
+    workspace = workspace_at(home)
+    base = workspace.base("notes")
+    base.conversations.rate(1, -1)
+    base.reviews.explain(1, "wrong", "Never.")
+    workspace.close()
+    file = home / "feedback.jsonl"
+    [row] = run("feedback", "export", "notes", "-o", str(file))["feedback"]
+    assert row["feedback"] == {"thumb": "down", "reason": "wrong", "correction": "Never."}
+    assert json.loads(file.read_text()) == row
+
+
+def test_the_recipe_of_a_session_is_what_it_was_asked_with(run: Any) -> None:
+    run("ask", "notes", LEAVE, "--session", "Leave", "--set", "search.mode=dense")
+    shown = run("sessions", "notes", "show", "Leave")
+    asked = Recipe().with_fields({**QUICK.fields(), "search.mode": "dense"})
+    assert shown["turns"][0]["recipe"] == asked.hash
