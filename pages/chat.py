@@ -42,6 +42,8 @@ from rag import (
     TouchstoneError,
     Trace,
     in_order,
+    searches,
+    unsearched,
 )
 
 if TYPE_CHECKING:
@@ -234,9 +236,12 @@ def _generate(
     above, text = slots
     status = above.status(":shimmer[Searching]", type="compact")
     try:
-        trace = retrieval.search(base, question, recipe, also, said, anew=True)
+        if searches(recipe.answer):
+            trace = retrieval.search(base, question, recipe, also, said, anew=True)
+        else:
+            trace = unsearched(question, recipe)
         examples = base.memory.examples(trace.question, recipe, turn=turn)
-        stream = base.answer(trace, recipe, examples)
+        stream = base.answer(trace, recipe, examples, said)
     except TouchstoneError as error:
         note = f"{error.message} {error.hint}".strip()
         failed = Answer("", (), trace, recipe.answer.mode, "failed", note=note)
@@ -244,7 +249,9 @@ def _generate(
         return
     try:
         quoted = recipe.answer.provider == QUOTING
-        _show(stream, status, text, len(trace.context), quoted=quoted)
+        passages = len(trace.context)
+        refuses = not passages and (quoted or recipe.answer.mode in ("strict", "grounded"))
+        _show(stream, status, None if refuses else text, passages, quoted=quoted)
     finally:
         stream.close()
         base.conversations.conclude(turn, stream.answer)
@@ -253,18 +260,18 @@ def _generate(
 def _show(
     stream: Iterator[str],
     status: StatusContainer,
-    slot: DeltaGenerator,
+    slot: DeltaGenerator | None,
     passages: int,
     *,
     quoted: bool,
 ) -> None:
-    """Draws the text while it comes. A refusal is drawn from its retrieval instead."""
+    """Draws the text while it comes into ``slot``; a refusal is drawn from its retrieval."""
     text, began = "", time.monotonic()
     for piece in unhurried(stream):
         text += piece
         waited = time.monotonic() - began
         status.update(label=f":shimmer[{_progress(waited, begun=bool(text))}]")
-        if passages and text:
+        if slot is not None and text:
             said = text if quoted else in_order(text, passages)
             slot.markdown(answer_text(said, quoted=quoted))
 

@@ -4,6 +4,8 @@ from .access.replies import KeptReplies as KeptReplies
 from .access.replies import Made as Made
 from .access.scopes import SCOPES as SCOPES
 from .access.tokens import Tokens as Tokens
+from .answering.asking.general import general_statement as general_statement
+from .answering.asking.prompt import Prompt as Prompt
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
 from .answering.citations import quoted_mentions as quoted_mentions
@@ -14,6 +16,8 @@ from .answering.stream import AnswerStream as AnswerStream
 from .bundles import Reproduction as Reproduction
 from .chunking.places import Place as Place
 from .chunking.places import place_of as place_of
+from .conversations.answers import searches as searches
+from .conversations.answers import unsearched as unsearched
 from .conversations.conversations import failure_words as failure_words
 from .conversations.operations import OperationFigures as OperationFigures
 from .conversations.operations import OperationPeriod as OperationPeriod
@@ -137,10 +141,10 @@ from .storage.conversations import EVERYBODY as EVERYBODY
 from .storage.conversations import LOCAL as LOCAL
 from .storage.conversations import Conversation as Conversation
 from .storage.conversations import ConversationRow as ConversationRow
-from .storage.conversations import StoredCitation as StoredCitation
 from .storage.conversations import StoredExample as StoredExample
 from .storage.conversations import Turn as Turn
 from .storage.conversations import Visitor as Visitor
+from .storage.conversations.details import StoredCitation as StoredCitation
 from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
 from .storage.conversations.feedback import Feedback as Feedback
 from .storage.conversations.feedback import FeedbackFigures as FeedbackFigures
@@ -175,8 +179,10 @@ from .tuning.what_if import Curve as Curve
 from .tuning.what_if import ScoreMap as ScoreMap
 from .tuning.what_if import WhatIf as WhatIf
 from .types import Answer as Answer
+from .types import BudgetPart as BudgetPart
 from .types import Chunk as Chunk
 from .types import Citation as Citation
+from .types import Decision as Decision
 from .types import Document as Document
 from .types import Dropped as Dropped
 from .types import EditKind as EditKind

@@ -13,6 +13,7 @@
     ├── ProviderError            a model provider failed
     │   ├── ProviderUnavailable  refused, timed out, or answers 5xx
     │   ├── ProviderRejected     answers 4xx: key, quota, model name
+    │   │   └── ContextOverflow  the prompt is longer than the model's context
     │   └── ProviderMisbehaved   answered something that is not what was asked for
     ├── MissingDependency        an optional package is not installed
     ├── StorageError             the database or the disk said no
@@ -100,6 +101,14 @@ class ProviderUnavailable(ProviderError):
 
 class ProviderRejected(ProviderError):
     """The provider answers 4xx: a wrong key, an exhausted quota, an unknown model."""
+
+
+class ContextOverflow(ProviderRejected):
+    """The prompt is longer than the model's context; ``share`` of it fits, 0 where untold."""
+
+    def __init__(self, message: str, hint: str = "", *, share: float = 0.0) -> None:
+        super().__init__(message, hint)
+        self.share = share
 
 
 class ProviderMisbehaved(ProviderError):

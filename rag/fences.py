@@ -8,7 +8,7 @@ import secrets
 import unicodedata
 
 _KEY = secrets.token_bytes(16)
-_FENCE = re.compile(r"<(?=[^\w<]*(?:passage|example|(?:question|turn)\b))", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=[^\w<]*(?:passage|example|(?:question|turn|result)\b))", re.IGNORECASE)
 _GONE = {"Cf", "Mn", "Me"}  # zero-width and direction marks, accents: not seen, or hardly
 _TAG_CHARACTERS = range(0xE0020, 0xE007F)  # an invisible ASCII
 _OPENING = dict.fromkeys("‹〈⟨❮❰˂ᐸ≺⧼《«", "<")

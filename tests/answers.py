@@ -55,3 +55,23 @@ class Scripted:
                 yield Delta(usage=self.usage)
         finally:
             self.closed = True
+
+
+class Turns:
+    """Replies in order, each in one piece; an exception is raised instead."""
+
+    def __init__(self, *replies: str | Exception, usage: Usage | None = None) -> None:
+        self.replies = replies
+        self.usage = usage
+        self.asked: list[Sequence[Message]] = []
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        reply = self.replies[len(self.asked)]
+        self.asked.append(messages)
+        if isinstance(reply, Exception):
+            raise reply
+        yield Delta(reply)
+        if self.usage:
+            yield Delta(usage=self.usage)

@@ -1,5 +1,6 @@
 """From what was found to what is said: context, prompt, answer, citations."""
 
+from rag.answering.asking.prompt import Beside
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
 from rag.answering.examples import passage_budget
@@ -12,6 +13,7 @@ from rag.answering.vocabulary import Vocabulary
 __all__ = [
     "NO_ANSWER",
     "AnswerStream",
+    "Beside",
     "Mention",
     "PassageReader",
     "Vocabulary",

@@ -23,24 +23,28 @@ def messages(
     hits: Sequence[Hit],
     reader: PassageReader | None = None,
     examples: Sequence[Example] = (),
+    rules: str | None = None,
 ) -> list[Message]:
     """The messages that ask a model to answer ``question`` from ``hits``, numbered from 1.
 
     With ``reader``, passages that hold rows of tables are given with the names of their columns.
-    ``examples`` stand before the passages.
+    ``examples`` stand before the passages. ``rules`` are the wording of the system message,
+    ``grounded.txt`` unless told.
     """
     columns = [reader.labels(hit) if reader else "" for hit in hits]
     quoted = (part for hit in hits for part in (hit.document, hit.chunk.heading, hit.chunk.text))
     fence = f"passage-{mark(question, *quoted, *columns)}"
     passages = "\n\n".join(
-        _fenced(fence, n, hit, named)
+        fenced_passage(fence, n, hit, named)
         for n, (hit, named) in enumerate(zip(hits, columns, strict=True), start=1)
     )
-    asked = _filled("question.txt", passages=passages, question=neutral(question))
+    asked = _filled(_read("question.txt"), passages=passages, question=neutral(question))
     if examples:
-        asked = f"{_shown(examples, question)}\n\n{asked}"
+        asked = f"{shown_examples(examples, question)}\n\n{asked}"
     return [
-        Message("system", _filled("grounded.txt", no_answer=NO_ANSWER, fence=fence)),
+        Message(
+            "system", _filled(rules or _read("grounded.txt"), no_answer=NO_ANSWER, fence=fence)
+        ),
         Message("user", asked),
     ]
 
@@ -68,19 +72,20 @@ def says_no_answer(text: str) -> bool:
     return said.startswith(" ".join(_WORDS.findall(NO_ANSWER.casefold())))
 
 
-def _shown(examples: Sequence[Example], question: str) -> str:
+def shown_examples(examples: Sequence[Example], question: str) -> str:
     """Past questions and answers between marks, after the rules for them."""
     said = [part for each in examples for part in (each.question, each.answer)]
     fence = f"example-{mark(question, *said)}"
     shown = (f"Question: {each.question}\nAnswer: {each.answer}" for each in examples)
     return _filled(
-        "examples.txt",
+        _read("examples.txt"),
         fence=fence,
         examples="\n\n".join(fenced(fence, text) for text in shown),
     )
 
 
-def _fenced(fence: str, number: int, hit: Hit, columns: str) -> str:
+def fenced_passage(fence: str, number: int, hit: Hit, columns: str) -> str:
+    """A passage between its marks, with its number, document and, of a table, its columns."""
     attributes = [f'n="{number}"', f'source="{_attribute(hit.document)}"']
     if hit.chunk.page is not None:
         attributes.append(f'page="{hit.chunk.page}"')
@@ -95,7 +100,10 @@ def _attribute(text: str) -> str:
     return neutral(escape(" ".join(text.split())))
 
 
-def _filled(name: str, **values: str) -> str:
-    """A prompt file with its places filled in; braces inside the values stay as they are."""
-    template = (_PROMPTS / name).read_text(encoding="utf-8").strip()
-    return re.sub(r"\{(\w+)\}", lambda place: values[place.group(1)], template)
+def _read(name: str) -> str:
+    return (_PROMPTS / name).read_text(encoding="utf-8").strip()
+
+
+def _filled(template: str, **values: str) -> str:
+    """A template with its places filled in; braces inside the values stay as they are."""
+    return re.sub(r"\{(\w+)\}", lambda place: values.get(place[1], place[0]), template)

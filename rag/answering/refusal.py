@@ -1,4 +1,4 @@
-"""What is said when nothing relevant was found: so, and what came nearest."""
+"""What is said when nothing relevant was found, or may have been missed."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def refusal(trace: Trace) -> tuple[str, str]:
         f"threshold of {trace.threshold:.2f}:\n\n{lines}"
     )
     return text, f"no passage reaches the threshold of {trace.threshold:.2f}"
+
+
+def of_language(trace: Trace) -> str:
+    """What a reader is told of a question in a language that the embedder does not know."""
+    stage = trace.stage("language")
+    return f"{stage.note[0].upper()}{stage.note[1:]}." if stage else ""
 
 
 def _of_another_topic(stage: Stage) -> tuple[str, str]:

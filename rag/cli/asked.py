@@ -65,6 +65,8 @@ def recipe(args: argparse.Namespace, saved: Recipe) -> Recipe:
     """
     found = Recipe.parse(inputs.json_in(args.recipe)) if args.recipe else saved
     fields = dict(inputs.assignment(each) for each in args.set)
+    if getattr(args, "mode", None):
+        fields["answer.mode"] = args.mode
     changed = found.with_fields(fields)
     return changed if "search.dense_weight" in fields else with_embedder_weight(found, changed)
 

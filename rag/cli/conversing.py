@@ -23,6 +23,8 @@ from rag import (
     TouchstoneError,
     Trace,
     counted,
+    searches,
+    unsearched,
 )
 from rag.cli import asked, inputs, printing
 from rag.cli.printing import Output
@@ -126,9 +128,12 @@ class _Talk:
         also = list(self._args.also)
         turn = talks.ask(self.id, question, recipe, also, settings=self._settings(also))
         try:
-            trace = self.base.search(question, recipe, self._beside, said)
+            if searches(recipe.answer):
+                trace = self.base.search(question, recipe, self._beside, said)
+            else:
+                trace = unsearched(question, recipe)
             examples = self.base.memory.examples(trace.question, recipe, turn=turn)
-            stream = self.base.answer(trace, recipe, examples)
+            stream = self.base.answer(trace, recipe, examples, said)
         except TouchstoneError as error:
             trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)
             note = f"{error.message} {error.hint}".strip()

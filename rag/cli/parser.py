@@ -153,6 +153,10 @@ def _asking(verb: Verb) -> None:
         _switch(added, "--all", "search all knowledge bases")
     for added in (asking, chatting):
         added.add_argument(
+            "--mode",
+            help="what a model draws on: strict, balanced, general or auto (answer.mode)",
+        )
+        added.add_argument(
             "--session", metavar="NAME|ID", help="a conversation to go on with, or to begin"
         )
 
@@ -209,6 +213,8 @@ def _tools(verb: Verb) -> None:
     verb(tools.tools)
     added = verb(tools.add_tool, "name")
     added.add_argument("url", help="its address; {question} stands in path, query or --body")
+    what = "what it is for, as a language model is told that may call it"
+    added.add_argument("--description", default="", metavar="WORDS", help=what)
     added.add_argument("--body", default="", metavar="JSON", help="sent by POST")
     _repeatable(
         added,

@@ -12,6 +12,7 @@ from typing import Any
 from rag import (
     Answer,
     Chunk,
+    Decision,
     Evaluation,
     Hit,
     Interval,
@@ -162,6 +163,7 @@ def indexed_with(chunk: Chunk, length: int) -> list[str]:
 
 
 def _source(hit: Hit, page: int | None = None) -> str:
+    """Where a hit stands: its knowledge base where several were asked, document and page."""
     return (f"{hit.base}: " if hit.base else "") + located(hit.document, hit.chunk, page)
 
 
@@ -184,16 +186,25 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
         f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in given.citations
     ]
     lines.append("(quotes, no language model)" if given.mode == "quotes" else f"({given.mode})")
-    lines += [*([given.note] if given.note else []), *_left_out(given.trace)]
+    lines += [*([given.note] if given.note else []), *map(_decision, given.decisions)]
     lines += [
         f"Not borne out: {snippet(given.text[check.start : check.end], 80)} "
         f"({'; '.join(check.reasons)})"
         for check in given.sentences
         if check.verdict != "supported"
     ]
+    if given.quotes:
+        lines += ["", "What the passages say:"]
+        lines += [f"- “{each.quote}” ({_source(each.hit, each.page)})" for each in given.quotes]
+    lines += _left_out(given.trace)
     why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")
     problem = why if given.status == "failed" else None
     return Output(answer_data(given), "\n".join(lines), problem=problem)
+
+
+def _decision(made: Decision) -> str:
+    failed = " (failed)" if made.failed else ""
+    return f"- {made.step}: {made.chosen}{failed}" + (f"; {made.why}" if made.why else "")
 
 
 def evaluation(

@@ -9,6 +9,8 @@ from rag import HttpTool, InvalidInput, Workspace
 from rag.cli import inputs, printing
 from rag.cli.printing import Output
 
+_PLACES = ("results", "text", "title", "link", "score")
+
 
 def tools(args: argparse.Namespace) -> Output:
     """List the HTTP tools that recipes may name in search.tools."""
@@ -26,8 +28,8 @@ def tools(args: argparse.Namespace) -> Output:
 def add_tool(args: argparse.Namespace) -> Output:
     """Add or change an HTTP tool."""
     workspace = inputs.workspace(args)
-    same = ("name", "url", "body", "results", "text", "title", "link", "score", "most", "seconds")
-    given = {name: getattr(args, name) for name in same}
+    told = ("name", "url", "body", "description", "most", "seconds")
+    given = {name: getattr(args, name) for name in (*told, *_PLACES)}
     given["method"] = "POST" if args.body else "GET"
     given["headers"] = dict(_header(text) for text in args.header)
     tool = HttpTool.parse(given)

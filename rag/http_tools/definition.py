@@ -68,6 +68,9 @@ class HttpTool(BaseModel):
     link: Path = ""
     score: Path = ""
     most: int = Field(10, ge=1, le=50, description="results taken from one answer")
+    description: str = Field(
+        "", max_length=300, description="what it is for, as a language model is told"
+    )
     seconds: float = Field(10.0, gt=0, le=60, description="longest wait for an answer")
 
     @classmethod

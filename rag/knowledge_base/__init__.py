@@ -11,6 +11,8 @@ import numpy as np
 
 from rag import answering
 from rag.answering import AnswerStream
+from rag.answering.asking.prompt import Prompt
+from rag.conversations.answers import Answers, searches, unsearched
 from rag.conversations.conversations import Conversations
 from rag.conversations.operations import Operations
 from rag.conversations.reviews import Reviews
@@ -99,6 +101,7 @@ class KnowledgeBase(Words):
         self.operations = Operations(services.database, self.memory.scope)
         self.reviews = Reviews(services.database, self.memory.scope)
         self._sources = StoredSources(services.database, base.id, base.name)
+        self._answers = Answers(services, base.id, self._sources)
 
     def recipe(self) -> Recipe:
         """The saved recipe."""
@@ -241,31 +244,26 @@ class KnowledgeBase(Words):
     def ask(
         self, question: str, recipe: Recipe, beside: Sequence[FederatedBase] = ()
     ) -> AnswerStream:
-        """Searches, then answers from what was found; the stream yields pieces of text."""
-        trace = self.search(question, recipe, beside)
+        """Searches, unless the mode is general, then answers; the stream yields pieces of text."""
+        if searches(recipe.answer):
+            trace = self.search(question, recipe, beside)
+        else:
+            trace = unsearched(question, recipe)
         return self.answer(trace, recipe, self.memory.examples(trace.question, recipe))
 
     def answer(
-        self, trace: Trace, recipe: Recipe, examples: Sequence[Example] = ()
+        self,
+        trace: Trace,
+        recipe: Recipe,
+        examples: Sequence[Example] = (),
+        history: Sequence[Message] = (),
     ) -> AnswerStream:
         """Answers from a retrieval that has been done.
 
-        ``examples`` are past interactions for a model, see ``memory.examples``.
+        ``examples`` are past interactions (see ``memory.examples``), ``history`` is the
+        conversation before: both are shown to a model as far as the budget has room.
         """
-        models = self._services.models
-        chat = models.chat(recipe.answer.provider, recipe.answer.model)
-        embedder = self._services.remembering(recipe.index.embedder)
-        index = self._services.indexes.current(self.id, recipe.index)
-        words = answering.Vocabulary(index.lexical, len(index.passages))
-        return answering.answer(
-            trace,
-            recipe.answer,
-            embedder=embedder,
-            chat=chat,
-            sources=self._sources,
-            words=words,
-            examples=examples,
-        )
+        return self._answers.answer(trace, recipe, examples, history)
 
     def outline(self, document_id: str, base: str = "") -> Document | None:
         """A document of this base or the one named ``base``, without its text; None if gone."""
@@ -281,10 +279,9 @@ class KnowledgeBase(Words):
         cosine = float(vectors_of(index).vectors(np.array([key]))[0] @ vector)
         return Hit(*found[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
 
-    def prompt(self, trace: Trace) -> str:
-        """The exact prompt that a language model would get for a retrieval."""
-        reader = answering.PassageReader(self._sources)
-        return answering.prompt_text(trace.question, trace.context, reader)
+    def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
+        """The exact prompt that a language model would get for a retrieval, and what it takes."""
+        return self._answers.prompt(trace, recipe)
 
     def threshold(self, recipe: Recipe) -> float | None:
         """The least relevance that a recipe asks for: ``auto`` as a number, None for no limit.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rag.types import Answer, Hit, Trace
+from rag.types import Answer, Citation, Hit, Trace
 
 
 def trace_data(found: Trace) -> dict[str, Any]:
@@ -58,22 +58,10 @@ def hit_data(hit: Hit) -> dict[str, Any]:
 
 
 def answer_data(given: Answer) -> dict[str, Any]:
-    """An answer with its citations."""
+    """An answer with its citations, and how it came about."""
     return {
         "answer": given.text,
-        "citations": [
-            {
-                "n": citation.n,
-                "chunk_id": citation.hit.chunk.id,
-                "knowledge_base": citation.hit.base,
-                "document": citation.hit.document,
-                "page": citation.page or citation.hit.chunk.page,
-                "text": citation.hit.chunk.text,
-                "quote": citation.quote,
-                "checked": citation.checked,
-            }
-            for citation in given.citations
-        ],
+        "citations": [_citation_data(each) for each in given.citations],
         "mode": given.mode,
         "status": given.status,
         "note": given.note,
@@ -82,5 +70,22 @@ def answer_data(given: Answer) -> dict[str, Any]:
             {"text": given.text[check.start : check.end], **asdict(check)}
             for check in given.sentences
         ],
+        "decisions": [asdict(each) for each in given.decisions],
+        "budget": [asdict(each) for each in given.budget],
+        "prompt": given.prompt_version,
+        "quotes": [_citation_data(each) for each in given.quotes],
         "recipe": given.trace.recipe,
+    }
+
+
+def _citation_data(citation: Citation) -> dict[str, Any]:
+    return {
+        "n": citation.n,
+        "chunk_id": citation.hit.chunk.id,
+        "knowledge_base": citation.hit.base,
+        "document": citation.hit.document,
+        "page": citation.page or citation.hit.chunk.page,
+        "text": citation.hit.chunk.text,
+        "quote": citation.quote,
+        "checked": citation.checked,
     }

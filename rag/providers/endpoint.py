@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from rag.errors import (
+    ContextOverflow,
     InvalidRecipe,
     MissingDependency,
     ProviderError,
@@ -30,6 +32,17 @@ BATCH_CHARACTERS = 200_000
 """About 50,000 tokens: hosted services refuse requests of more than a few hundred thousand."""
 LONGEST_DETAIL = 300
 """Characters of a server's own words that are passed on."""
+
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length"
+    r"|exceeds? the (?:available |model'?s )?(?:maximum )?context|exceeds? (?:maximum )?context"
+    r"|(?:prompt|input|request) is too (?:long|large)|context (?:window|size|length) exceeded"
+    r"|exceeded (?:the )?max(?:imum)? context",
+    re.IGNORECASE,
+)
+"""How servers say that a prompt is too long: OpenAI, llama.cpp, Ollama, vLLM and their kin."""
+_COUNT = re.compile(r"\d[\d,]{2,}")
 
 
 class Busy(ProviderUnavailable):
@@ -113,6 +126,12 @@ class Endpoint:
         """The error for an HTTP status. ``retry_after`` is that header."""
         said = f" It said: {self._clean(detail)}" if detail.strip() else ""
         message = f"{self.row.label} answered {code} for model {model!r}.{said}"
+        if code in (400, 413, 422, 500) and _OVERFLOW.search(detail):
+            return ContextOverflow(
+                message,
+                "Lower answer.context_tokens or top-k, or give the model a larger context.",
+                share=_share_that_fits(detail),
+            )
         if code in (408, 409, 425, 429) and "insufficient_quota" not in detail:
             return Busy(message, "Wait a little, or use another key.", _seconds(retry_after))
         if code >= 500:
@@ -133,6 +152,13 @@ class Endpoint:
         if self.key:
             text = text.replace(self.key, "***")
         return text if len(text) <= LONGEST_DETAIL else text[:LONGEST_DETAIL] + "…"
+
+
+def _share_that_fits(detail: str) -> float:
+    """The limit that a server tells over what it was sent; 0 where it does not tell both."""
+    told = [int(found.replace(",", "")) for found in _COUNT.findall(detail)]
+    least, most = min(told, default=0), max(told, default=0)
+    return least / most if least < most else 0.0
 
 
 def resolve(row: ProviderRow, settings: Variables, patience: Patience) -> Endpoint:

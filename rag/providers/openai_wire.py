@@ -153,5 +153,8 @@ def _without(request: Mapping[str, Any], name: str) -> dict[str, Any]:
 def _detail(error: openai.APIStatusError) -> str:
     """The server's own words, where it sends them in the usual place."""
     if isinstance(error.body, dict) and error.body.get("message"):
-        return str(error.body["message"])
+        code = error.body.get("code")
+        known = isinstance(code, str) and code in str(error.body["message"])
+        said = str(error.body["message"])
+        return said if known or not isinstance(code, str) else f"{said} ({code})"
     return error.response.text

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from rag.errors import InvalidRecipe, validation_words
 from rag.recipe.parts import (
+    AnswerMode,
     AnswerRecipe,
     Chunker,
     ChunkUnit,
@@ -27,6 +28,7 @@ from rag.recipe.parts import (
 )
 
 __all__ = [
+    "AnswerMode",
     "AnswerRecipe",
     "ChunkUnit",
     "Chunker",
@@ -45,7 +47,7 @@ class Recipe(RecipePart):
 
     index: IndexRecipe = IndexRecipe(analyzer="auto", chunk_unit="auto", context="table")
     search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto", other_languages="words")
-    answer: AnswerRecipe = AnswerRecipe()
+    answer: AnswerRecipe = AnswerRecipe(mode="strict")
 
     def with_fields(self, changes: Mapping[str, Any]) -> Recipe:
         """A copy with fields replaced by dotted name. Raises InvalidRecipe, naming the field."""

@@ -17,6 +17,7 @@ ChunkUnit = Literal["tokens", "characters", "auto"]
 ContextLevel = Literal["none", "document", "headings", "table"]
 Mode = Literal["dense", "lexical", "hybrid"]
 Relevance = Literal["cosine", "probability"]
+AnswerMode = Literal["strict", "balanced", "general", "auto", "grounded"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
 Names = tuple[Annotated[str, Field(min_length=1)], ...]
 
@@ -255,11 +256,22 @@ class AnswerRecipe(RecipePart):
 
     provider: str = Field("extractive", min_length=1, description="extractive, openai, ollama, ...")
     model: str | None = Field(None, description="model name; null is the provider's default")
-    mode: Literal["grounded"] = Field("grounded", description="what the model may draw on")
+    mode: AnswerMode = Field(
+        "grounded",
+        description="what a model draws on: strict, passages alone; balanced, general knowledge "
+        "too, marked; general, that alone, without a search; auto, strict where a passage reaches "
+        "the threshold, else a tool or general knowledge, as the model decides; grounded, the "
+        "passages, asked once and without the conversation; absent is grounded, a new recipe has "
+        "strict",
+    )
     temperature: float = Field(0.0, ge=0, le=2)
     max_tokens: int = Field(800, ge=1, le=100_000, description="longest answer")
     context_tokens: int = Field(
-        4000, ge=1, le=1_000_000, description="most tokens of passages in the prompt"
+        4000,
+        ge=1,
+        le=1_000_000,
+        description="tokens that conversation, examples, passages and answer share; grounded: most "
+        "tokens of passages",
     )
     memory: int = Field(
         0,
@@ -268,10 +280,11 @@ class AnswerRecipe(RecipePart):
         description="past interactions that a model is shown as examples: the most similar ones "
         "that were answered and whose sources are unchanged; 0 is off",
     )
+    tool_calls: int = Field(2, ge=0, le=10, description="auto: most calls of tools for one answer")
 
     @property
     def left_out(self) -> set[str]:
-        """The fields that a hash does not cover, as they are off."""
+        """The fields that a hash does not cover: what came later, at its default."""
         fields = type(self).model_fields
         return {name for name in _LATER_TO_ANSWER if getattr(self, name) == fields[name].default}
 
@@ -284,7 +297,7 @@ def _hash(part: RecipePart) -> str:
 
 # Of the retrievers: recipes stored before do without them.
 _LATER = frozenset({"exact_codes", "refuse", "other_languages"})
-_LATER_TO_ANSWER = frozenset({"memory"})
+_LATER_TO_ANSWER = frozenset({"memory", "tool_calls"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 
@@ -293,9 +306,9 @@ def _deciding(part: RecipePart) -> dict[str, Any]:
 
     Steps at their defaults are left out: the default of such a field means that the step is not
     there, now and in every later version. So a recipe keeps its hash when new steps come to be
-    known, and runs before and after are of one recipe. So are fields of index, retrievers and
-    answer that came later. All other fields count, at defaults too: those defaults may change, and
-    the recipe would then be another one.
+    known, and runs before and after are of one recipe. So are fields of the other parts that came
+    later. All other fields count, at defaults too: those defaults may change, and the recipe would
+    then be another one.
     """
     content = part.model_dump(mode="json")
     for name, value in part:

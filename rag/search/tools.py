@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from rag.answering.asking.routing import AnswerTool
 from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.http_tools import HttpTool, ToolOutcome, ToolResult, call
 from rag.protocols import Embedder
@@ -112,6 +113,19 @@ def named_tools(services: Services, search: SearchRecipe) -> list[HttpTool]:
 def without_tools(recipe: Recipe) -> Recipe:
     """Only passages can be explained and compared: what a service finds, it does not explain."""
     return recipe.with_fields({"search.tools": ()}) if recipe.search.tools else recipe
+
+
+def answer_tools(services: Services, recipe: Recipe) -> tuple[AnswerTool, ...]:
+    """All tools of the workspace, for an answer that may call them."""
+    tools, embedder = Tools(services), services.models.embedder(recipe.index.embedder)
+
+    def asking(tool: HttpTool) -> AnswerTool:
+        def ask(question: str) -> list[Hit]:
+            return _hits(tool.name, tools.ask(tool, question).results, question, embedder)
+
+        return AnswerTool(tool.name, tool.description, ask)
+
+    return tuple(map(asking, tools.every()))
 
 
 def refuse_tools(search: SearchRecipe) -> None:

@@ -5,9 +5,13 @@ Everything here is frozen. All offsets are character offsets (Python ``str`` ind
 """
 
 from rag.types.answers import (
+    MUST_CITE,
     Answer,
     AnswerStatus,
+    BudgetPart,
     Citation,
+    Decision,
+    DecisionStep,
     Delta,
     Example,
     Message,
@@ -32,11 +36,15 @@ from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace
 
 __all__ = [
     "LOST",
+    "MUST_CITE",
     "TOOL",
     "Answer",
     "AnswerStatus",
+    "BudgetPart",
     "Chunk",
     "Citation",
+    "Decision",
+    "DecisionStep",
     "Delta",
     "Document",
     "Dropped",

@@ -72,6 +72,37 @@ class SentenceCheck:
     judge: str = ""
 
 
+DecisionStep = Literal["sources", "tool", "citations", "context", "general"]
+"""What was decided: where the answer comes from, a call of a tool, whether to ask once more for
+citations or with a shorter prompt, and what counts as general knowledge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A choice on the way to an answer: what was ``chosen``, and why, in words for the reader.
+
+    ``failed`` says that it did not lead to what it was for.
+    """
+
+    step: DecisionStep
+    chosen: str
+    why: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPart:
+    """What one part of a prompt may take and took, in tokens; ``left_out`` names what did not fit.
+
+    Of the part "answer", ``used`` is what is kept free for it.
+    """
+
+    name: str
+    most: int
+    used: int
+    left_out: tuple[str, ...] = ()
+
+
 AnswerStatus = Literal["complete", "interrupted", "refused", "failed"]
 
 
@@ -80,12 +111,16 @@ class Answer:
     """The text of an answer with its evidence.
 
     ``mode`` says how it was made (``"quotes"``: sentences of the passages, no language model;
-    ``"grounded"``: a language model restricted to the passages). ``unsupported`` lists the
-    citation numbers in the text that no passage has. ``note`` is for the reader (why refused, why
-    interrupted). ``examples`` are the past interactions that the prompt held. ``seconds`` passed
-    from the moment the stream was first read to the end of the text, ``first_token`` of them until
-    its first piece; None where none came.
-    ``sentences`` are the checks of what it claims; a refused answer claims nothing.
+    ``"grounded"``, ``"strict"``: a language model restricted to the passages; ``"balanced"``: to
+    passages and general knowledge that is marked; ``"general"``: to what it knows; ``"tool"``: to
+    the result of a tool). ``unsupported`` lists the citation numbers in the text that no passage
+    has. ``note`` is for the reader (why refused, why interrupted). ``decisions`` tell how the
+    answer came about, ``budget`` how its prompt was spent, ``prompt_version`` names the wording of
+    the prompt. ``quotes`` are what the passages say, beside an answer that cites none.
+    ``suspicious`` counts the passages shown that hold what reads like instructions. ``examples``
+    are the past interactions that the prompt held. ``seconds`` passed from the moment the stream
+    was first read to the end of the text, ``first_token`` of them until its first piece; None where
+    none came. ``sentences`` are the checks of what it claims; a refused answer claims nothing.
     """
 
     text: str
@@ -101,6 +136,20 @@ class Answer:
     seconds: float = 0.0
     first_token: float | None = None
     sentences: tuple[SentenceCheck, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    budget: tuple[BudgetPart, ...] = ()
+    prompt_version: str = ""
+    quotes: tuple[Citation, ...] = ()
+    suspicious: int = 0
+
+    @property
+    def uncited(self) -> bool:
+        """Whether it should rest on passages or results, and names none."""
+        return self.status == "complete" and self.mode in MUST_CITE and not self.citations
+
+
+MUST_CITE = frozenset({"grounded", "strict", "balanced", "tool"})
+"""Modes whose answers rest on what they cite."""
 
 
 @dataclass(frozen=True, slots=True)

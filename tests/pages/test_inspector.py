@@ -96,8 +96,11 @@ def test_the_words_of_the_selected_passage_add_up_to_its_score(base: KnowledgeBa
 def test_the_prompt_is_the_one_that_a_model_would_get(base: KnowledgeBase) -> None:
     app = visit("inspector.py", q=LEAVE, view="Prompt")
     trace = base.search(LEAVE, base.recipe())
-    assert base.prompt(trace) in [code.value for code in app.main.code]
-    assert f"{base.count_tokens(base.prompt(trace), base.recipe()):,} tokens" in texts(app)
+    assert base.prompt(trace, base.recipe()).text in [code.value for code in app.main.code]
+    assert (
+        f"{base.count_tokens(base.prompt(trace, base.recipe()).text, base.recipe()):,} tokens"
+        in texts(app)
+    )
 
 
 def test_the_address_carries_the_recipe(base: KnowledgeBase) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag import IndexRecipe, InvalidRecipe, Recipe
+from rag import AnswerRecipe, IndexRecipe, InvalidRecipe, Recipe
 
 BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
 
@@ -19,6 +19,7 @@ OLD = Recipe().with_fields(
         "search.exact_codes": False,
         "search.refuse": "off",
         "search.other_languages": "alike",
+        "answer.mode": "grounded",
     }
 )
 
@@ -37,6 +38,7 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     stored = Recipe().model_dump(mode="json")
     for later in ("exact_codes", "refuse", "other_languages"):
         del stored["search"][later]
+    stored["answer"] = {"provider": "extractive", "temperature": 0.0}
     for later in ("analyzer", "chunk_unit", "context"):
         del stored["index"][later]
     assert not Recipe.parse(stored).search.exact_codes
@@ -45,7 +47,7 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
 
 def test_a_recipe_without_memory_is_the_one_from_before_there_was_any() -> None:
     assert Recipe().answer.memory == 0
-    assert Recipe().answer.hash == "a49998c32ff9"
+    assert AnswerRecipe().hash == "a49998c32ff9"
     assert Recipe().with_fields({"answer.memory": 3}).answer.hash != "a49998c32ff9"
 
 
@@ -70,7 +72,7 @@ def test_a_percentile_counts_where_it_decides() -> None:
 def test_a_recipe_that_was_stored_without_steps_is_read_as_one_without_them() -> None:
     stored = Recipe().model_dump(mode="json")
     old = {name: stored["search"][name] for name in ("mode", "top_k", "threshold", "candidates")}
-    assert Recipe.parse({"index": {}, "search": old}) == OLD
+    assert Recipe.parse({"index": {}, "search": old, "answer": {}}) == OLD
 
 
 def test_steps_are_named_by_what_is_not_at_its_default() -> None:
@@ -124,3 +126,10 @@ def test_a_text_of_the_wrong_form_is_refused_with_what_the_field_means() -> None
     assert caught.value.hint == (
         "The field means: who looks again: service[:MODEL], chat, onnx:PATH or cross-encoder:PATH."
     )
+
+
+def test_a_new_recipe_is_strict_and_one_that_was_stored_before_grounded() -> None:
+    assert (Recipe().answer.mode, Recipe.parse({}).answer.mode) == ("strict", "strict")
+    stored = Recipe.parse({"answer": {"provider": "extractive"}}).answer
+    assert (stored.mode, stored.hash) == ("grounded", "a49998c32ff9")
+    assert stored.model_copy(update={"tool_calls": 3}).hash != stored.hash

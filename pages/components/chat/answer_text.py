@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import streamlit as st
 
 from pages.components.shell.text import lines, plain
-from rag import SentenceCheck, inline_markup, mentions, quoted_mentions
+from rag import (
+    SentenceCheck,
+    general_statement,
+    inline_markup,
+    mentions,
+    quoted_mentions,
+)
 
 Link = Callable[[int], str]
 """The address of a cited passage, or "" for a number that no passage has."""
@@ -27,6 +33,7 @@ _BLOCKS = (
     ("item", re.compile(r"(?P<mark>\s*(?:[-*+]|\d{1,3}[.)])\s+)(?P<words>\S.*)")),
     ("quote", re.compile(r"(?P<mark>\s*(?:>\s?)+)(?P<words>.*)")),
 )
+_GENERAL = ":violet-badge[:material/public: General knowledge]"
 _FOLLOW = """
 export default function ({ parentElement, setTriggerValue }) {
   document.removeEventListener("click", parentElement.follow, true);
@@ -126,7 +133,10 @@ def _line(kind: str, line: str, match: re.Match[str] | None, inline: Callable[[s
         return f"**{inline(match.group('words'))}**"
     if kind in ("item", "quote") and match:
         return match.group("mark") + inline(match.group("words"))
-    return inline(line) if kind else "\n"
+    if not kind:
+        return "\n"
+    said = general_statement(line)
+    return inline(line) if said is None else f"{_GENERAL} {inline(said)}"
 
 
 def _inline(text: str, link: Link | None, *, quoted: bool) -> str:

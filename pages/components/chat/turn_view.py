@@ -13,6 +13,7 @@ import streamlit as st
 from pages.components.chat import branches, feedback, follow_up, session_settings
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.collect_dialog import collect_button
+from pages.components.chat.how_answered import how_answered, quotes_beside
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.inspector import retrieval
 from pages.components.inspector.hit_sources import result_view, search_notes
@@ -24,7 +25,7 @@ from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
 from pages.components.source.places import is_here, recognised
 from pages.components.source.view import SourceSpan, forget_walk, source_view
-from rag import Dropped, Hit, KnowledgeBase, Recipe, Stage, StoredCitation, Turn, counted
+from rag import Dropped, Hit, KnowledgeBase, Recipe, Stage, StoredCitation, Turn, counted, searches
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -33,7 +34,15 @@ QUOTES = "quotes"
 TALK = "talk"  # the URL's parameter: the conversation
 OPEN = "source"  # the URL's parameter: turn and number of the citation that is open, "12.1"
 NEAREST = 3
-_MODES = {"quotes": "quotes, no language model", "grounded": "language model, passages only"}
+_MODES = {
+    "quotes": "quotes, no language model",
+    "grounded": "language model, passages only",
+    "strict": "language model, passages only",
+    "balanced": "language model, passages and general knowledge",
+    "general": "language model, general knowledge, no passages",
+    "tool": "language model, result of a tool",
+}
+_BESIDE_PASSAGES = ("tool", "general")  # modes whose answers are of no passages
 
 
 def question(text: str) -> None:
@@ -114,7 +123,9 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
     else:
         _notes(turn)
         sentence_notes(turn)
+        quotes_beside(turn)
         _chips(base, turn)
+    how_answered(turn)
     _links(base, turn)
 
 
@@ -122,9 +133,13 @@ def _notes(turn: Turn) -> None:
     """How the answer was made, and what the reader has to know before trusting it."""
     label = _MODES.get(turn.mode, plain(turn.mode))
     notes = [turn.note] if turn.note else []
-    if turn.answer and not turn.citations:
+    if turn.answer and not turn.citations and turn.status != "complete":
         notes.append("No passage is cited.")
-    if turn.status != "complete" or not turn.citations:
+    if turn.uncited:
+        icon = ":orange-badge[:material/warning: Cites nothing]"
+    elif turn.status == "complete" and turn.mode == "general":
+        icon = ":violet-badge[:material/public: General knowledge]"
+    elif turn.status != "complete" or not turn.citations:
         icon = ":orange[:material/warning:]"
     elif turn.citations[0].checked:
         icon = ":material/verified:"
@@ -137,6 +152,9 @@ def _notes(turn: Turn) -> None:
 
 def _refused(base: KnowledgeBase, turn: Turn) -> None:
     """Says that nothing relevant was found, what came nearest, and what would let it in."""
+    if turn.mode in _BESIDE_PASSAGES or not searches(turn.recipe.answer):
+        st.markdown(lines(turn.answer))
+        return
     with guard():
         also = federation.known(turn.also)
         trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)

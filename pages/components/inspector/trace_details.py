@@ -171,10 +171,10 @@ def _place(match: TermMatch, there: Mapping[str, str], around: Mapping[str, str]
 
 
 def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
-    text = base.prompt(trace)
-    tokens = base.count_tokens(text, recipe)
+    prompt = base.prompt(trace, recipe)
+    tokens = base.count_tokens(prompt.text, recipe)
     st.caption(
-        f"{tokens:,} tokens, of which passages may fill {recipe.answer.context_tokens:,}. "
-        "A language model gets exactly this; quotes need no prompt."
+        f"{tokens:,} tokens of a budget of {recipe.answer.context_tokens:,}. "
+        "A language model gets exactly this, and the conversation; quotes need no prompt."
     )
-    st.code(text, language=None, wrap_lines=True, height=420)
+    st.code(prompt.text, language=None, wrap_lines=True, height=420)

@@ -35,7 +35,14 @@ from rag import InvalidInput, KnowledgeBase, Recipe, Trace
 
 MOST_SHOWN = 50
 _ABOVE = {"mode", "by", "w", "k"}  # in sight on every page
-_OF_ANSWERS = {"provider", "model", "temperature", "length"}
+_OF_ANSWERS = {"provider", "model", "draws_on", "tool_calls", "temperature", "length"}
+_DRAWS_ON = {
+    "strict": "Strict: the passages alone.",
+    "balanced": "Balanced: the passages first, general knowledge marked as such.",
+    "general": "General: what the model knows; nothing is searched.",
+    "auto": "Auto: strict where a passage reaches the threshold; otherwise the model decides "
+    "between the HTTP tools of the settings and what it knows.",
+}
 _THRESHOLD_HELP = {
     "cosine": "Least cosine of question and passage of a passage that comes back.",
     "probability": "Least probability of being relevant, as learned from labels.",
@@ -244,6 +251,9 @@ class _Panel(Widgets):
             lambda text: text or None,
             placeholder="the provider's default",
         )
+        self.pick("draws_on", "Draws on", list(_DRAWS_ON), help=" ".join(_DRAWS_ON.values()))
+        if self.recipe.answer.mode == "auto":
+            self.number("tool_calls", "Most calls of tools")
         self.slider("temperature", "Temperature", step=0.1)
         self.number("length", "Longest answer, tokens", step=100)
         self.number("memory", "Past interactions as examples", step=1)

@@ -64,6 +64,8 @@ PARAMETERS: Mapping[str, str] = {
     "order": "search.order",
     "provider": "answer.provider",
     "model": "answer.model",
+    "draws_on": "answer.mode",
+    "tool_calls": "answer.tool_calls",
     "temperature": "answer.temperature",
     "length": "answer.max_tokens",
     "context": "answer.context_tokens",

@@ -125,6 +125,14 @@ def _fields(tool: HttpTool | None) -> dict[str, Any]:
             placeholder="https://search.example/api?q={question}",
             help="{question} stands where the question goes, here or in the body.",
         ),
+        "description": st.text_input(
+            "What it is for",
+            old.get("description", ""),
+            key="tools_description",
+            max_chars=300,
+            placeholder="the state of every pump, as it is now",
+            help="A language model is told this where it may choose a tool (answers in mode auto).",
+        ),
         "body": st.text_area(
             "Body, as JSON; empty for a GET request",
             old.get("body", ""),

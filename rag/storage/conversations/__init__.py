@@ -3,6 +3,7 @@
 Every query takes the scope of a visitor and a knowledge base: nobody reads what is another's.
 """
 
+from rag.storage.conversations.details import StoredCitation, TurnDetails
 from rag.storage.conversations.sessions import (
     EVERYBODY,
     LOCAL,
@@ -11,7 +12,7 @@ from rag.storage.conversations.sessions import (
     Scope,
     Visitor,
 )
-from rag.storage.conversations.turns import StoredCitation, StoredExample, Turn
+from rag.storage.conversations.turns import StoredExample, Turn
 
 __all__ = [
     "EVERYBODY",
@@ -22,5 +23,6 @@ __all__ = [
     "StoredCitation",
     "StoredExample",
     "Turn",
+    "TurnDetails",
     "Visitor",
 ]

@@ -67,6 +67,8 @@ turn = Table(
     Column("examples", JSON, nullable=False, server_default="[]"),
     # What each sentence of the answer was found to rest on.
     Column("sentences", JSON, nullable=False, server_default="[]"),
+    # Decisions, budget, wording: how the answer came about.
+    Column("details", JSON, nullable=False, server_default="{}"),
     Column("created", DateTime(timezone=True), nullable=False),
     goes_with("conversation", conversation_id="id"),
     Index(None, "conversation_id"),

@@ -14,34 +14,18 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from rag.recipe import Recipe
+from rag.storage.conversations.details import (
+    NO_DETAILS,
+    StoredCitation,
+    TurnDetails,
+    citation_row,
+    details_of,
+    read_details,
+)
 from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
 from rag.storage.rows import read
-from rag.types import TOOL, Answer, Example, SentenceCheck
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCitation:
-    """``[n]`` of a stored answer; the passage is found again by document and span."""
-
-    n: int
-    chunk_id: str
-    document_id: str
-    document: str
-    start: int
-    end: int
-    page: int | None
-    relevance: float
-    text: str
-    quote: str
-    base: str = ""
-    url: str = ""
-    checked: bool = False
-
-    @property
-    def from_tool(self) -> bool:
-        """Whether it is a result of an HTTP tool, which no knowledge base holds."""
-        return self.document_id.startswith(TOOL)
+from rag.types import MUST_CITE, Answer, Example, SentenceCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +53,7 @@ class Turn:
     turns that were asked after that one, with its own: answers of other recipes, or other ways
     that the conversation took. ``reason`` and ``correction`` came with a thumb down; ``review``
     says what a review made of the turn. ``clicks`` counts its citations that were opened.
+    ``details`` tell how the answer came about.
     """
 
     id: int
@@ -95,6 +80,12 @@ class Turn:
     review: str = ""
     clicks: int = 0
     created: datetime | None = None
+    details: TurnDetails = NO_DETAILS
+
+    @property
+    def uncited(self) -> bool:
+        """Whether the answer should rest on passages or results, and names none."""
+        return self.status == "complete" and self.mode in MUST_CITE and not self.citations
 
     @property
     def complete(self) -> str:
@@ -155,8 +146,9 @@ def conclude(
             answer=answer.text,
             status=answer.status,
             mode=answer.mode,
-            citations=_citations(answer),
+            citations=[citation_row(each) for each in answer.citations],
             sentences=[asdict(each) for each in answer.sentences],
+            details=details_of(answer),
             note=answer.note,
             passages=answer.trace.passages,
             seconds=answer.trace.seconds,
@@ -167,27 +159,6 @@ def conclude(
         .returning(turn.c.id)
     )
     return stored.first() is not None
-
-
-def _citations(answer: Answer) -> Sequence[dict[str, Any]]:
-    return [
-        {
-            "n": citation.n,
-            "chunk_id": citation.hit.chunk.id,
-            "document_id": citation.hit.chunk.document_id,
-            "document": citation.hit.document,
-            "start": citation.hit.chunk.start,
-            "end": citation.hit.chunk.end,
-            "page": citation.page or citation.hit.chunk.page,
-            "relevance": citation.hit.relevance,
-            "text": citation.hit.chunk.text,
-            "quote": citation.quote,
-            "base": citation.hit.base,
-            "url": citation.hit.url,
-            "checked": citation.checked,
-        }
-        for citation in answer.citations
-    ]
 
 
 def _example(example: Example) -> dict[str, Any]:
@@ -255,6 +226,7 @@ def stored_turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
         examples=tuple(StoredExample(**each) for each in row.examples),
         sentences=tuple(map(_sentence, row.sentences)),
         versions=versions,
+        details=read_details(row.details),
     )
 
 

@@ -1,0 +1,1 @@
+"""A language model is asked: where its answer comes from, what it is shown, what is demanded."""

@@ -1,0 +1,112 @@
+"""What a model is shown in each mode: rules, conversation, examples, passages, the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rag.answering.asking.budget import Count, Material, Spending, named, spend, turns_of
+from rag.answering.asking.wording import Wording
+from rag.answering.examples import fitted
+from rag.answering.prompting import NO_ANSWER, fenced_passage, messages, shown_examples
+from rag.answering.reading import PassageReader
+from rag.fences import fenced, mark, neutral
+from rag.recipe import AnswerRecipe
+from rag.types import Example, Hit, Message
+
+GENERAL = "General knowledge:"
+"""What a paragraph begins with that rests on no passage."""
+_BLANK = "0" * 12  # as long as a mark
+_TAGS = {"tool": "result"}
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What comes beside the passages: the conversation before, and examples of good turns.
+
+    ``history`` are messages by turns, each beginning with the user's. ``wording`` are the prompts
+    in use.
+    """
+
+    history: tuple[Message, ...] = ()
+    examples: tuple[Example, ...] = ()
+    wording: Wording = field(default_factory=Wording)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Messages to a model, the hits that they show, and how the budget was spent on them."""
+
+    messages: list[Message]
+    hits: tuple[Hit, ...]
+    spending: Spending | None
+    version: str
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Every word of it, for people."""
+        return "\n\n".join(f"[{each.role}]\n{each.content}" for each in self.messages)
+
+
+def prompt_of(
+    mode: str,
+    question: str,
+    hits: Sequence[Hit],
+    recipe: AnswerRecipe,
+    beside: Beside,
+    reader: PassageReader,
+    count: Count,
+    total: int | None = None,
+) -> Prompt:
+    """The prompt of a mode within ``total`` tokens, ``recipe.context_tokens`` unless told.
+
+    ``grounded`` is as it always was: all hits, nothing beside them. What does not fit elsewhere is
+    left out whole, and the spending names it.
+    """
+    version = beside.wording.version(mode)
+    if mode == "grounded":
+        kept = fitted(beside.examples, recipe.context_tokens, count)
+        asked = messages(question, hits, reader, kept, beside.wording.text("grounded"))
+        return Prompt(asked, tuple(hits), None, version, kept)
+    columns = [reader.labels(hit) for hit in hits]
+    turns = turns_of(beside.history)
+    said = [part.content for turn in turns for part in turn]
+    quoted = (part for hit in hits for part in (hit.document, hit.chunk.heading, hit.chunk.text))
+    key = mark(question, *quoted, *columns, *said)
+    tag = _TAGS.get(mode, "passage")
+
+    def passages(word: str) -> list[str]:
+        fence = f"{tag}-{word}"
+        each = enumerate(zip(hits, columns, strict=True), start=1)
+        return [fenced_passage(fence, n, hit, named) for n, (hit, named) in each]
+
+    rules = beside.wording.filled(mode, mark=key, no_answer=NO_ANSWER, general=GENERAL)
+    asked_for = f"Question: {neutral(question)}"
+    spending = spend(
+        total or recipe.context_tokens,
+        recipe.max_tokens,
+        f"{rules}\n{asked_for}",
+        [Material(named(turn[0].content), _said(turn, _BLANK)) for turn in turns],
+        [Material(named(one.question), f"{one.question}\n{one.answer}") for one in beside.examples],
+        [Material(_place(h), text) for h, text in zip(hits, passages(_BLANK), strict=True)],
+        count,
+    )
+    examples = beside.examples[: spending.examples]
+    shown = [
+        *(_said(turn, key) for turn in turns[len(turns) - spending.history :]),
+        *([shown_examples(examples, question)] if examples else []),
+        *passages(key)[: spending.passages],
+        asked_for,
+    ]
+    asked = [Message("system", rules), Message("user", "\n\n".join(shown))]
+    return Prompt(asked, tuple(hits[: spending.passages]), spending, version, examples)
+
+
+def _said(turn: Sequence[Message], key: str) -> str:
+    return "\n".join(fenced(f"turn-{key}", each.content, f'by="{each.role}"') for each in turn)
+
+
+def _place(hit: Hit) -> str:
+    page = f", page {hit.chunk.page}" if hit.chunk.page is not None else ""
+    return f"{hit.rank}. {hit.document}{page}"

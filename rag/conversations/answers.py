@@ -1,0 +1,66 @@
+"""Answers of one knowledge base: the model, what it is shown beside the passages, its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag import answering
+from rag.answering import AnswerStream
+from rag.answering.asking.prompt import Beside, Prompt, prompt_of
+from rag.recipe import AnswerRecipe, Recipe
+from rag.search.corpus import StoredSources
+from rag.search.tools import answer_tools
+from rag.services import Services
+from rag.types import Example, Message, Stage, Trace
+
+
+class Answers:
+    """Answers from retrievals that have been done."""
+
+    def __init__(self, services: Services, base_id: int, sources: StoredSources) -> None:
+        self._services = services
+        self._base_id = base_id
+        self._sources = sources
+
+    def answer(
+        self,
+        trace: Trace,
+        recipe: Recipe,
+        examples: Sequence[Example] = (),
+        history: Sequence[Message] = (),
+    ) -> AnswerStream:
+        """An answer to the question of ``trace``; see ``KnowledgeBase.answer``."""
+        services = self._services
+        chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
+        index = services.indexes.current(self._base_id, recipe.index)
+        asks_tools = chat is not None and recipe.answer.mode == "auto" and not trace.context
+        return answering.answer(
+            trace,
+            recipe.answer,
+            embedder=services.remembering(recipe.index.embedder),
+            chat=chat,
+            sources=self._sources,
+            words=answering.Vocabulary(index.lexical, len(index.passages)),
+            beside=None if chat is None else Beside(tuple(history)),
+            examples=examples,
+            tools=answer_tools(services, recipe) if asks_tools else (),
+        )
+
+    def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
+        """What a language model would be shown for a retrieval, without a conversation before."""
+        count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
+        reader = answering.PassageReader(self._sources)
+        mode = "strict" if recipe.answer.mode == "auto" else recipe.answer.mode
+        hits = () if mode == "general" else trace.context
+        return prompt_of(mode, trace.question, hits, recipe.answer, Beside(), reader, count)
+
+
+def searches(recipe: AnswerRecipe) -> bool:
+    """Whether an answer looks at passages; one from general knowledge does not."""
+    return recipe.mode != "general"
+
+
+def unsearched(question: str, recipe: Recipe) -> Trace:
+    """The trace of a question that nothing is searched for."""
+    stage = Stage("question", 0, 0, note="nothing is searched: mode general")
+    return Trace(question.strip(), recipe.hash, 0, None, (stage,), (), 0.0)

@@ -1,0 +1,98 @@
+"""How an answer came about, as it is stored with its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rag.types import TOOL, Answer, BudgetPart, Citation, Decision
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCitation:
+    """``[n]`` of a stored answer; the passage is found again by document and span."""
+
+    n: int
+    chunk_id: str
+    document_id: str
+    document: str
+    start: int
+    end: int
+    page: int | None
+    relevance: float
+    text: str
+    quote: str
+    base: str = ""
+    url: str = ""
+    checked: bool = False
+
+    @property
+    def from_tool(self) -> bool:
+        """Whether it is a result of an HTTP tool, which no knowledge base holds."""
+        return self.document_id.startswith(TOOL)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDetails:
+    """The decisions of a turn, how its prompt was spent, and in which wording it was asked.
+
+    ``quotes`` are what the passages say, where the answer cites none; ``suspicious`` counts the
+    passages that were shown and hold what reads like instructions.
+    """
+
+    decisions: tuple[Decision, ...] = ()
+    budget: tuple[BudgetPart, ...] = ()
+    prompt_version: str = ""
+    quotes: tuple[StoredCitation, ...] = ()
+    suspicious: int = 0
+
+
+NO_DETAILS = TurnDetails()
+
+
+def details_of(answer: Answer) -> dict[str, Any]:
+    """What is stored; nothing for what is not there."""
+    told = {
+        "decisions": [asdict(each) for each in answer.decisions],
+        "budget": [asdict(each) for each in answer.budget],
+        "prompt_version": answer.prompt_version,
+        "quotes": [citation_row(each) for each in answer.quotes],
+        "suspicious": answer.suspicious,
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def read_details(stored: Mapping[str, Any]) -> TurnDetails:
+    """What ``details_of`` stored."""
+    budget = (
+        BudgetPart(**{**part, "left_out": tuple(part["left_out"])})
+        for part in stored.get("budget", ())
+    )
+    return TurnDetails(
+        tuple(Decision(**each) for each in stored.get("decisions", ())),
+        tuple(budget),
+        stored.get("prompt_version", ""),
+        tuple(StoredCitation(**each) for each in stored.get("quotes", ())),
+        stored.get("suspicious", 0),
+    )
+
+
+def citation_row(citation: Citation) -> dict[str, Any]:
+    """A citation as plain data."""
+    hit = citation.hit
+    return {
+        "n": citation.n,
+        "chunk_id": hit.chunk.id,
+        "document_id": hit.chunk.document_id,
+        "document": hit.document,
+        "start": hit.chunk.start,
+        "end": hit.chunk.end,
+        "page": citation.page or hit.chunk.page,
+        "relevance": hit.relevance,
+        "text": hit.chunk.text,
+        "quote": citation.quote,
+        "base": hit.base,
+        "url": hit.url,
+        "checked": citation.checked,
+    }

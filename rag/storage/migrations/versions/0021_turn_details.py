@@ -1,0 +1,13 @@
+"""How an answer came about: decisions, budget, wording of its prompt."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0021"
+down_revision = "0020"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("turn", sa.Column("details", sa.JSON(), nullable=False, server_default="{}"))
