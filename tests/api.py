@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
@@ -18,6 +22,21 @@ def client(workspace: Workspace, *scopes: str) -> TestClient:
     app = Starlette(routes=Api(lambda: workspace).routes())
     headers = {"Authorization": f"Bearer {secret}"}
     return TestClient(app, headers=headers, raise_server_exceptions=False)
+
+
+@contextmanager
+def served(workspace: Workspace) -> Iterator[str]:
+    """The address of a real server of a workspace."""
+    app = Starlette(routes=Api(lambda: workspace).routes())
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(timeout=10)
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -13,13 +13,23 @@ from rag import SCOPES, Workspace
 from rag.api import problems
 from rag.api.admission import Admission
 from rag.api.rates import Rates
+from rag.api.resources.answers import answers
 from rag.api.resources.bases import bases
+from rag.api.resources.compatible import compatible
+from rag.api.resources.documents import documents, uploads
+from rag.api.resources.jobs import jobs
+from rag.api.resources.question_sets import labels, question_files, question_sets
 from rag.api.resources.recipes import recipes
+from rag.api.resources.runs import runs
 from rag.api.resources.search import search
 
 VERSION = "1"
 LARGEST_BODY = 16 << 20  # bytes of JSON; uploads have a bound of their own
-_RESOURCES = (bases, recipes, search)
+_FORM = 1 << 20  # what the parts of a form may come to beside the file
+_RESOURCES = (
+    *(bases, recipes, documents, jobs, search, answers),
+    *(question_sets, labels, runs, compatible),
+)
 
 
 def application(workspace: Workspace) -> ASGIApp:
@@ -36,6 +46,9 @@ def application(workspace: Workspace) -> ASGIApp:
     problems.tell(app)
     for each in _RESOURCES:
         app.include_router(each, prefix="/v1")
+    largest = (workspace.settings.max_upload_mb << 20) + _FORM
+    for each in (uploads, question_files):
+        app.include_router(each, prefix="/v1", max_body_size=largest)
     document = described(app)
 
     @app.get("/v1/openapi.json", include_in_schema=False)

@@ -42,6 +42,7 @@ _STATUS: tuple[tuple[type[TouchstoneError], int], ...] = (
     (MissingDependency, 501),
     (StorageError, 503),
 )
+_DIFY = {401: 1002, 403: 1002, 404: 2001}  # its codes of authorization and unknown knowledge
 _READER_STATUS = {"too_large": 413, "unsupported_type": 415}
 
 _SCHEMA = {
@@ -107,15 +108,22 @@ def problem(status: int, detail: str, hint: str = "", **more: Any) -> dict[str, 
 
 
 def answer(
-    status: int,
-    detail: str,
-    hint: str = "",
-    headers: Mapping[str, str] | None = None,
-    **more: Any,
+    path: str, body: dict[str, Any], headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """An answer that tells of a problem."""
-    body = problem(status, detail, hint, **more)
-    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+    """An answer that tells of a problem, to a request for an address."""
+    told = in_words_of(path, body)
+    return JSONResponse(told, body["status"], headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def in_words_of(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The same with the members that callers of a compatible address look for."""
+    if path.endswith("/retrieval"):
+        code = _DIFY.get(body["status"], body["status"])
+        return body | {"error_code": code, "error_msg": body["detail"]}
+    if "/vector_stores/" in path:
+        error = {"message": body["detail"], "type": body["title"], "code": None, "param": None}
+        return body | {"error": error}
+    return body
 
 
 def of(error: Exception) -> dict[str, Any]:
@@ -137,27 +145,27 @@ def _status(error: TouchstoneError) -> int:
 def tell(app: FastAPI) -> None:
     """Lets an application answer every error with problem details."""
 
-    async def refused(_: Request, error: Exception) -> JSONResponse:
-        body = of(error)
-        return JSONResponse(body, body["status"], media_type=MEDIA_TYPE)
+    async def refused(request: Request, error: Exception) -> JSONResponse:
+        return answer(request.url.path, of(error))
 
-    async def invalid(_: Request, error: Exception) -> JSONResponse:
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
         found = error.errors()
         if any(each["type"] == "json_invalid" for each in found):
-            return answer(400, "The body is not JSON.", str(found[0].get("ctx", {}).get("error")))
+            why = str(found[0].get("ctx", {}).get("error"))
+            return answer(request.url.path, problem(400, _SAID[400], why))
         errors = [
             {"where": ".".join(map(str, each["loc"])), "what": validation_words(each)}
             for each in found
         ]
         said = "; ".join(f"{each['where']}: {each['what']}" for each in errors)
-        return answer(422, said, errors=errors)
+        return answer(request.url.path, problem(422, said, errors=errors))
 
-    async def http(_: Request, error: Exception) -> JSONResponse:
+    async def http(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
         said = _SAID.get(error.status_code, error.detail)
         detail = error.detail if error.status_code in (403, 415) else said
-        return answer(error.status_code, detail, headers=error.headers)
+        return answer(request.url.path, problem(error.status_code, detail), error.headers)
 
     app.add_exception_handler(TouchstoneError, refused)
     app.add_exception_handler(RequestValidationError, invalid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from datetime import UTC, datetime
 from email.message import Message
 from inspect import iscoroutinefunction
 from typing import Annotated, Any, TypeVar
@@ -87,16 +88,19 @@ def needs(scope: str, *statuses: int, example: Any = None, **more: Any) -> dict[
     return {"openapi_extra": extra, "responses": told, "response_model": None, **more}
 
 
-_limiter = CapacityLimiter(_THREADS)
+_LIMITER = CapacityLimiter(_THREADS)
+ANSWERS = CapacityLimiter(8)  # models are slow: who waits for one is in nobody's way
 
 
-def in_thread(work: Callable[..., Value]) -> Callable[..., Awaitable[Value]]:
+def in_thread(
+    work: Callable[..., Value], limiter: CapacityLimiter = _LIMITER
+) -> Callable[..., Awaitable[Value]]:
     """A function that blocks as one that does not: so many run at a time, the others wait."""
 
     @functools.wraps(work)
     async def done(*arguments: Any, **named: Any) -> Value:
         call = functools.partial(work, *arguments, **named)
-        return await to_thread.run_sync(call, limiter=_limiter)
+        return await to_thread.run_sync(call, limiter=limiter)
 
     return done
 
@@ -187,6 +191,13 @@ async def _once(
 
 Maker = Annotated[Once, Depends(_once)]
 """For addresses that make things."""
+
+
+def moment(at: datetime | None) -> str | None:
+    """A moment in ISO 8601; SQLite gives moments back without their zone, which is UTC."""
+    if at is None:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
 
 
 def where(request: Request, *parts: object) -> str:

@@ -8,7 +8,18 @@ from fastapi import Request, Response
 from pydantic import ConfigDict, Field
 
 from rag import BaseInfo, Made, Recipe
-from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, base_called, needs, where
+from rag.api.resource import (
+    Base,
+    Body,
+    Maker,
+    Part,
+    Resource,
+    Shared,
+    base_called,
+    moment,
+    needs,
+    where,
+)
 
 EXAMPLE = {
     "id": 1209381,
@@ -91,7 +102,7 @@ def base_data(info: BaseInfo) -> dict[str, Any]:
         "name": info.name,
         "documents": info.documents,
         "passages": info.passages,
-        "created": info.created.isoformat(),
+        "created": moment(info.created),
     }
 
 

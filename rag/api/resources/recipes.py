@@ -9,7 +9,7 @@ from fastapi import Path, Request
 from pydantic import ConfigDict, Field
 
 from rag import NotFound, Recipe
-from rag.api.resource import Base, Body, Part, Resource, needs
+from rag.api.resource import Base, Body, Part, Resource, moment, needs
 
 _RECIPE = Recipe().model_dump(mode="json")
 EXAMPLE = {"hash": Recipe().hash, "saved": "2026-01-02T03:04:05+00:00", "recipe": _RECIPE}
@@ -52,18 +52,16 @@ def saved(base: Base) -> Any:
 
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=EXAMPLE))
 def replace(base: Base, body: NewRecipe) -> Any:
-    """Saves a recipe; the one before stays among the versions."""
-    base.save_recipe(Recipe.parse(body.recipe))
-    return _saved(base)
+    """Saves a recipe; the one before stays among the versions. ``job`` builds its index."""
+    return _save(base, Recipe.parse(body.recipe))
 
 
 @recipes.patch(
     "/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=EXAMPLE)
 )
 def change(base: Base, body: Fields) -> Any:
-    """Saves the recipe with some fields changed."""
-    base.save_recipe(base.recipe().with_fields(body.fields))
-    return _saved(base)
+    """Saves the recipe with some fields changed. ``job`` builds its index, if it needs another."""
+    return _save(base, base.recipe().with_fields(body.fields))
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404, example=_LIST))
@@ -75,9 +73,9 @@ def versions(request: Request, base: Base, part: Part) -> Any:
 @recipes.get("/knowledge-bases/{kb}/recipes/{version}", **needs("read", 404, example=EXAMPLE))
 def version(base: Base, version: Annotated[str, Path(description="the hash of a recipe")]) -> Any:
     """One recipe that was saved, by its hash."""
-    for moment, recipe in base.saved_recipes():
+    for saved_at, recipe in base.saved_recipes():
         if recipe.hash == version:
-            return recipe_data(moment, recipe)
+            return recipe_data(saved_at, recipe)
     raise NotFound(f"No recipe with the hash {version!r} was saved.")
 
 
@@ -85,12 +83,20 @@ def recipe_data(saved: datetime | None, recipe: Recipe) -> dict[str, Any]:
     """A recipe as plain data; ``saved`` None where it is the default, which nobody saved."""
     return {
         "hash": recipe.hash,
-        "saved": saved.isoformat() if saved else None,
+        "saved": moment(saved),
         "recipe": recipe.model_dump(mode="json"),
     }
 
 
+def _save(base: Base, recipe: Recipe) -> dict[str, Any]:
+    """Saves a recipe; ``job`` builds its index, None where that is there."""
+    base.save_recipe(recipe)
+    base.documents.prepare_build(recipe.index)
+    missing = base.documents.missing(recipe.index)
+    return _saved(base) | {"job": base.documents.build(recipe.index) if missing else None}
+
+
 def _saved(base: Base) -> dict[str, Any]:
     recipe = base.recipe()
-    moments = {each.hash: moment for moment, each in base.saved_recipes()}
+    moments = {each.hash: saved_at for saved_at, each in base.saved_recipes()}
     return recipe_data(moments.get(recipe.hash), recipe)

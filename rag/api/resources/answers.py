@@ -1,0 +1,102 @@
+"""Answers with citations, whole or as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from fastapi import Response
+from fastapi.responses import JSONResponse
+from pydantic import ConfigDict, Field
+
+from rag import KnowledgeBase, ProviderError, Trace, Workspace, answer_data, hit_data
+from rag.api import problems
+from rag.api.events import event, streamed
+from rag.api.resource import ANSWERS, Base, Resource, Shared, in_thread, needs
+from rag.api.resources.search import Asked
+
+EXAMPLE = {
+    "answer": "Unused leave may be carried over until 31 March [1].",
+    "citations": [
+        {
+            "n": 1,
+            "chunk_id": "5d3f0c1b9a7e4d21",
+            "knowledge_base": "",
+            "document": "leave.md",
+            "page": None,
+            "text": "Unused leave may be carried over until 31 March.",
+            "quote": "Unused leave may be carried over until 31 March.",
+            "checked": True,
+        }
+    ],
+    "mode": "quotes",
+    "status": "complete",
+    "note": "",
+    "unsupported": [],
+    "recipe": "0123456789ab",
+}
+
+answers = Resource("answers")
+
+
+class ToAnswer(Asked):
+    """A question to answer."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"question": "How long may leave be carried over?"}]}
+    )
+
+    stream: bool = Field(False, description="answer as server-sent events")
+
+
+@answers.post("/knowledge-bases/{kb}/ask", **needs("ask", 400, 404, 415, 502, example=EXAMPLE))
+async def ask(workspace: Shared, base: Base, body: ToAnswer) -> Response:
+    """Answers a question with citations.
+
+    With ``stream`` as server-sent events: ``passages`` once, ``text`` for each piece, then
+    ``answer`` with all of it, or ``problem``.
+    """
+    if not body.stream:
+        return JSONResponse(await in_thread(_answer, ANSWERS)(workspace, base, body))
+    trace = await in_thread(_trace, ANSWERS)(workspace, base, body)
+    return streamed(_in_threads(_told(base, body, trace)))
+
+
+def _trace(workspace: Workspace, base: KnowledgeBase, body: ToAnswer) -> Trace:
+    return base.search(body.question, body.recipe_of(base), body.beside(workspace, base))
+
+
+def _answer(workspace: Workspace, base: KnowledgeBase, body: ToAnswer) -> dict[str, Any]:
+    stream = base.ask(body.question, body.recipe_of(base), body.beside(workspace, base))
+    answer = stream.answer
+    if answer.status == "failed":
+        raise stream.error or ProviderError(answer.note)
+    return answer_data(answer)
+
+
+def _told(base: KnowledgeBase, body: ToAnswer, trace: Trace) -> Iterator[bytes]:
+    recipe = body.recipe_of(base)
+    yield event("passages", [hit_data(hit) for hit in trace.hits])
+    stream = base.answer(trace, recipe, base.memory.examples(trace.question, recipe))
+    try:
+        for piece in stream:
+            yield event("text", piece)
+        if stream.answer.status == "failed":
+            why = stream.error or ProviderError(stream.answer.note)
+            yield event("problem", problems.of(why))
+        else:
+            yield event("answer", answer_data(stream.answer))
+    except Exception as error:  # the answer has begun: only an event can still tell
+        yield event("problem", problems.of(error))
+    finally:
+        stream.close()  # a client that left is written to no longer
+
+
+async def _in_threads(events: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The same events, each waited for in a thread."""
+    try:
+        while (piece := await in_thread(next, ANSWERS)(events, None)) is not None:
+            yield piece
+    finally:
+        if hasattr(events, "close"):
+            events.close()

@@ -1,0 +1,187 @@
+"""The shapes of others, so that a tuned recipe serves their clients as it is.
+
+Dify's external knowledge: https://docs.dify.ai/en/use-dify/knowledge/external-knowledge-api, with
+``/api/v1`` as its endpoint. OpenAI's search of vector stores: POST /vector_stores/{id}/search,
+with ``/api/v1`` as the base address of its client.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from rag import Hit, InvalidInput, Recipe
+from rag.api.resource import Resource, Shared, base_called, needs
+
+_ASKED = "How long may leave be carried over?"
+_LEAVE = "Unused leave may be carried over until 31 March."
+_RECORDS = {
+    "records": [
+        {
+            "content": _LEAVE,
+            "score": 0.71,
+            "title": "leave.md",
+            "metadata": {"document_id": "9f2c1d0e", "chunk_id": "5d3f0c1b", "start": 0, "end": 49},
+        }
+    ]
+}
+_PAGE = {
+    "object": "vector_store.search_results.page",
+    "search_query": [_ASKED],
+    "data": [
+        {
+            "file_id": "9f2c1d0e",
+            "filename": "leave.md",
+            "score": 0.71,
+            "attributes": {"chunk_id": "5d3f0c1b", "start": 0, "end": 49},
+            "content": [{"type": "text", "text": _LEAVE}],
+        }
+    ],
+    "has_more": False,
+    "next_page": None,
+}
+
+_MOST_QUESTIONS = 10
+
+compatible = Resource("compatible")
+
+
+class Given(BaseModel):
+    """What others send may have more fields than are known here."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class RetrievalSetting(Given):
+    """``score_threshold`` 0 leaves the threshold of the recipe."""
+
+    top_k: int = Field(ge=1, le=100)
+    score_threshold: float = Field(0.0, ge=0, le=1)
+
+
+class Retrieval(Given):
+    """A question of Dify."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "knowledge_id": "sample",
+                    "query": _ASKED,
+                    "retrieval_setting": {"top_k": 3, "score_threshold": 0.0},
+                }
+            ]
+        }
+    )
+
+    knowledge_id: str = Field(max_length=80)
+    query: str = Field(max_length=8000)
+    retrieval_setting: RetrievalSetting
+    metadata_condition: dict[str, Any] | None = None
+
+
+class RankingOptions(Given):
+    """``score_threshold`` 0 leaves the threshold of the recipe; its reranker ranks."""
+
+    ranker: str | None = None
+    score_threshold: float = Field(0.0, ge=0, le=1)
+
+
+class StoreSearch(Given):
+    """A question of a client of OpenAI."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": _ASKED, "max_num_results": 3}]}
+    )
+
+    query: str | list[str] = Field(max_length=8000)
+    max_num_results: int = Field(10, ge=1, le=50)
+    ranking_options: RankingOptions = RankingOptions()
+    rewrite_query: bool = Field(False, description="the recipe decides whether it is rewritten")
+    filters: dict[str, Any] | None = None
+
+
+@compatible.post("/retrieval", **needs("read", 400, 404, 415, 502, example=_RECORDS))
+def retrieval(workspace: Shared, body: Retrieval) -> Any:
+    """Dify's external knowledge; ``knowledge_id`` is the id or the name of a knowledge base."""
+    if body.metadata_condition:
+        raise InvalidInput(
+            "Conditions on metadata are not known here.", "Filter by tag or date in the recipe."
+        )
+    base, setting = base_called(workspace, body.knowledge_id), body.retrieval_setting
+    recipe = _recipe(base.recipe(), setting.top_k, setting.score_threshold)
+    return {
+        "records": [
+            {
+                "content": hit.chunk.text,
+                "score": _score(hit),
+                "title": hit.document,
+                "metadata": {"document_id": hit.chunk.document_id, **_attributes(hit)},
+            }
+            for hit in base.search(body.query, recipe).hits
+        ]
+    }
+
+
+@compatible.post(
+    "/vector_stores/{store}/search", **needs("read", 400, 404, 415, 502, example=_PAGE)
+)
+def store_search(
+    workspace: Shared,
+    store: Annotated[str, Path(description="the id of a knowledge base, or its name")],
+    body: StoreSearch,
+) -> Any:
+    """OpenAI's search of a vector store; of several questions, a passage keeps its best score."""
+    if body.filters:
+        raise InvalidInput(
+            "Filters on attributes are not known here.", "Filter by tag or date in the recipe."
+        )
+    base = base_called(workspace, store)
+    recipe = _recipe(base.recipe(), body.max_num_results, body.ranking_options.score_threshold)
+    asked = [body.query] if isinstance(body.query, str) else body.query
+    if not asked or len(asked) > _MOST_QUESTIONS:
+        raise InvalidInput(f"Ask 1 to {_MOST_QUESTIONS} questions.")
+    found: dict[str, Hit] = {}
+    for question in asked:
+        for hit in base.search(question, recipe).hits:
+            known = found.get(hit.chunk.id)
+            if known is None or hit.relevance > known.relevance:
+                found[hit.chunk.id] = hit
+    hits = list(found.values())
+    if len(asked) > 1:
+        hits = sorted(hits, key=lambda hit: -hit.relevance)[: body.max_num_results]
+    return {
+        "object": "vector_store.search_results.page",
+        "search_query": asked,
+        "data": [
+            {
+                "file_id": hit.chunk.document_id,
+                "filename": hit.document,
+                "score": _score(hit),
+                "attributes": _attributes(hit),
+                "content": [{"type": "text", "text": hit.chunk.text}],
+            }
+            for hit in hits
+        ],
+        "has_more": False,
+        "next_page": None,
+    }
+
+
+def _recipe(saved: Recipe, top_k: int, threshold: float) -> Recipe:
+    fields: dict[str, Any] = {"search.top_k": top_k}
+    return saved.with_fields(fields | ({"search.threshold": threshold} if threshold else {}))
+
+
+def _score(hit: Hit) -> float:
+    """Relevance: unlike scores of fusion it lies between 0 and 1, and thresholds are about it."""
+    return min(1.0, max(0.0, hit.relevance))
+
+
+def _attributes(hit: Hit) -> dict[str, Any]:
+    chunk = hit.chunk
+    known = {"page": chunk.page, "heading": chunk.heading or None, "url": hit.url or None}
+    places = {"chunk_id": chunk.id, "start": chunk.start, "end": chunk.end}
+    return places | {name: value for name, value in known.items() if value is not None}

@@ -1,0 +1,145 @@
+"""Documents: add files, pages and texts, list, read, delete."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, BinaryIO
+
+from fastapi import File, Path, Request, Response, UploadFile
+from pydantic import ConfigDict, Field
+
+from rag import DocumentInfo, KnowledgeBase, Made, NotFound, Upload
+from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs, where
+from rag.api.resources.jobs import EXAMPLE as JOB
+from rag.api.resources.jobs import job_data
+
+EXAMPLE = {
+    "id": "9f2c1d0e",
+    "name": "leave.md",
+    "source": "leave.md",
+    "media_type": "text/markdown",
+    "characters": 4123,
+    "pages": 0,
+    "passages": 12,
+    "added": "2026-01-02T03:04:05+00:00",
+    "tags": [],
+    "date": "",
+}
+_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+_QUEUED = needs("write", 400, 404, 409, 413, 415, example=JOB, status_code=202)
+_MOST_CHARACTERS = 10_000_000
+
+documents = Resource("documents")
+uploads = Resource("documents")
+
+DocumentId = Annotated[str, Path(description="the id of a document")]
+
+
+class Pages(Body):
+    """Web pages to fetch."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"urls": ["https://example.org/"]}]})
+
+    urls: list[str] = Field(min_length=1, max_length=1000)
+
+
+class PastedText(Body):
+    """A text to keep as a document."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"title": "Leave", "text": "Leave is thirty days."}]}
+    )
+
+    title: str = Field(max_length=500)
+    text: str = Field(max_length=_MOST_CHARACTERS)
+
+
+@uploads.post("/knowledge-bases/{kb}/documents", **_QUEUED)
+def upload(
+    request: Request,
+    workspace: Shared,
+    base: Base,
+    files: Annotated[list[UploadFile], File(description="one part for each file")],
+    once: Maker,
+) -> Response:
+    """Stores files and queues their reading; once this is answered, none is lost."""
+    asked = [[file.filename, _digest(file.file)] for file in files]
+    given = [Upload(file.filename or "", file.file) for file in files]
+    return once(asked, lambda: queued(request, workspace, base.documents.add_files(given)))
+
+
+@documents.post("/knowledge-bases/{kb}/documents/urls", **_QUEUED)
+def fetch(request: Request, workspace: Shared, base: Base, body: Pages, once: Maker) -> Response:
+    """Queues web pages to be fetched and read."""
+    return once(body.urls, lambda: queued(request, workspace, base.documents.add_urls(body.urls)))
+
+
+@documents.post("/knowledge-bases/{kb}/documents/text", **_QUEUED)
+def paste(
+    request: Request, workspace: Shared, base: Base, body: PastedText, once: Maker
+) -> Response:
+    """Queues a text."""
+
+    def make() -> Made:
+        return queued(request, workspace, base.documents.add_text(body.title, body.text))
+
+    return once(body.model_dump(), make)
+
+
+@documents.get("/knowledge-bases/{kb}/documents", **needs("read", 404, example=_LIST))
+def every(request: Request, base: Base, part: Part) -> Any:
+    """All documents by name, with their passages in the index of the saved recipe."""
+    return part.of(request, base.documents.documents(base.recipe().index), document_data)
+
+
+@documents.get("/knowledge-bases/{kb}/documents/{document}", **needs("read", 404, example=EXAMPLE))
+def one(base: Base, document: DocumentId) -> Any:
+    """One document with its text."""
+    return document_data(known(base, document)) | {"text": base.documents.document(document).text}
+
+
+@documents.delete(
+    "/knowledge-bases/{kb}/documents/{document}", **needs("write", 404, status_code=204)
+)
+def delete(base: Base, document: DocumentId) -> Response:
+    """Deletes a document; from the next question on it does not answer. Labels on it stay."""
+    known(base, document)
+    base.documents.delete_documents([document])
+    return Response(status_code=204)
+
+
+def known(base: KnowledgeBase, document: str) -> DocumentInfo:
+    """A document by id. Raises NotFound."""
+    for info in base.documents.documents(base.recipe().index):
+        if info.id == document:
+            return info
+    raise NotFound(f"There is no document with the id {document!r}.")
+
+
+def queued(request: Request, workspace: Shared, job: int) -> Made:
+    """The answer that a job was taken in."""
+    return Made(202, job_data(workspace, job), where(request, "jobs", job))
+
+
+def document_data(info: DocumentInfo) -> dict[str, Any]:
+    """A document as plain data, without its text."""
+    return {
+        "id": info.id,
+        "name": info.name,
+        "source": info.source,
+        "media_type": info.media_type,
+        "characters": info.characters,
+        "pages": info.pages,
+        "passages": info.passages,
+        "added": moment(info.added),
+        "tags": list(info.tags),
+        "date": info.date,
+    }
+
+
+def _digest(content: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while part := content.read(1 << 20):
+        digest.update(part)
+    content.seek(0)
+    return digest.hexdigest()

@@ -1,0 +1,113 @@
+"""Jobs: how far they are, as events too, and their end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+from fastapi import Request, Response
+
+from rag import Workspace
+from rag.api.events import ALIVE, event, streamed
+from rag.api.resource import Base, Part, Resource, RowId, Shared, in_thread, moment, needs
+
+EXAMPLE = {
+    "id": 17,
+    "knowledge_base": "sample",
+    "kind": "ingest",
+    "title": "Reading leave.md",
+    "status": "running",
+    "done": 0,
+    "total": 1,
+    "message": "",
+    "seconds_left": 2.5,
+    "created": "2026-01-02T03:04:05+00:00",
+    "finished": None,
+    "run": None,
+    "items": [{"name": "leave.md", "status": "waiting", "reason": "", "hint": "", "passages": 0}],
+}
+_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+_SHOWN = 500  # jobs of a knowledge base
+_POLL_SECONDS = 0.5
+_ALIVE_SECONDS = 15.0
+_LONGEST_SECONDS = 600.0  # then a client asks again: a server that shuts down waits for the answer
+
+jobs = Resource("jobs")
+
+
+@jobs.get("/knowledge-bases/{kb}/jobs", **needs("read", 404, example=_LIST))
+def every(request: Request, workspace: Shared, base: Base, part: Part) -> Any:
+    """The jobs of a knowledge base, newest first."""
+    found = workspace.jobs.recent(base.id, _SHOWN)
+    return part.of(request, found, lambda job: job_data(workspace, job.id))
+
+
+@jobs.get("/jobs/{job}", **needs("read", 404, example=EXAMPLE))
+def one(workspace: Shared, job: RowId) -> Any:
+    """How far a job is, and what became of each of its items."""
+    return job_data(workspace, job)
+
+
+@jobs.post("/jobs/{job}/cancel", **needs("write", 404, example=EXAMPLE))
+def cancel(workspace: Shared, job: RowId) -> Any:
+    """Asks a job to stop; what it has finished stays."""
+    workspace.jobs.get(job)
+    workspace.jobs.cancel(job)
+    return job_data(workspace, job)
+
+
+@jobs.get("/jobs/{job}/events", **needs("read", 404))
+async def events(workspace: Shared, job: RowId) -> Response:
+    """Server-sent events: ``progress`` when something changes, then ``end``."""
+    await in_thread(workspace.jobs.get)(job)  # what is not there is told before the stream begins
+    return streamed(_events(workspace, job))
+
+
+async def _events(workspace: Workspace, job: int) -> AsyncIterator[bytes]:
+    started = told = time.monotonic()
+    last: dict[str, Any] = {}
+    number = 0
+    while time.monotonic() - started < _LONGEST_SECONDS:
+        data = await in_thread(job_data)(workspace, job)
+        over = data["status"] not in ("queued", "running")
+        if data != last or over:
+            number += 1
+            yield event("end" if over else "progress", data, number)
+            last, told = data, time.monotonic()
+        elif time.monotonic() - told > _ALIVE_SECONDS:
+            yield ALIVE
+            told = time.monotonic()
+        if over:
+            return
+        await anyio.sleep(_POLL_SECONDS)
+
+
+def job_data(workspace: Workspace, job_id: int) -> dict[str, Any]:
+    """A job as plain data; ``run`` is the id of the run that an evaluation makes."""
+    job = workspace.jobs.get(job_id)
+    return {
+        "id": job.id,
+        "knowledge_base": job.base,
+        "kind": job.kind,
+        "title": job.title,
+        "status": job.status,
+        "done": job.done,
+        "total": job.total,
+        "message": job.message,
+        "seconds_left": job.seconds_left,
+        "created": moment(job.created),
+        "finished": moment(job.finished),
+        "run": job.payload.get("run"),
+        "items": [
+            {
+                "name": item.name,
+                "status": item.status,
+                "reason": item.reason,
+                "hint": item.hint,
+                "passages": item.chunks,
+            }
+            for item in workspace.jobs.items(job_id)
+        ],
+    }

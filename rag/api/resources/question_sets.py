@@ -1,0 +1,282 @@
+"""Question sets and labels."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any
+
+from fastapi import File, Form, Path, Request, Response, UploadFile
+from fastapi.responses import PlainTextResponse
+from pydantic import ConfigDict, Field
+
+from rag import KnowledgeBase, LabelledQuestion, Made, NotFound, QuestionSet
+from rag.api.resource import MOST_ID, Base, Body, Maker, Part, Resource, RowId, moment, needs, where
+
+EXAMPLE = {
+    "id": 3,
+    "name": "policies",
+    "version": 12,
+    "questions": 40,
+    "answerable": 36,
+    "proposed": 0,
+    "changed": "2026-01-02T03:04:05+00:00",
+}
+_LABEL = {
+    "id": 91,
+    "document": "leave.md",
+    "document_id": "9f2c1d0e",
+    "start": 120,
+    "end": 168,
+    "grade": 1,
+    "quote": "Unused leave may be carried over until 31 March.",
+}
+QUESTION = {
+    "id": "q1",
+    "question": "How long may unused leave be carried over?",
+    "answerable": True,
+    "tags": [],
+    "labels": [_LABEL],
+}
+_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+_QUESTIONS = {"items": [QUESTION], "total": 1, "next": None}
+_KEEP = needs("label", 400, 404, 409, 415, example=EXAMPLE, status_code=201)
+
+question_sets = Resource("question sets")
+question_files = Resource("question sets")
+labels = Resource("labels")
+
+
+class NewSet(Body):
+    """A question set to make."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "policies"}]})
+
+    name: str = Field(max_length=200)
+
+
+class NewQuestion(Body):
+    """A question to add."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"question": "How many days of leave are there?"}]}
+    )
+
+    question: str = Field(max_length=8000)
+    answerable: bool = True
+    tags: list[str] = Field([], max_length=50)
+
+
+class NewLabel(Body):
+    """A judgement of a span of a document; without ``end`` of the whole document."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "question_id": "q1",
+                    "document_id": "9f2c1d0e",
+                    "start": 120,
+                    "end": 168,
+                    "grade": 1,
+                }
+            ]
+        }
+    )
+
+    question_id: str
+    document_id: str
+    start: int = Field(0, ge=0, le=MOST_ID)
+    end: int | None = Field(None, ge=0, le=MOST_ID)
+    grade: int = Field(ge=0, le=9)
+
+
+class Grade(Body):
+    """Another grade of a label."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"grade": 2}]})
+
+    grade: int = Field(ge=0, le=9)
+
+
+SetName = Annotated[str, Path(description="the id of a question set, or its name")]
+
+
+def set_called(base: KnowledgeBase, name: str) -> QuestionSet:
+    """A question set by id or name. Raises NotFound."""
+    every = base.questions.every()
+    for each in every:
+        if str(each.id) == name:
+            return each
+    for each in every:
+        if each.name == name:
+            return each
+    raise NotFound(f"There is no question set {name!r}.")
+
+
+@question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404, example=_LIST))
+def every(request: Request, base: Base, part: Part) -> Any:
+    """All question sets by name."""
+    return part.of(request, base.questions.every(), set_data)
+
+
+@question_sets.post("/knowledge-bases/{kb}/question-sets", **_KEEP)
+def create(request: Request, base: Base, body: NewSet, once: Maker) -> Response:
+    """Makes an empty question set."""
+
+    def make() -> Made:
+        base.question_edits.create_set(body.name)
+        return _made(request, base, body.name.strip())
+
+    return once(body.model_dump(), make)
+
+
+@question_files.post("/knowledge-bases/{kb}/question-sets/import", **_KEEP)
+def bring(
+    request: Request,
+    base: Base,
+    name: Annotated[str, Form(description="what the set is called", max_length=200)],
+    file: Annotated[UploadFile, File(description="JSONL, CSV, TSV, XLSX, qrels, or BEIR as ZIP")],
+    once: Maker,
+) -> Response:
+    """Makes or replaces a question set from a file, or adds judgements to one."""
+    content = file.file.read()
+
+    def make() -> Made:
+        base.exchange.import_file(name, file.filename or "", content)
+        return _made(request, base, name.strip())
+
+    return once([name, file.filename, hashlib.sha256(content).hexdigest()], make)
+
+
+@question_sets.get(
+    "/knowledge-bases/{kb}/question-sets/{questions}", **needs("read", 404, example=EXAMPLE)
+)
+def one(base: Base, questions: SetName) -> Any:
+    """One question set."""
+    return set_data(set_called(base, questions))
+
+
+@question_sets.delete(
+    "/knowledge-bases/{kb}/question-sets/{questions}", **needs("label", 404, status_code=204)
+)
+def delete(base: Base, questions: SetName) -> Response:
+    """Deletes a question set with its labels; its runs stay."""
+    base.question_edits.delete_set(set_called(base, questions).name)
+    return Response(status_code=204)
+
+
+@question_sets.get(
+    "/knowledge-bases/{kb}/question-sets/{questions}/questions",
+    **needs("read", 404, example=_QUESTIONS),
+)
+def questions_of(request: Request, base: Base, questions: SetName, part: Part) -> Any:
+    """The questions of a set with their labels."""
+    held = base.questions.labelled(set_called(base, questions).name)
+    return part.of(request, held, question_data)
+
+
+@question_sets.post(
+    "/knowledge-bases/{kb}/question-sets/{questions}/questions",
+    **needs("label", 400, 404, 415, example=QUESTION, status_code=201),
+)
+def add(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Response:
+    """Adds a question."""
+
+    def make() -> Made:
+        name = set_called(base, questions).name
+        made = base.question_edits.add_question(
+            name, body.question, answerable=body.answerable, tags=body.tags
+        )
+        held = base.questions.labelled(name)
+        return Made(201, next(question_data(each) for each in held if each.id == made))
+
+    return once(body.model_dump(), make)
+
+
+@question_sets.get(
+    "/knowledge-bases/{kb}/question-sets/{questions}/export",
+    **needs("read", 404),
+    response_class=PlainTextResponse,
+)
+def export(base: Base, questions: SetName) -> PlainTextResponse:
+    """A question set as JSONL, which an import reads back."""
+    text = base.exchange.export_text(set_called(base, questions).name, "jsonl")
+    return PlainTextResponse(text.encode("utf-8", "replace"), media_type="application/jsonl")
+
+
+@labels.post(
+    "/knowledge-bases/{kb}/question-sets/{questions}/labels",
+    **needs("label", 400, 404, 415, example=_LABEL, status_code=201),
+)
+def judge(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Response:
+    """Judges a span of a document for a question; the same span again changes its grade."""
+
+    def make() -> Made:
+        name = set_called(base, questions).name
+        made = base.labels.label(name, **body.model_dump())
+        return Made(201, _label(base, name, made))
+
+    return once(body.model_dump(), make)
+
+
+@labels.patch(
+    "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
+    **needs("label", 400, 404, 415, example=_LABEL),
+)
+def grade(base: Base, questions: SetName, label: RowId, body: Grade) -> Any:
+    """Changes the grade of a label."""
+    name = set_called(base, questions).name
+    base.labels.set_grade(name, label, body.grade)
+    return _label(base, name, label)
+
+
+@labels.delete(
+    "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
+    **needs("label", 404, status_code=204),
+)
+def unlabel(base: Base, questions: SetName, label: RowId) -> Response:
+    """Deletes a label."""
+    base.labels.remove_label(set_called(base, questions).name, label)
+    return Response(status_code=204)
+
+
+def _made(request: Request, base: KnowledgeBase, name: str) -> Made:
+    found = base.questions.named(name)
+    address = where(request, "knowledge-bases", base.id, "question-sets", found.id)
+    return Made(201, set_data(found), address)
+
+
+def set_data(found: QuestionSet) -> dict[str, Any]:
+    """A question set as plain data."""
+    same = ("id", "name", "version", "questions", "answerable", "proposed")
+    return {name: getattr(found, name) for name in same} | {"changed": moment(found.changed)}
+
+
+def question_data(found: LabelledQuestion) -> dict[str, Any]:
+    """A question with its labels as plain data."""
+    return {
+        "id": found.id,
+        "question": found.text,
+        "answerable": found.answerable,
+        "tags": list(found.tags),
+        "labels": [
+            {
+                "id": label.id,
+                "document": label.document_name,
+                "document_id": label.document_id,
+                "start": label.start,
+                "end": label.end,
+                "grade": label.grade,
+                "quote": label.quote,
+            }
+            for label in found.labels
+        ],
+    }
+
+
+def _label(base: KnowledgeBase, name: str, label: int) -> dict[str, Any]:
+    held = (
+        each for found in base.questions.labelled(name) for each in question_data(found)["labels"]
+    )
+    made: dict[str, Any] = next(each for each in held if each["id"] == label)
+    return made

@@ -1,0 +1,207 @@
+"""Evaluations and their runs: measure, list, compare, report."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Query, Request, Response
+from fastapi.responses import HTMLResponse
+from pydantic import ConfigDict, Field
+
+from rag import Grid, KnowledgeBase, Recipe, Run, measured_data, result_data
+from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs
+from rag.api.resources.documents import queued
+from rag.api.resources.jobs import EXAMPLE as JOB
+from rag.api.resources.question_sets import SetName, set_called
+
+EXAMPLE = {
+    "run": "3f9a1c2b7d10",
+    "recipe": Recipe().hash,
+    "set": "policies",
+    "questions": 36,
+    "metrics": {"ndcg@10": 0.81, "recall@10": 0.92},
+    "created": "2026-01-02T03:04:05+00:00",
+    "seconds": 1.4,
+    "note": "",
+    "tags": [],
+}
+_LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+_QUEUED = needs("write", 400, 404, 409, 415, example=JOB, status_code=202)
+
+runs = Resource("runs")
+
+
+class ToEvaluate(Body):
+    """What to measure: a recipe as in a search, on a question set."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"set": "policies", "fields": {"search.top_k": 5}}]}
+    )
+
+    set: str = Field(description="the id of a question set, or its name")
+    recipe: dict[str, Any] | None = Field(None, description="a whole recipe")
+    fields: dict[str, Any] = Field({}, description="fields that differ, by dotted name")
+
+    def recipe_of(self, base: KnowledgeBase) -> Recipe:
+        """The recipe that is meant. Raises InvalidRecipe."""
+        start = base.recipe() if self.recipe is None else Recipe.parse(self.recipe)
+        return start.with_fields(self.fields)
+
+
+class ToSweep(ToEvaluate):
+    """A grid of recipes to measure: values by field."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "set": "policies",
+                    "grid": {"search.top_k": [3, 5, 10], "search.mode": ["hybrid", "dense"]},
+                }
+            ]
+        }
+    )
+
+    grid: dict[str, list[Any]]
+    metric: str = "ndcg@10"
+
+
+@runs.post("/knowledge-bases/{kb}/evaluations", **_QUEUED)
+def evaluate(
+    request: Request, workspace: Shared, base: Base, body: ToEvaluate, once: Maker
+) -> Response:
+    """Queues an evaluation; ``run`` of the job is the id of the run that comes of it."""
+
+    def make() -> Any:
+        name = set_called(base, body.set).name
+        return queued(request, workspace, base.evaluations.start(name, body.recipe_of(base)))
+
+    return once(body.model_dump(), make)
+
+
+@runs.post("/knowledge-bases/{kb}/sweeps", **_QUEUED)
+def sweep(request: Request, workspace: Shared, base: Base, body: ToSweep, once: Maker) -> Response:
+    """Queues the search for the best recipe of a grid, chosen on one half of the questions."""
+
+    def make() -> Any:
+        name, recipe = set_called(base, body.set).name, body.recipe_of(base)
+        Grid.parse(body.grid, recipe)
+        start = base.tuning.searches.start
+        return queued(request, workspace, start(name, body.grid, recipe, recipe, body.metric))
+
+    return once(body.model_dump(), make)
+
+
+@runs.get("/knowledge-bases/{kb}/sweeps/{questions}", **needs("read", 404))
+def swept(base: Base, questions: SetName) -> Any:
+    """What the last sweep of a question set found; ``result`` is null before there is one."""
+    found = base.tuning.searches.result(set_called(base, questions).name)
+    if found is None:
+        return {"result": None}
+    chosen = found.selection
+    return {
+        "result": {
+            "recipe": found.recipe.model_dump(mode="json"),
+            "hash": found.recipe.hash,
+            "changes": {
+                name: after for name, (_, after) in found.baseline.differences(found.recipe).items()
+            },
+            "tried": chosen.tried,
+            "tuning_questions": chosen.tuning_questions,
+            "tuning_lead": chosen.tuning_lead,
+            "held_out": _comparison(chosen.comparison),
+            "leaders": [
+                {"figure": leader.figure, "fields": dict(leader.fields)} for leader in found.leaders
+            ],
+        }
+    }
+
+
+@runs.get("/knowledge-bases/{kb}/runs", **needs("read", 404, example=_LIST))
+def every(
+    request: Request,
+    base: Base,
+    part: Part,
+    set: Annotated[str | None, Query(description="only runs of this question set")] = None,
+) -> Any:
+    """The runs of a knowledge base, newest first."""
+    return part.of(request, base.runs.every(set), run_data)
+
+
+@runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=EXAMPLE))
+def one(base: Base, run: str) -> Any:
+    """One run with its recipe and the 95% interval of every mean."""
+    found = base.runs.get(run)
+    intervals = {name: list(pair) for name, pair in base.run_figures.intervals(run).items()}
+    recipe = {"recipe_fields": found.recipe.model_dump(mode="json")}
+    return run_data(found) | recipe | {"intervals": intervals}
+
+
+@runs.get("/knowledge-bases/{kb}/runs/{run}/questions", **needs("read", 404))
+def results(request: Request, base: Base, run: str, part: Part) -> Any:
+    """What happened to every question of a run."""
+    return part.of(request, base.runs.results(run), result_data)
+
+
+@runs.get("/knowledge-bases/{kb}/runs/{run}/comparison", **needs("read", 404))
+def compare(
+    base: Base,
+    run: str,
+    baseline: Annotated[str, Query(description="the run that it is held against")],
+    metric: Annotated[str, Query(description="by which metric")] = "ndcg@10",
+) -> Any:
+    """A run against another one: the test, and every question, largest difference first."""
+    (found,) = base.runs.compare([run], baseline, metric)
+    return {
+        "run": run,
+        "baseline": baseline,
+        **_comparison(found.figures),
+        "changes": list(found.chips),
+        "caveats": list(found.caveats),
+        "questions": [
+            {
+                "id": row.question_id,
+                "question": row.text,
+                "before": row.before,
+                "after": row.after,
+                "difference": row.difference,
+            }
+            for row in found.rows
+        ],
+    }
+
+
+@runs.get(
+    "/knowledge-bases/{kb}/runs/{run}/report", **needs("read", 404), response_class=HTMLResponse
+)
+def report(base: Base, run: str, baseline: str | None = None) -> HTMLResponse:
+    """A run as one HTML file that opens anywhere."""
+    page = base.reports.html(run, baseline)
+    name = {"Content-Disposition": f'attachment; filename="{base.runs.get(run).id}.html"'}
+    return HTMLResponse(page.encode("utf-8", "replace"), headers=name)
+
+
+@runs.delete("/knowledge-bases/{kb}/runs/{run}", **needs("write", 404, status_code=204))
+def delete(base: Base, run: str) -> Response:
+    """Deletes a run."""
+    base.runs.remove(run)
+    return Response(status_code=204)
+
+
+def run_data(run: Run) -> dict[str, Any]:
+    """A run as plain data."""
+    told = {"created": moment(run.created), "seconds": run.seconds, "note": run.note}
+    return measured_data(run) | told | {"tags": list(run.tags)}
+
+
+def _comparison(found: Any) -> dict[str, Any]:
+    return {
+        "metric": found.metric,
+        "mean": found.mean,
+        "baseline_mean": found.baseline,
+        "difference": found.difference,
+        "interval": list(found.interval),
+        "p": found.p,
+        "verdict": found.verdict,
+        "sentence": found.sentence,
+    }

@@ -1,0 +1,52 @@
+"""Requests that nobody thought of: none may be answered by a server error."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import hypothesis
+import pytest
+import schemathesis
+from hypothesis import HealthCheck
+from schemathesis.checks import not_a_server_error
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from rag import SCOPES, Settings, Workspace
+from rag.api.mounting import Api
+from tests.workspaces import QUICK, add
+
+pytestmark = pytest.mark.slow
+
+
+def _schema() -> tuple[schemathesis.BaseSchema, dict[str, str]]:
+    """The document of a workspace that holds something of everything, with a token for all."""
+    home = Path(tempfile.mkdtemp())
+    workspace = Workspace(Settings.from_env({"TOUCHSTONE_API_RATE": "1000000"}, home=home))
+    base = workspace.create("sample", QUICK)
+    add(workspace, base, {"leave.md": "Leave is thirty days."})
+    base.question_edits.create_set("policies")
+    base.question_edits.add_question("policies", "How long?")
+    secret, _ = workspace.access.tokens.create("fuzz", SCOPES)
+    headers = {"Authorization": f"Bearer {secret}"}
+    app = Starlette(routes=Api(lambda: workspace).routes())
+    document = TestClient(app, headers=headers).get("/api/v1/openapi.json").json()
+    schema = schemathesis.openapi.from_dict(document)
+    schema.app = app
+    return schema, headers
+
+
+schema, headers = _schema()
+
+
+@schema.parametrize()
+@hypothesis.settings(
+    max_examples=5,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
+def test_nothing_breaks_the_server(case: schemathesis.Case) -> None:
+    case.call_and_validate(headers=headers, checks=[not_a_server_error])
