@@ -65,6 +65,20 @@ RUNS = st.Page(
     help="Is it better than before: every evaluation kept, compared question by question, with "
     "a report to take away.",
 )
+MEMORY = st.Page(
+    "memory.py",
+    title="Memory",
+    icon=":material/psychology:",
+    help="What was asked and answered before: search it by meaning, correct it, forget it, and "
+    "measure whether it helps a language model.",
+)
+OPERATIONS = st.Page(
+    "operations.py",
+    title="Operations",
+    icon=":material/speed:",
+    help="How the knowledge base does in use: questions, refusals, times, tokens and thumbs over "
+    "time, the slowest and the worst turns.",
+)
 SETTINGS = st.Page(
     "settings.py",
     title="Settings",
@@ -105,9 +119,9 @@ current = st.navigation(
     {
         "": [HOME],
         "Build": [DOCUMENTS],
-        "Ask": [CHAT, REVIEW],
+        "Ask": [CHAT, REVIEW, MEMORY],
         "Understand": [INSPECTOR],
-        "Measure": [METRICS, TUNING, RUNS],
+        "Measure": [METRICS, TUNING, RUNS, OPERATIONS],
         "Settings": [SETTINGS],
     }
 )

@@ -58,6 +58,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
     ("pages.components.documents", "pages.components.runs"),
     ("pages.components.inspector", "pages.components.tuning"),
     ("pages.components.chat",),
+    ("pages.components.memory", "pages.components.operations"),
     ("pages",),
     ("rag.__main__", "app"),
 )

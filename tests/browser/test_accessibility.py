@@ -23,6 +23,8 @@ PAGES = (
     "metrics",
     "tuning",
     "runs",
+    "memory",
+    "operations?period=All",
     "settings",
 )
 OPENED = {
@@ -59,6 +61,9 @@ def measured_home(warm_home: Path) -> Path:
     pinned = base.evaluator.evaluate("checks", recipe).run.id
     base.runs.pin(pinned)
     base.evaluator.evaluate("checks", recipe.with_fields({"search.top_k": 8}))
+    question = "How long may unused leave be carried over?"
+    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
+    base.conversations.conclude(turn, base.ask(question, recipe).answer)
     workspace.close()
     return warm_home
 

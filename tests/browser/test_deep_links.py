@@ -25,6 +25,8 @@ NAVIGATION = {
     "metrics": "Metrics",
     "tuning": "Tuning",
     "runs": "Runs",
+    "memory": "Memory",
+    "operations": "Operations",
     "settings": "Settings",
 }
 

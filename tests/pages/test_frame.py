@@ -13,6 +13,8 @@ TITLES = {
     "metrics.py": "Metrics",
     "tuning.py": "Tuning",
     "runs.py": "Runs",
+    "memory.py": "Memory",
+    "operations.py": "Operations",
     "settings.py": "Settings",
 }
 

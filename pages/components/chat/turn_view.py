@@ -314,7 +314,7 @@ def inspect_button(base: KnowledgeBase, turn: Turn) -> None:
         type="tertiary",
         help="Why these passages, and not others?",
     ):
-        _inspect(base, turn)
+        inspect(base, turn)
 
 
 def retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
@@ -327,7 +327,7 @@ def retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
     return ()
 
 
-def _inspect(base: KnowledgeBase, turn: Turn) -> None:
+def inspect(base: KnowledgeBase, turn: Turn) -> None:
     """The inspector shows the retrieval behind this very answer, so it takes its recipe too."""
     working_recipe.replace(base, _usable(base, turn.recipe))
     federation.bring_back(turn.also)

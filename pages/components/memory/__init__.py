@@ -1,0 +1,1 @@
+"""Past interactions: found, corrected, forgotten, and whether they help."""

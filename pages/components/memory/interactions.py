@@ -1,0 +1,100 @@
+"""Past interactions as cards: what became of each, what it rests on, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from pages.components.chat import turn_view
+from pages.components.shell.buttons import confirm_button
+from pages.components.shell.text import lines, plain
+from pages.components.shell.wording import ago, clipped
+from rag import KnowledgeBase, Remembered
+
+LONGEST = 160
+LONGEST_ANSWER = 1200
+
+_STANDINGS: Mapping[str, str] = {
+    "usable": ":green-badge[:material/check: usable]",
+    "not answered": ":gray-badge[not answered]",
+    "thumb down": ":orange-badge[:material/thumb_down: thumb down]",
+    "no source": ":gray-badge[cites nothing]",
+    "stale": ":orange-badge[:material/history_toggle_off: stale]",
+}
+
+
+def interactions(base: KnowledgeBase, held: Sequence[Remembered]) -> None:
+    """A card for each."""
+    for each in held:
+        with st.container(border=True, gap="xsmall"):
+            _card(base, each)
+
+
+def _card(base: KnowledgeBase, held: Remembered) -> None:
+    kept = held.interaction
+    st.markdown(f"**{plain(clipped(kept.question, LONGEST))}**")
+    st.markdown(" ".join(_badges(held)))
+    if held.gone:
+        names = ", ".join(map(plain, held.gone))
+        st.caption(f"Changed or deleted since: {names}. It is not used.")
+    with st.expander("Answer", key=f"memory_answer_{kept.turn}", on_change="rerun") as answer:
+        if answer.open:
+            st.markdown(lines(clipped(kept.answer, LONGEST_ANSWER)) or "*No words came.*")
+            sources = dict.fromkeys(source.document for source in kept.sources)
+            if sources:
+                st.caption(f"Cites {', '.join(map(plain, sources))}")
+    with st.container(horizontal=True, gap="small"):
+        act = partial(_button, kept.turn)
+        if act("Inspect this", "inspect", "troubleshoot"):
+            found = base.conversations.turns(kept.conversation, kept.turn)
+            if found:
+                turn_view.inspect(base, found[-1])
+        if act("Correct", "correct", "edit"):
+            _correct(base, held)
+        if act("Forget", "forget", "delete"):
+            _forget(base, held)
+
+
+def _badges(held: Remembered) -> list[str]:
+    kept = held.interaction
+    badges = [_STANDINGS[held.standing]]
+    if held.similarity is not None:
+        badges.append(f":blue-badge[cosine {held.similarity:.2f}]")
+    if held.standing == "not answered":
+        badges.append(f":gray-badge[{kept.outcome}]")
+    if kept.follow_up:
+        badges.append(":gray-badge[follow-up]")
+    if kept.thumb > 0:
+        badges.append(":green-badge[:material/thumb_up: thumb up]")
+    if kept.corrected:
+        badges.append(":blue-badge[corrected]")
+    return [*badges, f":gray[{ago(kept.asked)}]"]
+
+
+def _button(turn: int, label: str, name: str, icon: str) -> bool:
+    return st.button(label, key=f"memory_{name}_{turn}", icon=f":material/{icon}:", type="tertiary")
+
+
+@st.dialog("Correct what is remembered", icon=":material/edit:", width="large")
+def _correct(base: KnowledgeBase, held: Remembered) -> None:
+    kept = held.interaction
+    st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
+    question, answer = f"memory_question_{kept.turn}", f"memory_words_{kept.turn}"
+    st.text_area("Question", kept.question, key=question, max_chars=2000, height=80)
+    st.text_area("Answer", kept.answer, key=answer, max_chars=20_000, height=240)
+    confirm_button("Keep", f"memory_keep_{kept.turn}", _keep, base, kept.turn, question, answer)
+
+
+def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:
+    state = st.session_state
+    base.memory.correct(turn, question=str(state[question]), answer=str(state[answer]))
+
+
+@st.dialog("Forget this interaction?", icon=":material/delete:")
+def _forget(base: KnowledgeBase, held: Remembered) -> None:
+    st.markdown(f"**{plain(clipped(held.interaction.question, LONGEST))}**")
+    st.caption("It will not be an example any more. Its turn stays in the conversation.")
+    turn = held.interaction.turn
+    confirm_button("Forget", f"memory_forgotten_{turn}", base.memory.delete, turn)

@@ -1,0 +1,1 @@
+"""How a knowledge base does in use."""

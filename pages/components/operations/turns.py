@@ -1,0 +1,82 @@
+"""The slowest and the worst turns, each with a way into the inspector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from pages.components.chat import turn_view
+from pages.components.operations.cards import seconds
+from pages.components.shell.text import plain
+from pages.components.shell.wording import ago, clipped
+from rag import KnowledgeBase, TurnRow, slowest_turns, total_seconds, worst_turns
+
+LONGEST = 110
+LISTED = 8
+
+_FAULTS: Mapping[str, str] = {
+    "thumb down": "thumb down",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "unsupported": "cites what is not there",
+    "no citation": "cites nothing",
+    "refused": "refused",
+}
+
+
+def turn_lists(base: KnowledgeBase, turns: Sequence[TurnRow]) -> None:
+    """Two lists side by side."""
+    slow, bad = st.columns(2, gap="medium")
+    with slow:
+        st.subheader("Slowest")
+        for turn in slowest_turns(turns, LISTED):
+            _row(base, turn, "slow", f":blue-badge[{seconds(total_seconds(turn))}]")
+    with bad:
+        st.subheader("Worst")
+        found = worst_turns(turns, LISTED)
+        if not found:
+            st.caption("No thumb down, no fault, no refusal.")
+        for turn, wrong in found:
+            _row(base, turn, "bad", f":orange-badge[{_FAULTS[wrong]}]")
+
+
+def _row(base: KnowledgeBase, turn: TurnRow, where: str, badge: str) -> None:
+    with st.container(border=True, gap="xsmall"):
+        when = f":gray[{ago(turn.asked)}]"
+        if turn.question is None:
+            st.markdown(f"{badge} *asked by another visitor* {when}")
+            return
+        st.markdown(f"{badge} {plain(clipped(turn.question, LONGEST))} {when}")
+        st.caption(_told(turn))
+        if st.button(
+            "Inspect this",
+            key=f"operations_{where}_{turn.id}",
+            icon=":material/troubleshoot:",
+            type="tertiary",
+            help="Why these passages, and not others?",
+        ):
+            found = base.conversations.turns(turn.conversation_id, turn.id)
+            if found:
+                turn_view.inspect(base, found[-1])
+
+
+def _told(turn: TurnRow) -> str:
+    """What was counted and timed, as far as it was."""
+    known = turn.metrics
+    if not known:
+        return "From before turns were timed."
+    parts = [
+        f"search {seconds(known.get('retrieval_seconds'))}",
+        f"first words {seconds(known.get('first_token_seconds'))}",
+        f"{known.get('retrieved', 0)} found",
+        f"{known.get('cited', 0)} cited",
+    ]
+    share = known.get("budget_share")
+    if share is not None:
+        parts.append(f"{share:.0%} of the budget")
+    if known.get("from_cache"):
+        parts.append("search known before")
+    if known.get("completion_tokens"):
+        parts.append(f"{known['prompt_tokens']:,} + {known['completion_tokens']:,} tokens")
+    return " · ".join(parts)

@@ -1,0 +1,70 @@
+"""The operations page: figures of use over time, and the turns worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from rag import KnowledgeBase, Visitor
+from tests.handbook import LEAVE, make, texts, visit
+from tests.workspaces import workspace_at
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def told(base: KnowledgeBase, question: str, threshold: float = 0.2) -> int:
+    recipe = base.recipe().with_fields({"search.threshold": threshold})
+    turn = base.conversations.ask(base.conversations.open(None), question, recipe)
+    base.conversations.conclude(turn, base.ask(question, recipe).answer)
+    return turn
+
+
+def test_without_a_question_it_says_what_to_do(base: KnowledgeBase) -> None:
+    assert "Choose a longer period" in texts(visit("operations.py"))
+    said = texts(visit("operations.py", period="All"))
+    assert "Nobody has asked yet." in said
+
+
+def test_questions_refusals_and_thumbs_are_counted(base: KnowledgeBase) -> None:
+    base.conversations.rate(told(base, LEAVE), 1)
+    told(base, "zebra quux", 0.99)
+    app = visit("operations.py")
+    shown = {each.label: each.value for each in app.metric}
+    assert (shown["Questions"], shown["Refused"], shown["Failed"]) == ("2", "50%", "0")
+    assert (shown["Thumbs up"], shown["Tokens"]) == ("1 of 1", "–")
+    said = texts(app)
+    assert "2 questions, all in one hour" in said
+    assert "1 thumb up, 0 down" in said
+    assert ":orange-badge[refused] zebra quux" in said
+    assert len(app.get("plotly_chart")) == 5
+
+
+def test_a_turn_opens_in_the_inspector(base: KnowledgeBase) -> None:
+    turn = told(base, LEAVE)
+    app = visit("operations.py")
+    app.button(key=f"operations_slow_{turn}").click().run()
+    assert not app.exception
+    assert app.query_params["q"] == LEAVE
+
+
+def test_what_another_visitor_asked_is_counted_and_not_told(
+    home: Path, base: KnowledgeBase
+) -> None:
+    other = workspace_at(home)
+    told(other.base("handbook", Visitor("someone", ("someone",))), LEAVE)
+    other.close()
+    app = visit("operations.py")
+    assert {each.label: each.value for each in app.metric}["Questions"] == "1"
+    assert "asked by another visitor" in texts(app)
+    assert LEAVE.rstrip("?") not in texts(app)
+    assert "Nothing was asked yet." in texts(visit("memory.py"))
