@@ -13,6 +13,7 @@ TITLES = {
     "metrics.py": "Metrics",
     "tuning.py": "Tuning",
     "runs.py": "Runs",
+    "review.py": "Review",
     "memory.py": "Memory",
     "operations.py": "Operations",
     "settings.py": "Settings",
