@@ -51,6 +51,13 @@ TUNING = st.Page(
     help="What to change: figures and curves that follow the sliders, the best recipe of a grid "
     "checked on held-out questions, and a threshold from labels.",
 )
+ARENA = st.Page(
+    "arena.py",
+    title="Arena",
+    icon=":material/balance:",
+    help="Two recipes answer one question side by side, without their names; votes say which one "
+    "is preferred, and how sure that is.",
+)
 REVIEW = st.Page(
     "review.py",
     title="Review",
@@ -119,7 +126,7 @@ current = st.navigation(
     {
         "": [HOME],
         "Build": [DOCUMENTS],
-        "Ask": [CHAT, REVIEW, MEMORY],
+        "Ask": [CHAT, ARENA, REVIEW, MEMORY],
         "Understand": [INSPECTOR],
         "Measure": [METRICS, TUNING, RUNS, OPERATIONS],
         "Settings": [SETTINGS],

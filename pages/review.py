@@ -15,8 +15,8 @@ def main() -> None:
     base = chosen_base()
     st.title("Review")
     st.markdown(
-        "Answers with a thumb down, and questions that were refused. Each can become a labelled "
-        "question, so that the next evaluation measures it."
+        "Answers with a thumb down or an unsupported sentence, and questions that were refused. "
+        "Each can become a labelled question, so that the next evaluation measures it."
     )
     figures = base.reviews.figures()
     _figures(figures)
@@ -30,11 +30,12 @@ def _figures(figures: FeedbackFigures) -> None:
             ("Thumbs up", figures.up, "Answers with a thumb up."),
             ("Thumbs down", figures.down, "Answers with a thumb down."),
             ("Refused", figures.refused, "Questions that were refused."),
+            ("Unsupported", figures.unsupported, "Answers with an unsupported sentence."),
             ("Followed up", figures.followed, "Questions after which another one was asked."),
             ("Citations opened", figures.opened, "Answers of which a citation was opened."),
         ):
             note = f"{told} {share(count, figures.turns)}"
-            st.metric(label, f"{count:,}", help=note, border=True, width=170)
+            st.metric(label, f"{count:,}", help=note, border=True, width=150)
     st.caption(
         f"Of {figures.turns:,} so far, in the conversations that you see. Whoever "
         "gives a thumb is no random sample of those who ask."
@@ -44,8 +45,8 @@ def _figures(figures: FeedbackFigures) -> None:
 def _queue(base: KnowledgeBase, figures: FeedbackFigures) -> None:
     if not figures.waiting:
         st.info(
-            "Nothing waits for a review. A thumb down in the chat, or a refusal, brings a turn "
-            "here.",
+            "Nothing waits for a review. A thumb down in the chat, a refusal or an unsupported "
+            "sentence brings a turn here.",
             icon=":material/task_alt:",
         )
         st.page_link("chat.py", label="Open the chat", icon=":material/forum:")

@@ -18,6 +18,7 @@ from .chunking.places import Place as Place
 from .chunking.places import place_of as place_of
 from .conversations.answers import searches as searches
 from .conversations.answers import unsearched as unsearched
+from .conversations.arena import ArenaSummary as ArenaSummary
 from .conversations.conversations import failure_words as failure_words
 from .conversations.operations import OperationFigures as OperationFigures
 from .conversations.operations import OperationPeriod as OperationPeriod
@@ -144,6 +145,8 @@ from .storage.conversations import ConversationRow as ConversationRow
 from .storage.conversations import StoredExample as StoredExample
 from .storage.conversations import Turn as Turn
 from .storage.conversations import Visitor as Visitor
+from .storage.conversations.bouts import Bout as Bout
+from .storage.conversations.bouts import Side as Side
 from .storage.conversations.details import StoredCitation as StoredCitation
 from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
 from .storage.conversations.feedback import Feedback as Feedback

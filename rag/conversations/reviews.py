@@ -37,7 +37,10 @@ class Reviews:
             turns.count_click(connection, self._scope, turn_id)
 
     def waiting(self, limit: int = 50) -> list[feedback.Feedback]:
-        """Turns with a thumb down, or refused, that no review has settled; newest first."""
+        """Turns with a thumb down, refused, or with an unsupported sentence, newest first.
+
+        Those that a review settled are left out.
+        """
         with self._database.read() as connection:
             return feedback.waiting(connection, self._scope, limit)
 

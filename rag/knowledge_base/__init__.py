@@ -13,6 +13,7 @@ from rag import answering
 from rag.answering import AnswerStream
 from rag.answering.asking.prompt import Prompt
 from rag.conversations.answers import Answers, searches, unsearched
+from rag.conversations.arena import Arena
 from rag.conversations.conversations import Conversations
 from rag.conversations.operations import Operations
 from rag.conversations.reviews import Reviews
@@ -99,6 +100,7 @@ class KnowledgeBase(Words):
         self.memory = Memory(services, base.id, base.name, visitor)
         self.conversations = Conversations(services.database, self.memory)
         self.operations = Operations(services.database, self.memory.scope)
+        self.arena = Arena(services.database, self.memory.scope)
         self.reviews = Reviews(services.database, self.memory.scope)
         self._sources = StoredSources(services.database, base.id, base.name)
         self._answers = Answers(services, base.id, self._sources)

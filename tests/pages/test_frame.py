@@ -13,6 +13,7 @@ TITLES = {
     "metrics.py": "Metrics",
     "tuning.py": "Tuning",
     "runs.py": "Runs",
+    "arena.py": "Arena",
     "review.py": "Review",
     "memory.py": "Memory",
     "operations.py": "Operations",

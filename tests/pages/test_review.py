@@ -62,7 +62,7 @@ def test_a_turn_becomes_a_question_that_knows_that_it_came_from_a_user(
     app.button(key="chat_collect_store_1").click().run()
     assert not app.exception
     [question] = [each for each in base.questions.labelled("questions") if each.text == TRAINS]
-    assert question.origin == FROM_USERS
+    assert (question.origin, question.answer) == (FROM_USERS, "Until June, then it lapses.")
     assert [(label.grade, label.origin) for label in question.labels] == [(3, FROM_USERS)]
     assert base.conversations.turns(1)[0].review == "labelled"
     assert "Nothing waits for a review" in app.info[0].value
@@ -72,7 +72,7 @@ def test_a_turn_is_dismissed_or_opened_where_it_was_asked(base: KnowledgeBase) -
     failed(base)
     ask(visit("chat.py", threshold="0.9", talk="1"), "Who won?")
     app = visit("review.py")
-    assert [each.value for each in app.metric] == ["0", "1", "1", "1", "0"]
+    assert [each.value for each in app.metric] == ["0", "1", "1", "0", "1", "0"]
     app.button(key="review_dismiss_2").click().run()
     assert base.conversations.turns(1)[1].review == "dismissed"
     assert "Who won?" not in texts(app)
@@ -85,4 +85,4 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), TRAINS)
     app.get("pills")[0].set_value(1).run()
     assert base.conversations.turns(1)[0].clicks == 1
-    assert visit("review.py").metric[4].value == "1"
+    assert visit("review.py").metric[5].value == "1"

@@ -17,6 +17,7 @@ from rag import (
     InvalidInput,
     KnowledgeBase,
     NotFound,
+    SentenceCheck,
     Visitor,
     Workspace,
 )
@@ -185,18 +186,20 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace: Works
     base.conversations.conclude(two.id, replace(answer("two"), status="refused"))
     base.conversations.rate(three.id, -1)
     base.conversations.rate(one.id, 1)
+    doubted = SentenceCheck(0, 5, "unsupported")
+    base.conversations.conclude(one.id, replace(answer("one"), sentences=(doubted,)))
     other.conversations.rate(other.conversations.turns(talk + 1)[0].id, -1)
     base.reviews.explain(three.id, "wrong source", " It is June. ")
     base.reviews.opened(one.id)
     base.reviews.opened(one.id)
-    assert [each.turn.id for each in base.reviews.waiting()] == [three.id, two.id]
+    assert [each.turn.id for each in base.reviews.waiting()] == [three.id, two.id, one.id]
     assert base.reviews.figures() == FeedbackFigures(
-        turns=3, up=1, down=1, refused=1, followed=2, opened=1, waiting=2
+        turns=3, up=1, down=1, refused=1, unsupported=1, followed=2, opened=1, waiting=3
     )
     assert base.conversations.turns(talk)[0].clicks == 2
     base.reviews.dismiss(two.id)
     base.reviews.labelled(three.id)
-    assert base.reviews.waiting() == []
+    assert [each.turn.id for each in base.reviews.waiting()] == [one.id]
     exported = base.reviews.export()
     assert [(row["id"], row["review"], row["feedback"]) for row in exported] == [
         (

@@ -80,6 +80,13 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
         key=_unanswerable(turn),
         help="Retrieving nothing is then right, and measured so.",
     )
+    if answered:
+        st.text_area(
+            "Expected answer (optional)",
+            turn.correction,
+            key=_expected(turn),
+            help="Answers are measured against it.",
+        )
     passages = [*_cited(base, turn), *_others(base, turn, retrieved())]
     if answered and passages:
         st.caption("Which passages answer it? What stays without a grade is not labelled.")
@@ -134,6 +141,10 @@ def _unanswerable(turn: Turn) -> str:
     return f"chat_collect_unanswerable_{turn.id}"
 
 
+def _expected(turn: Turn) -> str:
+    return f"chat_collect_expected_{turn.id}"
+
+
 def _grade_key(turn: Turn, passage: _Gradable) -> str:
     return f"chat_collect_grade_{turn.id}_{passage.key}"
 
@@ -156,6 +167,9 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
             if grade is not None:
                 span = passage.document_id, passage.start, passage.end
                 base.passage_labels.grade(name, text, *span, int(grade), FROM_USERS)
+        expected = str(st.session_state.get(_expected(turn)) or "").strip()
+        if expected:
+            base.question_edits.edit_question(name, question_id, answer=expected)
         known = base.passage_labels.of(name, text, turn.recipe.index)
         told = f"which has {labels_in_words(known)} for it"
     base.reviews.labelled(turn.id)

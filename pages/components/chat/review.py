@@ -6,14 +6,15 @@ import streamlit as st
 
 from pages.components.chat import feedback, turn_view
 from pages.components.chat.collect_dialog import collect_button
+from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import ago, clipped
-from rag import Feedback, KnowledgeBase
+from rag import Feedback, KnowledgeBase, Turn
 
 _SHOWN = 20
 _LONGEST = 600  # characters of an answer in the queue
-_KINDS = ("All", "Thumbs down", "Refused")
+_KINDS = ("All", "Thumbs down", "Refused", "Unsupported")
 
 
 def share(count: int, of: int) -> str:
@@ -36,8 +37,17 @@ def queue(base: KnowledgeBase) -> None:
 
 
 def _is(found: Feedback, kind: str) -> bool:
-    down, refused = found.turn.thumb < 0, found.turn.status == "refused"
-    return {"Thumbs down": down, "Refused": refused}.get(kind, True)
+    turn = found.turn
+    kinds = {
+        "Thumbs down": turn.thumb < 0,
+        "Refused": turn.status == "refused",
+        "Unsupported": _unsupported(turn),
+    }
+    return kinds.get(kind, True)
+
+
+def _unsupported(turn: Turn) -> bool:
+    return any(each.verdict == "unsupported" for each in turn.sentences)
 
 
 def _card(base: KnowledgeBase, found: Feedback) -> None:
@@ -45,11 +55,13 @@ def _card(base: KnowledgeBase, found: Feedback) -> None:
     with st.container(border=True, key=f"review_turn_{turn.id}"):
         why = [":red-badge[:material/thumb_down: thumb down]"] if turn.thumb < 0 else []
         why += [":orange-badge[:material/block: refused]"] if turn.status == "refused" else []
+        why += [":orange-badge[:material/warning: unsupported]"] if _unsupported(turn) else []
         when = f":gray[{ago(turn.created)}]" if turn.created else ""
         st.markdown(" ".join([*why, when]))
         st.markdown(f"**{plain(turn.complete)}**")
         if turn.answer:
             st.markdown(lines(clipped(turn.answer, _LONGEST)))
+        sentence_notes(turn)
         if said := feedback.told(turn):
             st.markdown(said)
         with st.container(horizontal=True, gap="small"):

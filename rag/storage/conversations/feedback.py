@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Connection, String, and_, case, cast, func, or_, select
 
 from rag.storage.conversations.sessions import Scope
 from rag.storage.conversations.tables import conversation, turn
@@ -18,6 +18,8 @@ DISMISSED, LABELLED = "dismissed", "labelled"
 
 DOWN = turn.c.thumb < 0
 REFUSED = turn.c.status == "refused"
+UNSUPPORTED = cast(turn.c.sentences, String).contains('"unsupported"')
+"""Turns of which a sentence is not borne out by what it cites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,23 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackFigures:
-    """Counts of turns: ended, thumbs, refusals, those that led to a further question, those of
-    which a citation was opened, and those that wait for a review."""
+    """Counts of turns: ended, thumbs, refusals, those with a sentence that its sources do not bear
+    out, those that led to a further question, those of which a citation was opened, and those that
+    wait for a review."""
 
     turns: int
     up: int
     down: int
     refused: int
+    unsupported: int
     followed: int
     opened: int
     waiting: int
 
 
 def waiting(connection: Connection, scope: Scope, limit: int) -> list[Feedback]:
-    """Turns with a thumb down, or refused, that no review has settled; newest first."""
+    """Turns with a thumb down, refused, or with an unsupported sentence, that no review settled;
+    newest first."""
     return _rows(connection, scope, _waits(), limit)
 
 
@@ -61,7 +66,16 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
     ended = turn.c.status != "asked"
     counts = (
         _count(each)
-        for each in (ended, turn.c.thumb > 0, DOWN, REFUSED, followed, turn.c.clicks > 0, _waits())
+        for each in (
+            ended,
+            turn.c.thumb > 0,
+            DOWN,
+            REFUSED,
+            UNSUPPORTED,
+            followed,
+            turn.c.clicks > 0,
+            _waits(),
+        )
     )
     statement = (
         select(*counts)
@@ -73,7 +87,7 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
 
 
 def _waits() -> ColumnElement[bool]:
-    return and_(turn.c.review == "", or_(DOWN, REFUSED))
+    return and_(turn.c.review == "", or_(DOWN, REFUSED, UNSUPPORTED))
 
 
 def _count(condition: ColumnElement[bool]) -> Any:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    Table,
     delete,
     func,
     insert,
@@ -52,9 +53,13 @@ class Scope:
     @property
     def condition(self) -> ColumnElement[bool]:
         """What a row of the table of conversations has to fulfil."""
+        return self.over(conversation)
+
+    def over(self, table: Table) -> ColumnElement[bool]:
+        """What a row has to fulfil in a table that says of each whose it is."""
         keys = self.visitor.keys
-        mine = true() if keys is None else conversation.c.visitor.in_(keys)
-        return (conversation.c.base_id == self.base_id) & mine
+        mine = true() if keys is None else table.c.visitor.in_(keys)
+        return (table.c.base_id == self.base_id) & mine
 
     @property
     def ids(self) -> Select[Any]:

@@ -99,3 +99,18 @@ interaction_vector = Table(
     Column("data", LargeBinary, nullable=False),
     goes_with("interaction", turn_id="turn_id"),
 )
+
+# A question that two recipes answered, in the order in which their answers were shown.
+bout = Table(
+    "bout",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    base_id(),
+    Column("visitor", String, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("left", JSON, nullable=False),
+    Column("right", JSON, nullable=False),
+    Column("vote", String, nullable=False, default=""),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Index(None, "base_id", "visitor"),
+)

@@ -1,0 +1,151 @@
+"""Two recipes answer one question side by side, and votes say which one is preferred."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rag.errors import InvalidInput, NotFound
+from rag.evaluation.inference.betting import Watched, watched_mean
+from rag.recipe import Recipe
+from rag.storage import Database, storable
+from rag.storage.conversations import Scope, bouts
+from rag.storage.conversations.bouts import Bout, Side
+from rag.types import Answer
+
+VOTES = ("left", "right", "tie", "both bad")
+
+
+@dataclass(frozen=True, slots=True)
+class ArenaSummary:
+    """What votes say of two recipes.
+
+    ``rate`` is how often ``first`` is preferred, a tie and "both bad" counting half, as the mean
+    over questions: a question that was voted on several times counts once. ``low`` and ``high`` are
+    its 95% interval, which may be looked at after every vote; 0.5 lies outside of it exactly where
+    it is ``decided``.
+    """
+
+    first: Recipe
+    second: Recipe
+    votes: int
+    questions: int
+    wins: int
+    losses: int
+    ties: int
+    both_bad: int
+    rate: float
+    low: float
+    high: float
+    decided: bool
+
+
+class Arena:
+    """The bouts of a visitor in one knowledge base."""
+
+    def __init__(self, database: Database, scope: Scope) -> None:
+        self._database = database
+        self._scope = scope
+
+    def add(
+        self,
+        question: str,
+        one: tuple[Recipe, Answer],
+        other: tuple[Recipe, Answer],
+        order: random.Random | None = None,
+    ) -> int:
+        """Stores two answers in random order; returns the bout."""
+        sides = [Side(recipe, _shown(answer)) for recipe, answer in (one, other)]
+        (order or random.SystemRandom()).shuffle(sides)
+        with self._database.write() as connection:
+            return bouts.add(connection, self._scope, storable(question), *sides)
+
+    def find(self, bout_id: int) -> Bout | None:
+        """A bout; None where it is not one of these."""
+        with self._database.read() as connection:
+            return bouts.find(connection, self._scope, bout_id)
+
+    def vote(self, bout_id: int, given: str) -> None:
+        """Stores which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
+        if given not in VOTES:
+            raise InvalidInput(f"{given!r} is no vote.", f"There are: {', '.join(VOTES)}.")
+        with self._database.write() as connection:
+            if not bouts.vote(connection, self._scope, bout_id, given):
+                raise NotFound("That bout is not in this knowledge base.")
+
+    def summaries(self) -> list[ArenaSummary]:
+        """What the votes say of each two recipes; those with the most votes first."""
+        with self._database.read() as connection:
+            return summaries(bouts.voted(connection, self._scope))
+
+
+def summaries(voted: Iterable[Bout]) -> list[ArenaSummary]:
+    """The votes of each two recipes, put together; those with the most votes first."""
+    pairs = defaultdict[tuple[str, str], list[Bout]](list)
+    recipes: dict[str, Recipe] = {}
+    for each in voted:
+        recipes |= {side.recipe.hash: side.recipe for side in (each.left, each.right)}
+        first, second = sorted((each.left.recipe.hash, each.right.recipe.hash))
+        pairs[first, second].append(each)
+    found = [_summary(recipes[one], recipes[other], held) for (one, other), held in pairs.items()]
+    return sorted(found, key=lambda summary: -summary.votes)
+
+
+def by_question(scores: Iterable[tuple[str, float]]) -> Watched:
+    """The mean of scores in [-1, 1] over questions, each of which counts once."""
+    held = defaultdict[str, list[float]](list)
+    for question, score in scores:
+        held[" ".join(question.casefold().split())].append(score)
+    return watched_mean(np.array([np.mean(each) for each in held.values()]))
+
+
+def _summary(first: Recipe, second: Recipe, voted: list[Bout]) -> ArenaSummary:
+    scores = [(each.question, _score(each, first)) for each in voted]
+    mean = by_question(scores)
+    won, votes = Counter(score for _, score in scores), Counter(each.vote for each in voted)
+    return ArenaSummary(
+        first,
+        second,
+        len(voted),
+        len({" ".join(question.casefold().split()) for question, _ in scores}),
+        won[1.0],
+        won[-1.0],
+        votes["tie"],
+        votes["both bad"],
+        *((1 + value) / 2 for value in mean[:3]),
+        decided=mean.decided,
+    )
+
+
+def _score(voted: Bout, recipe: Recipe) -> float:
+    """1 where the answer of a recipe was preferred, -1 where the other one was, else 0."""
+    if voted.vote not in ("left", "right"):
+        return 0.0
+    winner = voted.left if voted.vote == "left" else voted.right
+    return 1.0 if winner.recipe.hash == recipe.hash else -1.0
+
+
+def _shown(answer: Answer) -> dict[str, Any]:
+    """What is kept of an answer."""
+    return {
+        "text": answer.text,
+        "mode": answer.mode,
+        "status": answer.status,
+        "note": answer.note,
+        "passages": answer.trace.passages,
+        "seconds": answer.trace.seconds,
+        "citations": [
+            {
+                "n": citation.n,
+                "document": citation.hit.document,
+                "page": citation.page or citation.hit.chunk.page,
+                "quote": citation.quote,
+            }
+            for citation in answer.citations
+        ],
+    }

@@ -1,0 +1,48 @@
+"""The arena: two answers without names, a vote, and what all votes say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from rag import KnowledgeBase
+from tests.handbook import LEAVE, make, texts, visit
+
+
+@pytest.fixture
+def base(home: Path) -> Iterator[KnowledgeBase]:
+    st.cache_resource.clear()
+    workspace, made = make(home)
+    yield made
+    workspace.close()
+    st.cache_resource.clear()
+
+
+def test_one_recipe_alone_has_nobody_to_meet(base: KnowledgeBase) -> None:
+    app = visit("arena.py")
+    assert "There is only one recipe." in app.info[0].value
+    app.chat_input[0].set_value(LEAVE).run()
+    assert not app.exception
+    assert base.arena.find(1) is None
+
+
+def test_names_are_told_after_the_vote(base: KnowledgeBase) -> None:
+    app = visit("arena.py", k="1")
+    app.chat_input[0].set_value(LEAVE).run()
+    assert not app.exception
+    held = base.arena.find(1)
+    assert held is not None
+    assert {held.left.recipe.search.top_k, held.right.recipe.search.top_k} == {1, 2}
+    assert "30 June" in held.left.answer["text"]
+    assert "**A**" in [each.value for each in app.markdown]
+    app.button(key="arena_vote_left").click().run()
+    assert base.arena.summaries()[0].votes == 1
+    [named] = [each.value for each in app.markdown if each.value.startswith("**A**")]
+    assert named.endswith(" :green-badge[:material/check: preferred]")
+    assert f"top {held.left.recipe.search.top_k}" in named
+    assert "Your vote: A is better" in texts(app)
+    assert ":gray-badge[not decided]" in texts(app)
+    assert "1 vote on 1 question: 1 to 0, 0 tied, 0 both bad" in texts(app)

@@ -1,0 +1,148 @@
+"""Votes on two recipes: the order is random, questions count once, and chance decides nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import ArenaSummary, InvalidInput, KnowledgeBase, NotFound, Visitor
+from rag.conversations.arena import by_question
+from rag.evaluation.inference.betting import capital, watched_mean
+from rag.types import Answer, Trace
+from tests.workspaces import QUICK, workspace_at
+
+OTHER = QUICK.with_fields({"search.top_k": 2})
+VOTINGS, VOTES, QUESTIONS = 1000, 40, 20
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    workspace = workspace_at(tmp_path)
+    yield workspace.create("notes", QUICK)
+    workspace.close()
+
+
+def answer(text: str) -> Answer:
+    trace = Trace(text, QUICK.hash, 3, None, (), (), 0.5)
+    return Answer(text, (), trace, "quotes", "complete")
+
+
+def vote(base: KnowledgeBase, question: str, preferred: str, order: random.Random) -> None:
+    """A vote for the answer with a text, wherever it stands, or a tie."""
+    bout = base.arena.add(question, (QUICK, answer("mine")), (OTHER, answer("theirs")), order)
+    held = base.arena.find(bout)
+    assert held is not None
+    left = held.left.answer["text"] == preferred
+    side = "left" if left else "right"
+    base.arena.vote(bout, preferred if preferred in ("tie", "both bad") else side)
+
+
+def of(base: KnowledgeBase) -> ArenaSummary:
+    [found] = base.arena.summaries()
+    return found
+
+
+def test_votes_count_for_the_recipe_and_not_for_the_side(base: KnowledgeBase) -> None:
+    order = random.Random(3)
+    for number in range(12):
+        vote(base, f"question {number}", "mine", order)
+    found = of(base)
+    ahead = found.rate if found.first == QUICK else 1 - found.rate
+    assert (ahead, found.decided) == (1.0, True)
+    assert (found.votes, found.questions) == (12, 12)
+    assert {found.wins, found.losses} == {12, 0}
+
+
+def test_both_orders_come_up(base: KnowledgeBase) -> None:
+    order = random.Random(5)
+    pairs = (QUICK, answer("mine")), (OTHER, answer("theirs"))
+    bouts = [base.arena.find(base.arena.add("why?", *pairs, order)) for _ in range(12)]
+    assert {bout.left.answer["text"] for bout in bouts if bout} == {"mine", "theirs"}
+
+
+def test_a_question_counts_once_however_often_it_is_asked(base: KnowledgeBase) -> None:
+    order = random.Random(1)
+    for _ in range(40):
+        vote(base, "Always  the same?", "mine", order)
+    found = of(base)
+    assert (found.votes, found.questions, found.decided) == (40, 1, False)
+    vote(base, "always the same?", "tie", order)
+    assert of(base).questions == 1
+
+
+def test_ties_and_bad_answers_count_half(base: KnowledgeBase) -> None:
+    order = random.Random(1)
+    for number, preferred in enumerate(("mine", "tie", "both bad", "theirs")):
+        vote(base, f"question {number}", preferred, order)
+    found = of(base)
+    assert (found.rate, found.ties, found.both_bad, found.decided) == (0.5, 1, 1, False)
+    assert found.low < 0.5 < found.high
+
+
+def test_what_is_no_vote_or_another_s_is_refused(base: KnowledgeBase) -> None:
+    bout = base.arena.add("why?", (QUICK, answer("a")), (OTHER, answer("b")))
+    with pytest.raises(InvalidInput):
+        base.arena.vote(bout, "both")
+    with pytest.raises(NotFound):
+        base.arena.vote(bout + 1, "tie")
+    assert base.arena.summaries() == []
+
+
+def test_another_visitor_s_bouts_are_not_seen(tmp_path: Path) -> None:
+    workspace = workspace_at(tmp_path)
+    mine = workspace.create("notes", QUICK)
+    vote(mine, "why?", "tie", random.Random(1))
+    other = workspace.base("notes", Visitor("other", ("other",)))
+    assert other.arena.summaries() == []
+    assert other.arena.find(1) is None
+    with pytest.raises(NotFound):
+        other.arena.vote(1, "left")
+    workspace.close()
+
+
+def test_the_interval_says_what_the_decision_says() -> None:
+    for wins in range(0, 31, 3):
+        figures = np.array([1.0] * wins + [-1.0] * (30 - wins))
+        found = watched_mean(figures)
+        made = capital(figures, np.zeros(1))[0]
+        assert found.decided == (made >= np.log(20)) == (not found.low <= 0 <= found.high)
+        assert -1 <= found.low <= found.mean <= found.high <= 1
+    assert watched_mean(np.zeros(0)) == (0.0, -1.0, 1.0, False)
+
+
+def test_eight_questions_of_one_mind_decide_and_seven_do_not() -> None:
+    assert not watched_mean(np.ones(7)).decided
+    assert watched_mean(np.ones(8)).decided
+
+
+def test_two_equal_recipes_are_hardly_ever_told_apart_however_often_one_looks() -> None:
+    """Questions come up again, their two answers stay, and voters look after every vote."""
+    drawn = np.random.default_rng(7)
+    leaning = drawn.choice([-0.9, 0.0, 0.9], (VOTINGS, QUESTIONS))  # how the answers fell out
+    sums, counts = np.zeros_like(leaning), np.zeros_like(leaning)
+    rows, ever = np.arange(VOTINGS), np.zeros(VOTINGS, bool)
+    for _ in range(VOTES):
+        asked = drawn.integers(QUESTIONS, size=VOTINGS)
+        won = drawn.random(VOTINGS) < (1 + leaning[rows, asked]) / 2
+        tied = drawn.random(VOTINGS) < 0.2
+        sums[rows, asked] += np.where(tied, 0.0, np.where(won, 1.0, -1.0))
+        counts[rows, asked] += 1
+        # A question without a vote is a draw, on which nothing is won or lost.
+        now = capital(sums / np.maximum(counts, 1), np.zeros(VOTINGS)) >= np.log(20)
+        ever |= now
+    said = f"{ever.sum()} after some vote, {now.sum()} at the end"
+    print(f"two equal recipes, {VOTINGS} votings of {VOTES}: decided {said}")  # noqa: T201
+    assert ever.sum() <= 0.05 * VOTINGS
+
+
+def test_a_recipe_that_is_preferred_is_found_out() -> None:
+    found = 0
+    for seed in range(50):
+        drawn = np.random.default_rng(seed)
+        scores = [(str(number), float(drawn.choice([1, 1, 1, 0, -1]))) for number in range(60)]
+        found += by_question(scores).decided
+    assert found >= 30
