@@ -27,8 +27,9 @@ from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel
 from pages.components.shell.buttons import action_button
-from pages.components.shell.guard import guard
+from pages.components.shell.guard import guard, show_error
 from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
+from pages.components.shell.notices import later
 from pages.components.shell.session import KEPT, QUESTION
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
@@ -41,6 +42,7 @@ from rag import (
     Recipe,
     TouchstoneError,
     Trace,
+    Turn,
     in_order,
     searches,
     unsearched,
@@ -176,13 +178,18 @@ def _answer(
     st.query_params[CONVERSATION] = str(remember(base, conversation_id))
     turn_view.open_source("")  # it belongs to an earlier question
     session_settings.belongs(base, conversation_id)
-    turn = base.conversations.ask(
-        conversation_id,
-        question,
-        recipe,
-        list(map(str, also)),
-        instead_of=again.turn.id if again else None,
-        settings=session_settings.of_page(base, also),
+    goes_on = again.turn if again and again.goes_on else None
+    turn = (
+        goes_on.id
+        if goes_on
+        else base.conversations.ask(
+            conversation_id,
+            question,
+            recipe,
+            list(map(str, also)),
+            instead_of=again.turn.id if again else None,
+            settings=session_settings.of_page(base, also),
+        )
     )
     st.session_state.pop(follow_up.RETRY, None)
     branches.taken()
@@ -190,12 +197,12 @@ def _answer(
     quick = _is_quick(recipe)
     with beside:
         if not quick:
-            _until_stored(base, conversation_id, turn)
+            _until_stored(base, conversation_id, turn, goes_on.answer if goes_on else None)
     with column:
         turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             above, text = st.empty(), st.empty()
-            _generate(base, turn, question, recipe, also, said, (above, text))
+            _generate(base, turn, question, recipe, also, said, (above, text), goes_on)
             stored = base.conversations.turns(conversation_id)[-1]
             if quick and stored.id == turn and turn_view.finished_turn(base, stored, above, text):
                 return
@@ -210,10 +217,13 @@ def _is_quick(recipe: Recipe) -> bool:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int) -> None:
-    """Draws the page again once an answer was stopped: the run that showed it draws no more."""
+def _until_stored(base: KnowledgeBase, conversation_id: int, turn: int, before: str | None) -> None:
+    """Draws the page again once an answer was stopped: the run that showed it draws no more.
+
+    ``before`` is what one that goes on had said.
+    """
     if any(
-        stored.id == turn and stored.status != "asked"
+        stored.id == turn and stored.status != "asked" and stored.answer != before
         for stored in base.conversations.turns(conversation_id)
     ):
         st.rerun()
@@ -227,6 +237,7 @@ def _generate(
     also: Sequence[FurtherBase],
     said: Sequence[Message],
     slots: tuple[DeltaGenerator, DeltaGenerator],
+    goes_on: Turn | None = None,
 ) -> None:
     """Streams the answer into two slots, its progress and its text.
 
@@ -241,8 +252,11 @@ def _generate(
         else:
             trace = unsearched(question, recipe)
         examples = base.memory.examples(trace.question, recipe, turn=turn)
-        stream = base.answer(trace, recipe, examples, said)
+        stream = base.answer(trace, recipe, examples, said, goes_on)
     except TouchstoneError as error:
+        if goes_on is not None:  # what it had said stays
+            later(partial(show_error, error.message, error.hint))
+            return
         note = f"{error.message} {error.hint}".strip()
         failed = Answer("", (), trace, recipe.answer.mode, "failed", note=note)
         base.conversations.conclude(turn, failed)

@@ -3,6 +3,7 @@
 from rag.answering.asking.prompt import Beside
 from rag.answering.citations import Mention, in_order, mentions
 from rag.answering.context import pack, with_context
+from rag.answering.continuing import Continuing, renumbered
 from rag.answering.examples import passage_budget
 from rag.answering.generate import answer
 from rag.answering.prompting import NO_ANSWER, messages, prompt_text
@@ -14,6 +15,7 @@ __all__ = [
     "NO_ANSWER",
     "AnswerStream",
     "Beside",
+    "Continuing",
     "Mention",
     "PassageReader",
     "Vocabulary",
@@ -24,5 +26,6 @@ __all__ = [
     "pack",
     "passage_budget",
     "prompt_text",
+    "renumbered",
     "with_context",
 ]

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from rag import answering
 from rag.answering import AnswerStream
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
+from rag.conversations.continuing import begun
 from rag.recipe import AnswerRecipe, Recipe
 from rag.search.corpus import StoredSources
 from rag.search.tools import answer_tools
 from rag.services import Services
+from rag.storage.conversations import Turn
 from rag.types import Example, Message, Stage, Trace
 
 
@@ -28,10 +30,14 @@ class Answers:
         recipe: Recipe,
         examples: Sequence[Example] = (),
         history: Sequence[Message] = (),
+        goes_on: Turn | None = None,
     ) -> AnswerStream:
         """An answer to the question of ``trace``; see ``KnowledgeBase.answer``."""
         services = self._services
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
+        # Without passages a model may have to decide first, which nothing can be gone on with.
+        if chat is not None and goes_on is not None and trace.context:
+            chat = answering.Continuing(chat, begun(goes_on, trace))
         index = services.indexes.current(self._base_id, recipe.index)
         asks_tools = chat is not None and recipe.answer.mode == "auto" and not trace.context
         return answering.answer(

@@ -117,8 +117,10 @@ def _summary(first: Recipe, second: Recipe, voted: list[Bout]) -> ArenaSummary:
         won[-1.0],
         votes["tie"],
         votes["both bad"],
-        *((1 + value) / 2 for value in mean[:3]),
-        decided=mean.decided,
+        (1 + mean.mean) / 2,
+        (1 + mean.low) / 2,
+        (1 + mean.high) / 2,
+        mean.decided,
     )
 
 

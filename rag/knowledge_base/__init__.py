@@ -61,7 +61,7 @@ from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services import Services
 from rag.storage import bases, documents, passage_edits
 from rag.storage.bases import Base
-from rag.storage.conversations import LOCAL, Visitor
+from rag.storage.conversations import LOCAL, Turn, Visitor
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 
@@ -259,13 +259,15 @@ class KnowledgeBase(Words):
         recipe: Recipe,
         examples: Sequence[Example] = (),
         history: Sequence[Message] = (),
+        goes_on: Turn | None = None,
     ) -> AnswerStream:
         """Answers from a retrieval that has been done.
 
         ``examples`` are past interactions (see ``memory.examples``), ``history`` is the
-        conversation before: both are shown to a model as far as the budget has room.
+        conversation before: both are shown to a model as far as the budget has room. A model goes
+        on with the answer of the turn ``goes_on``.
         """
-        return self._answers.answer(trace, recipe, examples, history)
+        return self._answers.answer(trace, recipe, examples, history, goes_on)
 
     def outline(self, document_id: str, base: str = "") -> Document | None:
         """A document of this base or the one named ``base``, without its text; None if gone."""

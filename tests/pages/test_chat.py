@@ -68,7 +68,7 @@ def test_earlier_conversations_are_listed_and_open_again(base: KnowledgeBase) ->
     app.button(key="chat_new").click().run()
     ask(app, "What may a hotel cost?")
     assert [turn.question for turn in base.conversations.turns(2)] == ["What may a hotel cost?"]
-    app.session_state["chat_earlier_2"] = True
+    app.session_state["chat_earlier_1"] = True
     assert app.run().button(key="chat_talk_1").label.endswith(":gray[· just now]")
     app.button(key="chat_talk_1").click().run()
     assert app.query_params["talk"] == "1"

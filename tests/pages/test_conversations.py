@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase, Visitor, Workspace
 from tests.handbook import FRAME, LEAVE, make, texts, visit
+from tests.servers import openai_stream, scripted
 
 HOTEL = "What may a hotel cost?"
 
@@ -35,18 +36,18 @@ def ask(app: AppTest, question: str) -> AppTest:
     return app
 
 
-def menu(app: AppTest, talk: int | None) -> AppTest:
-    """Opens the list of conversations."""
-    app.session_state[f"chat_earlier_{talk}"] = True
+def menu(app: AppTest, chosen: int = 0) -> AppTest:
+    """Opens the list of conversations, after another one was chosen so often."""
+    app.session_state[f"chat_earlier_{chosen}"] = True
     return app.run()
 
 
 def test_a_conversation_is_named_found_and_deleted(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), LEAVE)
-    menu(app, 1).text_input(key="chat_name_1").set_value("Holidays").run()
+    menu(app).text_input(key="chat_name_1").set_value("Holidays").run()
     app.button(key="chat_new").click().run()
     ask(app, HOTEL)
-    menu(app, 2).text_input(key="chat_search_talks").set_value("holi").run()
+    menu(app, 1).text_input(key="chat_search_talks").set_value("holi").run()
     assert app.button(key="chat_talk_1").label == "Holidays :gray[· just now]"
     app.text_input(key="chat_search_talks").set_value("zebra").run()
     assert "No other conversation has these words." in texts(app)
@@ -69,7 +70,7 @@ def test_a_conversation_keeps_its_settings_and_brings_them_back(base: KnowledgeB
     app.slider(key="k").set_value(2).run()
     ask(app, HOTEL)
     assert "This conversation is asked with" not in texts(app)
-    menu(app, 2).button(key="chat_talk_1").click().run()
+    menu(app, 1).button(key="chat_talk_1").click().run()
     assert app.slider(key="k").value == 7
     assert ask(app, HOTEL).session_state["recipe_working"][base.id].working.search.top_k == 7
     again = AppTest.from_file(str(FRAME), default_timeout=30)  # after a restart
@@ -88,7 +89,7 @@ def test_an_address_with_a_recipe_of_its_own_means_that_one(base: KnowledgeBase)
 def test_hidden_sources_stay_hidden(base: KnowledgeBase) -> None:
     app = ask(visit("chat.py"), LEAVE)
     assert len(app.get("pills")) == 1
-    menu(app, 1).toggle(key="chat_sources_switch").set_value(False).run()
+    menu(app).toggle(key="chat_sources_switch").set_value(False).run()
     assert len(app.get("pills")) == 0
     kept = base.conversations.find(1)
     assert kept is not None
@@ -127,3 +128,24 @@ def test_another_recipe_answers_again_and_both_versions_stay(base: KnowledgeBase
     assert [turn.question for turn in base.conversations.turns(1)] == [LEAVE, HOTEL]
     assert "1/2" in texts(app)
     assert "120 a night" in texts(app)
+
+
+def test_a_model_goes_on_where_its_answer_broke_off(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = openai_stream("Until 30 June [2], so it", finish=False, cut=True)
+    with scripted(broken, openai_stream(" lapses then [2].")) as server:
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
+        app = ask(visit("chat.py", provider="compatible", cut="Off"), LEAVE)
+        [turn] = base.conversations.turns(1)
+        assert (turn.status, turn.answer) == ("interrupted", "Until 30 June [1], so it")
+        app.button(key="chat_continue_1").click().run()
+        assert not app.exception
+        [turn] = base.conversations.turns(1)
+        said = "Until 30 June [1], so it lapses then [1]."
+        assert (turn.status, turn.answer) == ("complete", said)
+        *_, before, asked = server.requests[1]["messages"]
+        assert before == {"role": "assistant", "content": "Until 30 June [2], so it"}
+        assert asked["content"].startswith("Your reply was cut off.")
+        assert "chat_continue_1" not in [button.key for button in app.button]

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from pages.components.chat import follow_up
-from pages.components.recipe.choices import recipe_choices
+from pages.components.recipe import working_recipe
+from pages.components.recipe.choices import recipe_choices, usable
 from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Message, Recipe, Turn
 
 _INSTEAD = "chat_instead"  # the session's state: which turn is asked again
 _RECIPE = "chat_again_recipe"
+_QUOTES = "quotes"
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A turn that is to be answered once more, and by what."""
+    """A turn that is to be answered once more, and by what; or one that ``goes_on``."""
 
     turn: Turn
     recipe: Recipe
+    goes_on: bool = False
 
     def history(self, base: KnowledgeBase) -> Sequence[Message]:
         """What was said before that turn."""
@@ -69,6 +73,16 @@ def version_switch(base: KnowledgeBase, turn: Turn) -> None:
             disabled=not 0 <= at + step <= most,
             help=told,
         )
+
+
+def continue_button(base: KnowledgeBase, turn: Turn) -> None:
+    """A button that has a model go on where its answer broke off; quotes are made anew."""
+    if turn.status != "interrupted" or not turn.answer or turn.mode == _QUOTES:
+        return
+    recipe = turn.recipe if usable(base, turn.recipe) else working_recipe.working(base)
+    go_on = {_INSTEAD: Again(turn, recipe, goes_on=True), follow_up.RETRY: turn.question}
+    key, update = f"chat_continue_{turn.id}", partial(st.session_state.update, go_on)
+    action_button("Continue", key, "play_arrow", update)
 
 
 def again_button(base: KnowledgeBase, turn: Turn) -> None:

@@ -16,6 +16,7 @@ from pages.components.shell.wording import ago, clipped
 from rag import Conversation, KnowledgeBase, Turn, counted
 
 CONVERSATION = turn_view.TALK
+_CHOICES = "chat_choices"  # how often another conversation was chosen
 _HELD = "chat_talks"  # the conversation that goes on, by knowledge base
 LATEST = 8  # turns of a conversation that are drawn at first
 _LISTED = 12
@@ -43,6 +44,7 @@ def remember(base: KnowledgeBase, conversation_id: int) -> int:
 
 def start_anew(base: KnowledgeBase) -> None:
     """The next question opens a conversation."""
+    _close_menu()
     _held().pop(base.id, None)
     forget_address()
 
@@ -52,8 +54,9 @@ def conversations_menu(base: KnowledgeBase, talk: Conversation | None) -> None:
 
     Nothing is read before the list is opened.
     """
-    # Another key for another conversation, or the list would stay open over it.
-    key = f"chat_earlier_{talk.id if talk else None}"
+    # Another key after a choice, or the list would stay open over what was chosen. Not one for
+    # each conversation: the first answer makes one, and the list would close on its first click.
+    key = f"chat_earlier_{st.session_state.get(_CHOICES, 0)}"
     menu = st.popover("Conversations", icon=":material/history:", key=key, on_change="rerun")
     if not menu.open:
         return
@@ -105,6 +108,10 @@ def _delete(base: KnowledgeBase, conversation_id: int) -> None:
     start_anew(base)
 
 
+def _close_menu() -> None:
+    st.session_state[_CHOICES] = st.session_state.get(_CHOICES, 0) + 1
+
+
 def _others(base: KnowledgeBase, talk: Conversation | None) -> None:
     words = st.text_input(
         "Search",
@@ -126,6 +133,7 @@ def _others(base: KnowledgeBase, talk: Conversation | None) -> None:
 
 
 def _open(base: KnowledgeBase, conversation_id: int) -> None:
+    _close_menu()
     remember(base, conversation_id)
     forget_address()
     talk = base.conversations.find(conversation_id)

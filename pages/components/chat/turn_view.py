@@ -294,6 +294,7 @@ def _source(base: KnowledgeBase, turn: Turn, citation: StoredCitation) -> None:
 def _links(base: KnowledgeBase, turn: Turn) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         branches.version_switch(base, turn)
+        branches.continue_button(base, turn)
         if turn.status in ("failed", "asked", "interrupted"):
             again = partial(st.session_state.update, {follow_up.RETRY: turn.question})
             action_button("Try again", f"chat_retry_{turn.id}", "refresh", again)

@@ -1,0 +1,41 @@
+"""Going on with an answer of a model that broke off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rag.answering.citations import mentions
+from rag.protocols import ChatModel
+from rag.types import Delta, Message
+
+_PROMPT = Path(__file__).parent / "prompts" / "continue.txt"
+
+
+class Continuing:
+    """A chat model that goes on with ``begun``: its first reply begins with that."""
+
+    def __init__(self, chat: ChatModel, begun: str) -> None:
+        self._chat = chat
+        self._begun = begun
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        """The reply, piece by piece. Raises ProviderError."""
+        begun, self._begun = self._begun, ""
+        if begun:
+            yield Delta(begun)
+            asked = Message("user", _PROMPT.read_text(encoding="utf-8").strip())
+            messages = [*messages, Message("assistant", begun), asked]
+        yield from self._chat.stream(messages, temperature=temperature, max_tokens=max_tokens)
+
+
+def renumbered(text: str, numbers: Mapping[int, int]) -> str:
+    """``text`` with other numbers in its citations; those without a new one are left out."""
+    pieces, last = list[str](), 0
+    for mention in mentions(text):
+        new = [str(numbers[n]) for n in mention.numbers if n in numbers]
+        pieces += [text[last : mention.start], f"[{', '.join(new)}]" if new else ""]
+        last = mention.end
+    return "".join([*pieces, text[last:]])

@@ -1,0 +1,17 @@
+"""What an answer that broke off had said, as a model has to see it to go on."""
+
+from __future__ import annotations
+
+from rag.answering import renumbered
+from rag.storage.conversations import Turn
+from rag.types import Trace
+
+
+def begun(turn: Turn, trace: Trace) -> str:
+    """The text of a turn, with the numbers that its passages have in the prompt of ``trace``.
+
+    As stored they count citations in the order in which the text cites them.
+    """
+    given = {hit.chunk.id: number for number, hit in enumerate(trace.context, start=1)}
+    cited = {each.n: given[each.chunk_id] for each in turn.citations if each.chunk_id in given}
+    return renumbered(turn.answer, cited)
