@@ -11,7 +11,15 @@ from pages.components.inspector import retrieval
 from pages.components.recipe.choices import recipe_choices
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
-from rag import Answer, KnowledgeBase, Recipe, TouchstoneError, Trace
+from rag import (
+    Answer,
+    KnowledgeBase,
+    Recipe,
+    TouchstoneError,
+    Trace,
+    searches,
+    unsearched,
+)
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -85,7 +93,8 @@ def _answered(
 def _answer(base: KnowledgeBase, question: str, recipe: Recipe) -> Answer:
     """One answer; what fails is one too, and says why."""
     try:
-        trace = retrieval.search(base, question, recipe)
+        asked = searches(recipe.answer)
+        trace = retrieval.search(base, question, recipe) if asked else unsearched(question, recipe)
         return base.answer(trace, recipe).answer
     except TouchstoneError as error:
         nothing = Trace(question, recipe.hash, 0, None, (), (), 0.0)
