@@ -27,7 +27,8 @@ def action_button(
     """Calls ``act`` with what is given; what goes wrong is said on the page."""
     sign = f":material/{icon}:" if icon else None
     options = {"key": key, "icon": sign, "on_click": guard()(act), "args": given} | options
-    if options.pop("type", "") == "primary":
+    if options.get("type") == "primary":
+        del options["type"]
         filled_button(label, **options)
     else:
         st.button(label, **options)
