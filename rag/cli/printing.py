@@ -188,6 +188,10 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
     lines.append("(quotes, no language model)" if given.mode == "quotes" else f"({given.mode})")
     lines += [*([given.note] if given.note else []), *map(_decision, given.decisions)]
     lines += [
+        f"- example: {snippet(each.question, 80)} (cosine {each.similarity:.2f})"
+        for each in given.examples
+    ]
+    lines += [
         f"Not borne out: {snippet(given.text[check.start : check.end], 80)} "
         f"({'; '.join(check.reasons)})"
         for check in given.sentences

@@ -74,6 +74,16 @@ def answer_data(given: Answer) -> dict[str, Any]:
         "budget": [asdict(each) for each in given.budget],
         "prompt": given.prompt_version,
         "quotes": [_citation_data(each) for each in given.quotes],
+        "examples": [
+            {
+                "turn": each.turn,
+                "question": each.question,
+                "cosine": each.similarity,
+                "score": each.score,
+                "thumb": each.thumb,
+            }
+            for each in given.examples
+        ],
         "recipe": given.trace.recipe,
     }
 

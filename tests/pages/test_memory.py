@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 
 from rag import KnowledgeBase
+from rag.types import Example
 from tests.handbook import LEAVE, make, texts, visit
 
 HOTEL = "What may a hotel cost?"
@@ -91,3 +93,12 @@ def test_it_opens_in_the_inspector(base: KnowledgeBase) -> None:
     app.button(key=f"memory_inspect_{turn}").click().run()
     assert not app.exception
     assert app.query_params["q"] == LEAVE
+
+
+def test_the_chat_shows_which_ones_stood_in_a_prompt(base: KnowledgeBase) -> None:
+    recipe, talk = base.recipe(), base.conversations.open(None)
+    turn = base.conversations.ask(talk, LEAVE, recipe)
+    example = Example(7, HOTEL, "120 [1].", 0.812, 0.862, 1)
+    base.conversations.conclude(turn, replace(base.ask(LEAVE, recipe).answer, examples=(example,)))
+    said = texts(visit("chat.py", talk=str(talk)))
+    assert "example] What may a hotel cost\\? :gray[· asked before, cosine 0.81]" in said

@@ -32,6 +32,11 @@ def how_answered(turn: Turn) -> None:
         )
     if told.budget:
         rows += [budget_line(told.budget), *_left_out(told.budget)]
+    rows += [
+        f":green[:material/psychology: example] {plain(shortened(each.question, 90))} "
+        f":gray[· asked before, cosine {each.similarity:.2f}]"
+        for each in turn.examples
+    ]
     if told.prompt_version:
         rows.append(f":gray[prompt {plain(told.prompt_version)}]")
     if rows:
