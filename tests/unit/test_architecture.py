@@ -162,8 +162,11 @@ def test_the_way_down_is_short() -> None:
 
 
 def test_no_folder_is_crowded() -> None:
+    # Migrations are a history: there is one more with each change of the tables, and none goes.
     count = Counter(
-        path.parent.relative_to(ROOT) for path in MODULES.values() if path.name != "__init__.py"
+        path.parent.relative_to(ROOT)
+        for path in MODULES.values()
+        if path.name != "__init__.py" and path.parent.name != "versions"
     )
     assert {folder: n for folder, n in count.items() if n > MOST_MODULES} == {}
     assert len(list((ROOT / "rag").glob("*.py"))) <= MOST_AT_THE_TOP
