@@ -7,6 +7,7 @@ import streamlit as st
 from pages.components.labels import question_sets
 from pages.components.runs.actions import actions, delete_button
 from pages.components.runs.comparison import comparison
+from pages.components.runs.ledger import ledger
 from pages.components.runs.table import SELECTED, metric_names, rows, table
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
@@ -32,6 +33,7 @@ def main() -> None:
     leaderboard = rows(base, name, metric, mine)
     chosen = table(base, leaderboard, metric)
     _below(base, chosen, leaderboard, metric)
+    ledger(base, name)
 
 
 def _gone_note(base: KnowledgeBase, runs: list[Run]) -> None:

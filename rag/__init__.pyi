@@ -60,6 +60,7 @@ from .evaluation.refusal_limits import TopicProbabilities as TopicProbabilities
 from .evaluation.report.words import counted as counted
 from .evaluation.run_intervals import TagFigures as TagFigures
 from .evaluation.run_intervals import UnjudgedShare as UnjudgedShare
+from .evaluation.selection import Selection as Selection
 from .evaluation.splits import Split as Split
 from .evaluation.splits import SplitSelection as SplitSelection
 from .evaluation.sweeping import Grid as Grid
@@ -107,6 +108,7 @@ from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported
 from .questions.judging_queue import Unjudged as Unjudged
 from .questions.label_edits import HIGHEST_GRADE as HIGHEST_GRADE
+from .questions.ledger import Attempt as Attempt
 from .questions.passage_labels import QuestionLabels as QuestionLabels
 from .readers import SUPPORTED as SUPPORTED
 from .readers import PageImage as PageImage
@@ -158,8 +160,10 @@ from .storage.labels import Label as Label
 from .storage.passage_edits import StoredEdit as StoredEdit
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
+from .storage.runs import Look as Look
 from .tuning.build_table import MOST_ROWS as MOST_ROWS
 from .tuning.build_table import BuildFigures as BuildFigures
+from .tuning.grid_search import Best as Best
 from .tuning.leaders import LEADERS as LEADERS
 from .tuning.leaders import idle_fields as idle_fields
 from .tuning.pareto import CostPoint as CostPoint
@@ -175,7 +179,6 @@ from .tuning.sweeper import SWEEP_CUTOFFS as SWEEP_CUTOFFS
 from .tuning.sweeper import Mismatch as Mismatch
 from .tuning.sweeper import Sweep as Sweep
 from .tuning.sweeper import Sweeper as Sweeper
-from .tuning.tuner import Best as Best
 from .tuning.tuner import QuestionPart as QuestionPart
 from .tuning.tuner import Tuner as Tuner
 from .tuning.what_if import Curve as Curve

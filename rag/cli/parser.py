@@ -271,6 +271,12 @@ def _measuring(verb: Verb) -> None:
         help="evaluate N of the recipes one by one; exit 1 unless all figures are identical",
     )
     _switch(added, "--as-shown", "cut rankings at top-k before measuring them")
+    _switch(
+        added,
+        "--held-out",
+        "judge the best on the held-out questions, chosen on the tuning ones, instead of by "
+        "cross-validation",
+    )
     _switch(added, "--context", "also count the tokens of the passages shown")
     _switch(added, "--by-tokens", "measure labelled spans in tokens too")
     for call in (verbs.calibrate, verbs.threshold):

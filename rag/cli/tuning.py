@@ -9,23 +9,20 @@ from dataclasses import asdict
 from typing import Any
 
 from rag import (
+    Best,
     BuildFigures,
     FittedCalibration,
-    GateResult,
     Grid,
     Mismatch,
-    PairedGate,
     PromiseCurves,
-    QuestionDifference,
     RefusalLimit,
+    SplitSelection,
     Sweep,
     ThresholdCurve,
     ThresholdPoint,
     ThresholdPromise,
     counted,
-    measured_data,
 )
-from rag.cli import printing
 from rag.cli.printing import Output
 
 REFUSAL_COST = 0.05
@@ -37,12 +34,16 @@ _SPANS = [f"{unit}_{measure}" for unit in ("span", "token") for measure in _MEAS
 
 def sweep(
     found: Sweep,
+    best: Best | None,
     mismatches: Sequence[Mismatch],
     verified: int | None,
     by: str,
     rows: Sequence[BuildFigures] = (),
 ) -> Output:
-    """``rows`` has the recipes again by ordinary evaluation, where they differ in their index."""
+    """``best`` is what the best of them is worth, where that can be judged.
+
+    ``rows`` has the recipes again by ordinary evaluation, where they differ in their index.
+    """
     data = {
         "set": found.set_name,
         "recipes": len(found.grid),
@@ -63,13 +64,44 @@ def sweep(
             for each in mismatches
         ],
         "base": {"recipe": found.grid.base.hash, "metrics": dict(found.base)},
+        "best": None if best is None else _best(best),
         "skipped": [*found.grid.skipped, *found.grid.repeated],
         "results": _build_results(rows) if rows else _results(found),
     }
     lines = _sweep_lines(found, mismatches, verified, by)
+    if best is not None:
+        lines += _best_lines(best)
     if rows:
         lines += ["", *_build_lines(rows, found.cutoffs)]
     return Output(data, "\n".join([*lines, *_skipped(found.grid)]), not mismatches)
+
+
+def _best(best: Best) -> dict[str, Any]:
+    """What is told of the best recipe; ``attempt`` is its number in the ledger of the set."""
+    found, compared = best.selection, best.selection.comparison
+    data = {
+        "recipe": best.recipe.hash,
+        "by": "held-out questions" if isinstance(found, SplitSelection) else "cross-validation",
+        "metric": compared.metric,
+        "tried": found.tried,
+        "verdict": compared.verdict,
+        "gain": compared.difference,
+        "interval": list(compared.interval),
+        "p": compared.p,
+        "level": compared.alpha,
+        "attempt": best.attempt.number,
+        "split": best.attempt.split,
+    }
+    if isinstance(found, SplitSelection):
+        return {**data, "lead": found.tuning_lead}
+    return {**data, "lead": found.lead, "agreement": found.agreement}
+
+
+def _best_lines(best: Best) -> list[str]:
+    lines = [best.selection.sentence]
+    if best.recipe != best.baseline:
+        lines.append(best.selection.comparison.sentence)
+    return [*lines, *([best.attempt.sentence] if best.attempt.sentence else [])]
 
 
 def _results(found: Sweep) -> list[dict[str, Any]]:
@@ -248,82 +280,3 @@ def _promise_lines(promise: ThresholdPromise) -> list[str]:
 def _rounded_down(point: ThresholdPoint) -> str:
     """So that what reached the threshold still does."""
     return f"{math.floor(point.threshold * 10_000) / 10_000:.4f}"
-
-
-def gate(found: GateResult) -> Output:
-    run = found.evaluation.run
-    data = {
-        "passed": found.passed,
-        **measured_data(run),
-        "failures": [
-            {
-                "metric": each.metric,
-                "value": each.value,
-                "required": each.required,
-                "of": "baseline" if each.baseline else "min",
-            }
-            for each in found.failures
-        ],
-        "regressions": {
-            metric: [_regression(row) for row in rows] for metric, rows in found.regressions.items()
-        },
-        "comparable": found.differences.comparable if found.differences else None,
-        "differences": found.differences.phrase if found.differences else None,
-        "outcome": found.outcome,
-        "paired": {metric: _paired(each) for metric, each in found.paired.items()},
-    }
-    lines = [printing.headline(run)]
-    if found.differences:
-        lines.append(f"against the baseline: {found.differences.phrase}")
-    for each in found.paired.values():
-        said = each.sentence
-        if each.outcome == "incomparable":
-            said = f"{said}; measure the baseline again"
-        lines.append(said)
-    lines += [
-        f"FAILED {each.metric} {each.value:.4f}, "
-        + (
-            f"the baseline has {each.required:.4f}"
-            if each.baseline
-            else f"at least {each.required}"
-        )
-        for each in found.failures
-    ]
-    for metric, rows in found.regressions.items():
-        lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
-        lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in rows]
-    lines.append(_ENDINGS[found.outcome])
-    return Output(data, "\n".join(lines), found.passed, _FAILING.get(found.outcome, 1))
-
-
-_ENDINGS = {
-    "passed": "passed",
-    "failed": "not passed",
-    "undecided": "not passed: these questions cannot show that no more is lost than is tolerated",
-    "incomparable": "not passed: there is nothing to compare with",
-}
-_FAILING = {"failed": 1, "undecided": 3, "incomparable": 4}
-
-
-def _paired(found: PairedGate) -> dict[str, Any]:
-    figures = found.comparison
-    return {
-        "outcome": found.outcome,
-        "difference": figures.difference,
-        "interval": list(figures.interval),
-        "p": figures.p,
-        "questions": len(figures.differences),
-        "left_out": figures.left_out,
-        "tolerance": found.tolerance,
-    }
-
-
-def _regression(row: QuestionDifference) -> dict[str, Any]:
-    return {
-        "id": row.question_id,
-        "question": row.text,
-        "before": row.before,
-        "after": row.after,
-        "first_before": row.first_before,
-        "first_after": row.first_after,
-    }

@@ -22,6 +22,7 @@ from rag.cli import (
     benchmarks,
     conversing,
     explaining,
+    gates,
     importing,
     inputs,
     kept_runs,
@@ -198,19 +199,25 @@ def sweep(args: argparse.Namespace) -> Output:
     sweeper = base.tuning.sweeper(args.set_name)
     by = args.by or ("ndcg@10" if 10 in cutoffs else f"ndcg@{cutoffs[-1]}")
     found = sweeper.sweep(
-        grid, cutoffs, as_shown=args.as_shown, with_context=args.context, tell=printing.progress
+        grid,
+        cutoffs,
+        as_shown=args.as_shown,
+        with_context=args.context,
+        apart=None if args.held_out else sweeper.tellable(by, cutoffs, grid),
+        tell=printing.progress,
     )
     if by not in found.names:
         raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(found.names))
+    best = base.tuning.judged(found, sweeper, by, held_out=args.held_out)
     rows = (
         base.tuning.build_table.rows(args.set_name, grid, cutoffs, by_tokens=args.by_tokens)
         if compared
         else []
     )
     if args.verify < 1:
-        return tuning.sweep(found, (), None, by, rows)
+        return tuning.sweep(found, best, (), None, by, rows)
     mismatches = sweeper.verify(found, args.verify, tell=printing.progress)
-    return tuning.sweep(found, mismatches, min(args.verify, len(grid)), by, rows)
+    return tuning.sweep(found, best, mismatches, min(args.verify, len(grid)), by, rows)
 
 
 def calibrate(args: argparse.Namespace) -> Output:
@@ -238,7 +245,7 @@ def gate(args: argparse.Namespace) -> Output:
     """Exit 1 when a recipe falls short of demands or of a former run."""
     least = dict(inputs.least(each) for each in args.min)
     base, recipe = asked.ready(args)
-    return tuning.gate(
+    return gates.gate(
         base.gate.check(
             args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
         )

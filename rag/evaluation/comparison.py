@@ -38,7 +38,8 @@ class Comparison:
     questions stood alone.
     ``left_out`` counts questions that only one run measured. ``kind`` goes before "questions" in
     the sentence: ``"held-out"``. ``obstacle`` says why the two do not compare, for
-    other reasons than their recipes: nothing is decided then.
+    other reasons than their recipes: nothing is decided then. One that was ``picked`` for its mean
+    is corrected for all ``compared`` that it was picked from, by one test of all.
     """
 
     metric: str
@@ -55,6 +56,7 @@ class Comparison:
     obstacle: str = ""
     clusters: int = 0
     design_effect: float = 1.0
+    picked: bool = False
 
     @property
     def difference(self) -> float:
@@ -118,10 +120,12 @@ def compare_table(
     *,
     kind: str = "",
     groups: Groups | None = None,
+    alpha: float = CROWNING_P,
 ) -> dict[str, Comparison]:
     """Every run against one baseline, p-values adjusted after Holm for the whole table."""
     pairs = [(metric, run, baseline) for run in runs.values()]
-    return dict(zip(runs, compare_pairs(pairs, kind=kind, groups=groups), strict=True))
+    found = compare_pairs(pairs, kind=kind, groups=groups, alpha=alpha)
+    return dict(zip(runs, found, strict=True))
 
 
 def compare_pairs(
@@ -225,7 +229,7 @@ def _sentence(result: Comparison) -> str:
     low, high = result.interval
     figures = (
         f"{metric} {result.mean:.3f} instead of {result.baseline:.3f}, "
-        f"{result.difference:+.3f} (95% interval {low:+.3f} to {high:+.3f}), {_p(result)}"
+        f"{result.difference:+z.3f} (95% interval {low:+z.3f} to {high:+z.3f}), {_p(result)}"
     )
     if result.verdict == "undecided":
         shown = f"no difference that {questions} can show: {figures}"
@@ -251,10 +255,12 @@ def _title(metric: str) -> str:
 
 def _p(result: Comparison) -> str:
     p = "p < 0.001" if result.p < 0.001 else f"p = {result.p:.2g}"
-    if result.compared > 1:
+    if result.picked:
+        p += f" with all {result.compared:,} that it was picked from"
+    elif result.compared > 1:
         p += f" after Holm's correction for {result.compared} comparisons"
     close = result.verdict == "undecided" and result.p <= 0.05
-    return f"{p} (a winner needs p ≤ {result.alpha:g})" if close else p
+    return f"{p} (a winner needs p ≤ {result.alpha:.2g})" if close else p
 
 
 def _questions(count: int, kind: str = "") -> str:

@@ -34,7 +34,7 @@ _SAME = 1e-9  # sums closer than this, in units of the summed differences, are e
 _DECIMALS = 12  # what is smaller is rounding
 
 LEVEL = 0.95
-_SKEWED = 2.5
+SKEWED = 2.5
 """Without symmetry a p-value is promised 2.5 times as large: a winner at 0.02 is false at most once
 in twenty times for any distribution, where it is once in fifty for symmetric ones."""
 
@@ -71,9 +71,9 @@ def paired_tests(
     p, ends = _sign_flips(totals, sizes, max(RESAMPLES, _PER_COMPARISON * comparisons - 1))
     means = known.pseudo_values(totals, sizes)
     alone = tails(means, worst)
-    p = np.minimum(np.maximum(p, alone / _SKEWED), 1.0)
+    p = np.minimum(np.maximum(p, alone / SKEWED), 1.0)
     p[np.abs(totals.sum(axis=1)) <= _tolerance(totals)] = 1.0
-    allowed = _SKEWED * (1.0 - LEVEL)
+    allowed = SKEWED * (1.0 - LEVEL)
     both = lower_bounds(np.concatenate([means, -means]), np.tile(worst, 2), allowed)
     ends[:, 0] = np.minimum(ends[:, 0], both[: len(means)])
     ends[:, 1] = np.maximum(ends[:, 1], -both[len(means) :])
@@ -186,6 +186,18 @@ def _random_subsets(clusters: int, resamples: int) -> Iterator[Subset]:
     for begin in range(0, resamples, _BATCH):
         shape = (min(_BATCH, resamples - begin), clusters)
         yield rng.integers(2, size=shape, dtype=np.int8)
+
+
+def sign_patterns(clusters: int, resamples: int) -> Iterator[Floats]:
+    """Signs for clusters, shape (patterns, clusters): all there are of few clusters, else random
+    ones and, first, the pattern that was seen, which is all 1.
+    """
+    if clusters <= _EXACT:
+        yield 1.0 - 2.0 * _every_subset(clusters).astype(np.float64)
+        return
+    yield np.ones((1, clusters))
+    for subsets in _random_subsets(clusters, resamples):
+        yield 1.0 - 2.0 * subsets.astype(np.float64)
 
 
 def _agreeing(ends: Floats, p: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.errors import InvalidInput
-from rag.evaluation.comparison import Comparison, Groups, compare
+from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, compare
 from rag.types import Floats
 
 
@@ -55,10 +55,48 @@ def split(
     return Split(tuning, held_out)
 
 
+def folds(
+    questions: Sequence[str],
+    count: int,
+    seed: int = 0,
+    *,
+    groups: Groups | None = None,
+    strata: Mapping[str, Hashable] | None = None,
+) -> list[int]:
+    """The fold of each question, from 0; groups stay whole, and every stratum is in all alike.
+
+    Within a stratum a hash of seed and name sets the order in which they are dealt, each to the
+    fold that has the fewest questions.
+    """
+    held = [0] * count
+    found: dict[str, int] = {}
+    for members in _layers(list(questions), groups or {}, strata or {}):
+        for name in sorted(members, key=lambda name: _place(name, seed)):
+            fold = held.index(min(held))
+            held[fold] += len(members[name])
+            found.update(dict.fromkeys(members[name], fold))
+    return [found[each] for each in questions]
+
+
 def _chosen(
     ids: Sequence[str], share: float, seed: int, groups: Groups, strata: Mapping[str, Hashable]
 ) -> set[str]:
     """Those for tuning. What a stratum has too many of, the next one has fewer of."""
+    chosen: set[str] = set()
+    seen = 0.0
+    for members in _layers(ids, groups, strata):
+        seen += sum(map(len, members.values()))
+        for name in sorted(members, key=lambda name: _place(name, seed)):
+            # Those that half fit are in.
+            if len(chosen) + len(members[name]) / 2 <= share * seen + 1e-9:
+                chosen.update(members[name])
+    return chosen
+
+
+def _layers(
+    ids: Sequence[str], groups: Groups, strata: Mapping[str, Hashable]
+) -> list[dict[str, list[str]]]:
+    """Strata, the largest first: questions by the name of what stays together."""
     units: dict[str, list[str]] = {}
     for each in ids:
         units.setdefault(f"group {groups[each]}" if each in groups else each, []).append(each)
@@ -66,15 +104,8 @@ def _chosen(
     for name, held in units.items():
         common = Counter(repr(strata.get(each)) for each in sorted(held)).most_common(1)[0][0]
         layers.setdefault(common, []).append(name)
-    chosen: set[str] = set()
-    seen = 0.0
-    for _, names in sorted(layers.items(), key=lambda layer: (-len(layer[1]), layer[0])):
-        seen += sum(len(units[name]) for name in names)
-        for name in sorted(names, key=lambda name: _place(name, seed)):
-            # Those that half fit are in.
-            if len(chosen) + len(units[name]) / 2 <= share * seen + 1e-9:
-                chosen.update(units[name])
-    return chosen
+    largest = sorted(layers.items(), key=lambda layer: (-len(layer[1]), layer[0]))
+    return [{name: units[name] for name in names} for _, names in largest]
 
 
 def _place(question: str, seed: int) -> float:
@@ -112,11 +143,15 @@ class SplitSelection:
     def sentence(self) -> str:
         """How the winner was chosen and what became of its lead, in plain English."""
         if self.shrinkage is None:
-            return f"none of {self.tried:,} recipes beats the baseline on the tuning questions"
+            return (
+                f"none of {self.tried:,} different recipes beats the baseline on the tuning "
+                "questions"
+            )
+        held_out = len(self.comparison.differences)
         return (
-            f"best of {self.tried:,} on {self.tuning_questions:,} tuning questions with a lead of "
-            f"{self.tuning_lead:.3f}; on {len(self.comparison.differences):,} held-out questions "
-            f"the lead is {self.held_out_lead:.3f}{_change(self.shrinkage)}"
+            f"best of {self.tried:,} different recipes on {self.tuning_questions:,} tuning "
+            f"questions with a lead of {self.tuning_lead:.3f}; on {held_out:,} held-out questions "
+            f"the lead is {self.held_out_lead:z.3f}{_change(self.shrinkage)}"
         )
 
 
@@ -127,11 +162,13 @@ def choose(
     baseline: int,
     parts: Split,
     groups: Groups | None = None,
+    alpha: float = CROWNING_P,
 ) -> SplitSelection:
     """Picks the recipe with the best mean on tuning questions and compares it on held-out ones.
 
     ``scores`` has shape (recipes, questions), columns aligned with ``questions``; ``baseline`` is a
-    row. The baseline wins a tie, then the earlier row. Questions in neither part are ignored.
+    row. The baseline wins a tie, then the earlier row. A winner needs a p-value of ``alpha``.
+    Questions in neither part are ignored.
     Raises InvalidInput when one part has no question here.
     """
     tuning, held_out = _columns(questions, parts.tuning), _columns(questions, parts.held_out)
@@ -152,7 +189,7 @@ def choose(
         tried=len(scores),
         tuning_questions=len(tuning),
         tuning_lead=float(means[best] - means[baseline]) if best != baseline else 0.0,
-        comparison=compare(metric, run, other, kind="held-out", groups=groups),
+        comparison=compare(metric, run, other, kind="held-out", groups=groups, alpha=alpha),
     )
 
 
@@ -166,4 +203,6 @@ def _change(shrinkage: float) -> str:
         return ": it is gone"
     if abs(shrinkage) < 0.005:
         return ", the same"
+    if shrinkage < -1.0:  # of next to nothing: a percentage would say nothing
+        return ", more than twice as large"
     return f" ({abs(shrinkage):.0%} {'smaller' if shrinkage > 0 else 'larger'})"

@@ -60,8 +60,13 @@ def split_questions(questions: Sequence[Question], share: float, seed: int) -> S
         share,
         seed,
         groups=groups_of(questions),
-        strata={item.id: (item.answerable, item.tags) for item in questions},
+        strata=strata_of(questions),
     )
+
+
+def strata_of(questions: Iterable[Question]) -> dict[str, Hashable]:
+    """What is to be on all sides of a split alike, by question id: tags, and having an answer."""
+    return {item.id: (item.answerable, item.tags) for item in questions}
 
 
 def _components(questions: Sequence[Question]) -> list[int]:

@@ -11,10 +11,11 @@ from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.evaluation.splits import Split
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
-from rag.storage import Connection, Database, documents, labels, storable
+from rag.storage import Connection, Database, documents, labels, runs, storable
 from rag.storage import questions as rows
 from rag.storage.labels import Label
 from rag.storage.questions import LabelledQuestion, QuestionSet
+from rag.storage.runs import Look
 from rag.types import Question
 
 _LONGEST_NAME = 80
@@ -103,6 +104,11 @@ class QuestionSets:
     def groups(self, name: str) -> dict[str, str]:
         """The group of every question that shares one, by its id. Raises NotFound."""
         return groups_of(self.usable(name))
+
+    def tried(self, name: str) -> list[Look]:
+        """What was tried on a set, the first first."""
+        with self._database.read() as connection:
+            return runs.looks(connection, self._base_id, name)
 
     def save(self, name: str, questions: Sequence[FileQuestion]) -> None:
         """Creates or replaces a set. Labels are anchored in the documents that are present.

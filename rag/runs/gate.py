@@ -14,6 +14,7 @@ from rag.results import Run
 from rag.runs.differences import RunDifferences
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.runs.history import LEADING, QuestionDifference, RunHistory
+from rag.runs.looks import looked
 from rag.services import Services
 from rag.types import Tell
 
@@ -150,6 +151,8 @@ class Gate:
         run = evaluation.run
         if baseline is None:
             return GateResult(evaluation, tuple(failures), {})
+        for name in metrics:
+            looked(self._services.database, "gate", run, baseline, name)
         compared = {name: self._history.paired(run.id, baseline.id, name) for name in metrics}
         paired = {name: PairedGate(each.figures, tolerance) for name, each in compared.items()}
         failures += [

@@ -1,4 +1,4 @@
-"""Which questions of a run rise and fall together, by what their set says today."""
+"""Which questions of a run rise and fall together, or are held out, by their set of today."""
 
 from __future__ import annotations
 
@@ -14,3 +14,12 @@ def groups_of_set(connection: Connection, base_id: int, set_name: str) -> dict[s
     except NotFound:
         return {}
     return groups_of(questions.usable(connection, base_id, found.id))
+
+
+def split_of_set(connection: Connection, base_id: int, set_name: str) -> tuple[int, float] | None:
+    """Seed and share of the split of a set; None where the set is gone."""
+    try:
+        found = questions.named(connection, base_id, set_name)
+    except NotFound:
+        return None
+    return found.split_seed, found.split_share

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.comparison import Comparison, compare, compare_pairs, compare_table
+from rag.questions.ledger import Attempt
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
 from rag.runs.groups import groups_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
-from rag.runs.looks import other_runs
-from rag.storage import Connection, Database, recipe_names, runs
+from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
+from rag.runs.looks import compared, other_runs
+from rag.storage import Database, recipe_names, runs
 
 LEADING = "ndcg@10"
 """The metric that runs are ranked by, unless another is asked for."""
@@ -51,7 +53,7 @@ class RunComparison:
     """A run against a baseline: the statistics, and every question, largest difference first.
 
     ``differences`` say what is not the same in both; where that is more than recipe and code,
-    ``figures`` have no verdict.
+    ``figures`` have no verdict. ``attempt`` tells what was compared with this baseline before.
     """
 
     run: Run
@@ -59,6 +61,7 @@ class RunComparison:
     figures: Comparison
     rows: tuple[QuestionDifference, ...]
     differences: RunDifferences
+    attempt: Attempt
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -173,12 +176,13 @@ class RunHistory:
     ) -> list[RunComparison]:
         """Runs against one baseline, corrected for all runs of the set that compare with it.
 
-        ``held_out`` restricts the comparison to questions by id. Raises NotFound, InvalidInput
-        where a run did not measure the metric or is of another question set.
+        ``held_out`` restricts the comparison to questions by id. The ledger of the set counts each
+        metric, and each split of the questions, once: later ones need smaller p-values. Raises
+        NotFound, InvalidInput where a run did not measure the metric or is of another question set.
         """
         with self._database.read() as connection:
-            baseline = _Loaded.read(connection, self._base_id, baseline_id)
-            loaded = [_Loaded.read(connection, self._base_id, each) for each in run_ids]
+            baseline = Loaded.read(connection, self._base_id, baseline_id)
+            loaded = [Loaded.read(connection, self._base_id, each) for each in run_ids]
             groups = groups_of_set(connection, self._base_id, baseline.run.question_set)
             looks = other_runs(connection, baseline.run, baseline.asked, run_ids, metric, held_out)
         for each in loaded:
@@ -189,22 +193,27 @@ class RunHistory:
                     "Compare runs of one question set.",
                 )
         figures = {
-            each.run.id: _same_questions(each.figures(metric, held_out), each, baseline.asked)
+            each.run.id: same_questions(each.figures(metric, held_out), each, baseline.asked)
             for each in loaded
         }
         between = {
             each.run.id: differences(each.run, baseline.run, each.asked, baseline.asked)
             for each in loaded
         }
+        attempt = compared(
+            self._database, baseline.run, metric, held_out, len(figures) + len(looks)
+        )
         kind = "held-out" if held_out is not None else ""
         against = baseline.figures(metric, held_out)
         same = {key: each for key, each in figures.items() if between[key].comparable}
-        table = compare_table(metric, {**same, **looks}, against, kind=kind, groups=groups)
+        every = {**same, **looks}
+        table = compare_table(metric, every, against, kind=kind, groups=groups, alpha=attempt.level)
         for key in figures.keys() - same.keys():
             apart = compare(metric, figures[key], against, kind=kind, groups=groups)
             table[key] = replace(apart, obstacle=between[key].obstacle)
         return [
-            _comparison(each, baseline, table[each.run.id], between[each.run.id]) for each in loaded
+            _comparison(each, baseline, table[each.run.id], between[each.run.id], attempt)
+            for each in loaded
         ]
 
     def changes(self, run_id: str, before_id: str, metrics: Sequence[str]) -> dict[str, Comparison]:
@@ -214,13 +223,13 @@ class RunHistory:
         """
         with self._database.read() as connection:
             run, before = (
-                _Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
+                Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
         pairs = [
             (
                 name,
-                _same_questions(run.figures(name, None), run, before.asked),
+                same_questions(run.figures(name, None), run, before.asked),
                 before.figures(name, None),
             )
             for name in metrics
@@ -239,17 +248,18 @@ class RunHistory:
         """
         with self._database.read() as connection:
             run, before = (
-                _Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
+                Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
         between = differences(run.run, before.run, run.asked, before.asked)
-        figures = _same_questions(run.figures(metric, None), run, before.asked)
+        figures = same_questions(run.figures(metric, None), run, before.asked)
         found = compare(metric, figures, before.figures(metric, None), groups=groups)
         data = [each for each in between.data if each != "questions"]
-        if run.run.build_hash == before.run.build_hash and _labels_moved(run, before, figures):
+        if run.run.build_hash == before.run.build_hash and labels_moved(run, before, figures):
             data = list(dict.fromkeys([*data, "labels"]))
         obstacle = replace(between, data=tuple(data)).obstacle
-        return _comparison(run, before, replace(found, obstacle=obstacle), between)
+        found = replace(found, obstacle=obstacle)
+        return _comparison(run, before, found, between, Attempt())
 
     def regressions(self, run_id: str, metric: str = LEADING) -> list[QuestionDifference]:
         """Questions that got worse than in the pinned baseline, the largest loss first.
@@ -265,69 +275,19 @@ class RunHistory:
         return list(self.compare([run_id], baseline.id, metric)[0].regressions)
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    run: Run
-    results: Mapping[str, QuestionResult]
-
-    @classmethod
-    def read(cls, connection: Connection, base_id: int, run_id: str) -> _Loaded:
-        run = runs.get(connection, base_id, run_id)
-        return cls(run, {item.question_id: item for item in runs.results(connection, run.id)})
-
-    @property
-    def asked(self) -> dict[str, str]:
-        return {name: item.text for name, item in self.results.items()}
-
-    def figures(self, metric: str, only: Collection[str] | None) -> dict[str, float]:
-        if metric not in self.run.metrics:
-            known = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
-            raise InvalidInput(
-                f"Run {self.run.id} did not measure {metric}.",
-                f"Evaluate again with that cutoff; it has {known} and the like.",
-            )
-        values = {name: _figure(item, metric) for name, item in self.results.items()}
-        return {
-            name: value
-            for name, value in values.items()
-            if value is not None and (only is None or name in only)
-        }
-
-
-def _figure(item: QuestionResult, metric: str) -> float | None:
-    if metric == "correct_refusal":
-        return None if item.answerable else float(not item.ranking)
-    return item.metrics.get(metric)
-
-
-def _labels_moved(run: _Loaded, before: _Loaded, shared: Collection[str]) -> bool:
-    """Whether other passages are relevant to a question of two runs of one build."""
-    return any(
-        name in before.results and before.results[name].relevant != run.results[name].relevant
-        for name in shared
-    )
-
-
-def _same_questions(
-    figures: Mapping[str, float], run: _Loaded, texts: Mapping[str, str]
-) -> dict[str, float]:
-    """Without ids that meant another question when the baseline was measured."""
-    return {
-        name: value
-        for name, value in figures.items()
-        if texts.get(name, run.results[name].text) == run.results[name].text
-    }
-
-
 def _comparison(
-    run: _Loaded, baseline: _Loaded, figures: Comparison, between: RunDifferences
+    run: Loaded,
+    baseline: Loaded,
+    figures: Comparison,
+    between: RunDifferences,
+    attempt: Attempt,
 ) -> RunComparison:
     rows = [
         _difference(run.results[name], baseline.results[name], figures.metric, difference)
         for name, difference in figures.differences.items()
     ]
     rows.sort(key=lambda row: abs(row.difference), reverse=True)
-    return RunComparison(run.run, baseline.run, figures, tuple(rows), between)
+    return RunComparison(run.run, baseline.run, figures, tuple(rows), between, attempt)
 
 
 def _difference(
@@ -337,8 +297,8 @@ def _difference(
         question_id=after.question_id,
         text=after.text,
         tags=after.tags,
-        before=_figure(before, metric) or 0.0,
-        after=_figure(after, metric) or 0.0,
+        before=figure_of(before, metric) or 0.0,
+        after=figure_of(after, metric) or 0.0,
         difference=difference,
         first_before=before.first_relevant,
         first_after=after.first_relevant,

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from rag.questions.ledger import Attempt, Ledger, name_of
 from rag.results import Run
 from rag.runs.differences import Asked, differences
-from rag.storage import Connection, runs
+from rag.runs.groups import split_of_set
+from rag.storage import Connection, Database, runs
+from rag.storage.runs import Look
 
 
 def other_runs(
@@ -45,3 +48,45 @@ def other_runs(
         if run.id != baseline.id and run.id not in shown:
             found[run.id] = values
     return found
+
+
+def compared(
+    database: Database,
+    baseline: Run,
+    metric: str,
+    held_out: Collection[str] | None,
+    alternatives: int,
+) -> Attempt:
+    """Notes a comparison with a baseline in the ledger of their set, and says which one it is.
+
+    Each metric counts once, and each split of the questions where only those ``held_out`` count.
+    """
+    with database.read() as connection:
+        divided = split_of_set(connection, baseline.base_id, baseline.question_set)
+    if divided is None:  # the set is gone, and with it what was tried on it
+        return Attempt()
+    seed, share = (None, None) if held_out is None else divided
+    look = Look(
+        family=f"comparison with {baseline.id}",
+        look=name_of(metric, seed, share),
+        kind="comparison",
+        metric=metric,
+        alternatives=alternatives,
+        recipes=(baseline.recipe.hash,),
+        split_seed=seed,
+        split_share=share,
+    )
+    return Ledger(database, baseline.base_id).note(baseline.question_set, look)
+
+
+def looked(database: Database, kind: str, run: Run, baseline: Run, metric: str) -> None:
+    """Notes that a run was held against a baseline by a gate or in a report."""
+    look = Look(
+        family=kind,
+        look=name_of(run.id, baseline.id, metric),
+        kind=kind,
+        metric=metric,
+        alternatives=1,
+        recipes=(run.recipe.hash, baseline.recipe.hash),
+    )
+    Ledger(database, baseline.base_id).note(run.question_set, look)

@@ -23,6 +23,7 @@ from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
 from rag.runs.history import RunHistory
+from rag.runs.looks import looked
 from rag.runs.pooling import Pooling
 from rag.search.corpus import let_through
 from rag.search.threshold import fitted, threshold_rule
@@ -104,6 +105,7 @@ class Reports:
 
     def _baseline(self, run: Run, baseline_id: str, metric: str) -> Baseline:
         (found,) = self._history.compare([run.id], baseline_id, metric)
+        looked(self._services.database, "report", run, found.baseline, metric)
         return Baseline(
             run=found.baseline,
             figures=found.figures,

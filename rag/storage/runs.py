@@ -3,14 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import (
+    JSON,
+    Column,
+    Connection,
+    DateTime,
+    Float,
+    Integer,
+    Row,
+    String,
+    Table,
+    UniqueConstraint,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from rag.errors import NotFound
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
-from rag.storage.rows import insert_or_replace, read, values
-from rag.storage.tables import baseline, run, run_question
+from rag.storage.rows import insert_for, insert_or_replace, read, values
+from rag.storage.tables import base_id as owned
+from rag.storage.tables import baseline, metadata, run, run_question
+
+# What was tried on a question set, once each: ``look`` names what makes it the same as before, and
+# those of one ``family`` share the risk of a false winner in the order of their ids.
+look_table = Table(
+    "look",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    owned(),
+    Column("question_set", String, nullable=False),
+    Column("family", String, nullable=False),
+    Column("look", String(64), nullable=False),
+    Column("kind", String, nullable=False),
+    Column("metric", String, nullable=False),
+    Column("alternatives", Integer, nullable=False),
+    Column("recipes", JSON, nullable=False),
+    # Of the split whose held-out questions were looked at; null where all questions were.
+    Column("split_seed", Integer),
+    Column("split_share", Float),
+    Column("first", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("base_id", "question_set", "family", "look"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A row: ``alternatives`` is how many different recipes were looked at, ``recipes`` are the
+    hashes of those that were named.
+    """
+
+    family: str
+    look: str
+    kind: str
+    metric: str
+    alternatives: int
+    recipes: tuple[str, ...] = ()
+    split_seed: int | None = None
+    split_share: float | None = None
+    first: datetime | None = None
 
 
 def insert_run(connection: Connection, value: Run, results: Sequence[QuestionResult]) -> None:
@@ -132,9 +188,29 @@ def pinned(connection: Connection, base_id: int, question_set: str) -> str | Non
 
 def rename_set(connection: Connection, base_id: int, before: str, after: str) -> None:
     """Keeps runs and baseline with a question set that has another name now."""
-    for table in (run, baseline):
+    for table in (run, baseline, look_table):
         mine = (table.c.base_id == base_id) & (table.c.question_set == before)
         connection.execute(update(table).where(mine).values(question_set=after))
+
+
+def add_look(connection: Connection, base_id: int, question_set: str, value: Look) -> None:
+    """Notes a look at a question set, unless it is there."""
+    new = values(
+        look_table,
+        value,
+        base_id=base_id,
+        question_set=question_set,
+        recipes=list(value.recipes),
+        first=datetime.now(UTC),
+    )
+    connection.execute(insert_for(connection, look_table).values(new).on_conflict_do_nothing())
+
+
+def looks(connection: Connection, base_id: int, question_set: str) -> list[Look]:
+    """What was tried on a question set, the first first."""
+    mine = (look_table.c.base_id == base_id) & (look_table.c.question_set == question_set)
+    rows = connection.execute(select(look_table).where(mine).order_by(look_table.c.id))
+    return [read(Look, row, recipes=tuple(row.recipes)) for row in rows]
 
 
 def remove(connection: Connection, run_id: str) -> None:

@@ -14,6 +14,7 @@ from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.sweeping import Arithmetic, Cut
 from rag.recipe import SearchRecipe
+from rag.results import QuestionResult
 from rag.retrieval import Candidates, Nearness, Selection, select
 from rag.tuning.candidates import CandidateSource
 from rag.types import Floats, Keys, Scores, Tell
@@ -27,7 +28,7 @@ def pipeline_figures(
     tell: Tell,
     shown: SearchRecipe | None = None,
 ) -> Floats:
-    """The figures of one ranking under every cut, shape (cuts, names of ``of``).
+    """The figures of one ranking under every cut, shape (cuts, names and columns of ``of``).
 
     ``shown`` adds the mean tokens of the passages shown: by that recipe, which goes as deep as a
     search does.
@@ -40,29 +41,31 @@ def pipeline_figures(
     rows, known = [], dict[Cut, list[float]]()
     for cut in cuts:
         if cut not in known:
-            means = _means(source, search, cut, of, cutoffs, found)
-            known[cut] = [means[name] for name in of.names]
-            if shown:
-                known[cut].append(_tokens(source, shown, cut, in_view))
+            results, means = _measured(source, search, cut, of, cutoffs, found)
+            tokens = [_tokens(source, shown, cut, in_view)] if shown else []
+            apart = [
+                results[number].metrics[of.apart] for number in of.columns.tolist() if of.apart
+            ]
+            known[cut] = [*(means[name] for name in of.names), *tokens, *apart]
         rows.append(known[cut])
     return np.array(rows)
 
 
-def _means(
+def _measured(
     source: CandidateSource,
     search: SearchRecipe,
     cut: Cut,
     of: Arithmetic,
     cutoffs: Sequence[int],
     found: Sequence[tuple[Candidates, Nearness]],
-) -> dict[str, float]:
+) -> tuple[list[QuestionResult], dict[str, float]]:
     ranked = []
     for question, (candidates, nearness) in zip(of.questions, found, strict=True):
         wanted = search.model_copy(update={"top_k": cut.top_k}) if of.as_shown else search
         chosen = _chosen(source, wanted, cut, candidates, nearness)
         keys, scores = _ranking(candidates, chosen, of.as_shown)
         ranked.append(source.judge.judge(question, keys, scores, max(cutoffs)))
-    return measured(ranked, cutoffs)[1]
+    return measured(ranked, cutoffs)
 
 
 def _tokens(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from rag.evaluation.selection import Selection
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.questions.ledger import Attempt
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.leaders import Leader, leaders
@@ -24,17 +26,18 @@ JOB = "search-all"
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found: ``recipe`` is chosen on tuning questions, ``selection`` is its worth.
+    """What a search found: ``recipe`` is the best, ``selection`` is its worth.
 
-    It is the baseline itself where nothing beats that. ``leaders`` are the best on the tuning
-    questions; ``state`` names what all was measured on.
+    It is the baseline itself where nothing beats that. ``leaders`` are the best on the questions
+    that chose it; ``state`` names what all was measured on, ``attempt`` what was tried before.
     """
 
     state: str
     recipe: Recipe
     baseline: Recipe
-    selection: SplitSelection
+    selection: Selection | SplitSelection
     leaders: tuple[Leader, ...]
+    attempt: Attempt = field(default_factory=Attempt)
 
 
 _STORED = TypeAdapter(SearchResult)
@@ -54,6 +57,7 @@ class Searches:
         recipe: Recipe,
         baseline: Recipe,
         metric: str,
+        held_out: bool = False,
     ) -> int:
         """Queues ``Tuner.search`` over a grid around ``recipe``; the job, also where it is queued.
 
@@ -66,6 +70,7 @@ class Searches:
             "recipe": recipe.model_dump(mode="json"),
             "baseline": baseline.model_dump(mode="json"),
             "metric": metric,
+            "held_out": held_out,
         }
         digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
         about = {"set": set_name, "work": digest}
@@ -87,15 +92,21 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     asked = job.payload
     reporter.tell(0, 0, "reading the index")
     recipe, metric = Recipe.parse(asked["recipe"]), str(asked["metric"])
-    grid = Grid.parse(asked["grid"], recipe)
+    grid, held_out = Grid.parse(asked["grid"], recipe), bool(asked.get("held_out"))
     measured_on = state(services, job.base_id, asked["set"], recipe)
 
     def tell(done: int, total: int) -> None:
         reporter.tell(done, total, f"{len(grid):,} recipes")
 
     tuner = Tuner(services, job.base_id, asked["set"])
-    best = tuner.search(grid, Recipe.parse(asked["baseline"]), metric, tell)
-    best_of_tuning = leaders(best.sweep, metric)
-    found = SearchResult(measured_on, best.recipe, best.baseline, best.selection, best_of_tuning)
+    best = tuner.search(grid, Recipe.parse(asked["baseline"]), metric, tell, held_out=held_out)
+    found = SearchResult(
+        measured_on,
+        best.recipe,
+        best.baseline,
+        best.selection,
+        leaders(best.sweep, metric),
+        best.attempt,
+    )
     reporter.result = _STORED.dump_python(found, mode="json")
     return f"{len(grid):,} recipes measured."

@@ -17,6 +17,7 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.runs.evaluator import Evaluator, deepened
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
+from rag.tuning.by_question import Asked, ByQuestion, can_be_judged, parted, refuse_many
 from rag.tuning.candidates import CandidateSource, alike, is_arithmetic
 from rag.tuning.effort import PER_RECIPE, Effort
 from rag.tuning.figures import Seconds, Swept
@@ -33,7 +34,8 @@ SWEEP_CUTOFFS = (1, 3, 5, 10, 20)
 class Sweep:
     """The figures of every recipe of a grid. ``figures``: shape (recipes, names).
 
-    ``base`` has those of the recipe that the grid was laid around. ``fetch_seconds`` went into
+    ``base`` has those of the recipe that the grid was laid around. ``by_question`` has one metric
+    question by question, where that was asked for. ``fetch_seconds`` went into
     embedding questions, searching vectors, reading postings and sorting by cosine, once for all
     k1 and b of a grid; ``seconds`` into what comes after: BM25 with each k1 and b, all recipes,
     and the searches of recipes with steps that arithmetic cannot follow. Of the processor that
@@ -48,6 +50,7 @@ class Sweep:
     names: tuple[str, ...]
     figures: Floats
     base: Mapping[str, float]
+    by_question: ByQuestion | None
     seconds: float
     fetch_seconds: float
     processor_seconds: float
@@ -123,6 +126,7 @@ class Sweeper:
         *,
         as_shown: bool = False,
         with_context: bool = False,
+        apart: str | None = None,
         tell: Tell = lambda _done, _total: None,
     ) -> Sweep:
         """Measures every recipe of a grid, whose builds must be there.
@@ -131,16 +135,21 @@ class Sweeper:
         (``span_recall`` ...) need an evaluation.
 
         ``as_shown`` cuts each ranking at the recipe's top-k before it is measured;
-        ``with_context`` adds the mean tokens of the passages that a recipe shows. ``tell`` hears
-        of the whole, in searches of a question.
+        ``with_context`` adds the mean tokens of the passages that a recipe shows. ``apart`` is the
+        metric that is wanted question by question, too: refused (InvalidInput) for so many recipes
+        that they would not fit. ``tell`` hears of the whole, in searches of a question.
         """
         names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
+        if apart is not None:
+            refuse_many(len(grid), len(self._questions))
         extra = [CONTEXT] if with_context else []
         alone = Grid.parse({}, grid.base)
         effort = Effort(tell, self.searches(alone) + self.searches(grid))
-        base, before = self._figures(alone, names, as_shown, with_context, effort)
-        figures, seconds = self._figures(grid, names, as_shown, with_context, effort)
+        asked = Asked(tuple(names), as_shown, with_context, apart)
+        base, before = self._figures(alone, asked, effort)
+        figures, seconds = self._figures(grid, asked, effort)
         every = (*Arithmetic(self._questions, (), names).names, *extra)
+        by_question = parted(self._questions, base, figures, len(every), apart)
         return Sweep(
             set_name=self._set_name,
             grid=grid,
@@ -148,8 +157,9 @@ class Sweeper:
             as_shown=as_shown,
             questions=len(self._questions),
             names=every,
-            figures=figures,
-            base=dict(zip(every, base[0].tolist(), strict=True)),
+            figures=figures[:, : len(every)].copy(),
+            base=dict(zip(every, base[0, : len(every)].tolist(), strict=True)),
+            by_question=by_question,
             seconds=seconds.arithmetic,
             fetch_seconds=before.fetching + seconds.fetching,
             processor_seconds=seconds.processor,
@@ -188,6 +198,12 @@ class Sweeper:
             ]
         return mismatches
 
+    def tellable(self, metric: str, cutoffs: Sequence[int], grid: Grid) -> str | None:
+        """The metric, where a sweep can tell it question by question; else None."""
+        known = {f"{name}@{k}" for name in MEASURES for k in cutoffs}
+        fits = can_be_judged(len(grid), len(self._questions))
+        return metric if fits and metric in known else None
+
     def searches(self, grid: Grid) -> float:
         """What a grid takes, in searches of a question: its arithmetic is a part of one."""
         searches = _searches(grid.base.search, grid.rankings)
@@ -196,16 +212,17 @@ class Sweeper:
         passes = len(grid) * PER_RECIPE + len(grid.builds) * (1 + fetched + by_pipeline)
         return passes * len(self._questions)
 
-    def _figures(
-        self, grid: Grid, names: Sequence[str], as_shown: bool, with_context: bool, effort: Effort
-    ) -> tuple[Floats, Seconds]:
-        """Shape (recipes, names)."""
+    def _figures(self, grid: Grid, asked: Asked, effort: Effort) -> tuple[Floats, Seconds]:
+        """Shape (recipes, names), and after these the questions whose figures are told apart."""
+        as_shown, with_context = asked.as_shown, asked.with_context
         seconds, results = Seconds(), []
         for build in grid.builds:
             recipe = grid.base.with_fields(build)
             with seconds.fetch(), effort.part(len(self._questions)) as tell:
                 source = self.source(recipe.index, tell)
-            arithmetic = Arithmetic(self._questions, source.ideals, names, as_shown)
+            arithmetic = Arithmetic(
+                self._questions, source.ideals, asked.names, as_shown, asked.apart
+            )
             plain = _searches(recipe.search, grid.rankings)
             # What is shown goes no deeper than a search does.
             searches = plain if as_shown else [deepened(each, arithmetic.depth) for each in plain]
@@ -223,7 +240,7 @@ class Sweeper:
                         parts[number] = pipeline_figures(
                             source, search, cuts(search), arithmetic, tell, shown
                         )
-            results += [parts[number] for number in range(len(searches))]
+            results += [asked.spread(parts[number], arithmetic) for number in range(len(searches))]
         return np.concatenate(results), seconds
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,10 +13,11 @@ from rag.errors import InvalidInput
 from rag.evaluation.calibration import cross_validated
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
-from rag.evaluation.splits import Split, SplitSelection, choose
+from rag.evaluation.splits import Split, choose
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.questions.groups import groups_of, split_questions
+from rag.questions.ledger import Ledger
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import compared, lifted
 from rag.retrieval.languages import may_lean
@@ -27,31 +28,17 @@ from rag.storage import questions as question_rows
 from rag.tuning.calibrator import FEATURES
 from rag.tuning.candidates import refuse_steps
 from rag.tuning.effort import Effort
-from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
+from rag.tuning.grid_search import Best, Divided, GridSearch, look_at, plainest
+from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweeper
 from rag.types import Floats, Tell
 
 QuestionPart = Literal["all", "tuning", "held-out"]
 
-_EQUALS = 500  # so many of the best are looked at
 _KEPT = 6  # layouts of candidates: for both parts, two BM25s or so, with tokens and without
 
 
 def _silent(_done: int, _total: int) -> None:
     """Nobody listens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """What a search found: the ``recipe`` chosen on tuning questions, and what it is worth.
-
-    It is the baseline itself where nothing beats that. ``sweep`` has the figures of all recipes on
-    the tuning questions; ``selection`` those of the chosen one on the held-out ones.
-    """
-
-    recipe: Recipe
-    baseline: Recipe
-    sweep: Sweep
-    selection: SplitSelection
 
 
 class Tuner:
@@ -70,7 +57,7 @@ class Tuner:
         self._sweeper = Sweeper(services, base_id, set_name)
         self._tuning_sweeper: Sweeper | None = None
         self._closeups: dict[tuple[int, QuestionPart, bool], tuple[Deep, Closeup]] = {}
-        self.split, self.groups = self._split()
+        self._divided, self.split, self.groups = self._split()
 
     @property
     def questions(self) -> int:
@@ -209,13 +196,30 @@ class Tuner:
                     "Label passages for some of them, or split the set anew.",
                 )
 
-    def search(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell = _silent) -> Best:
-        """The best recipe of a grid by the tuning questions, compared on the held-out ones.
+    def search(
+        self,
+        grid: Grid,
+        baseline: Recipe,
+        metric: str,
+        tell: Tell = _silent,
+        *,
+        held_out: bool = False,
+    ) -> Best:
+        """The best recipe of a grid, and its worth on questions that had no part in the choice.
 
-        Of equally good ones it is the one that differs least from the baseline.
-        Builds are measured with the documents that they hold. Raises InvalidInput as
-        ``require_parts`` does.
+        That is told by cross-validation; with ``held_out``, the recipe is chosen on the tuning
+        questions and compared on the held-out ones. Of equally good ones it is the one that
+        differs least from the baseline. Builds are measured with the documents that they hold.
+        The ledger of the set counts the search. Raises InvalidInput for too few questions, and
+        ``held_out`` as ``require_parts`` does.
         """
+        if held_out:
+            return self._search_split(grid, baseline, metric, tell)
+        with self._lock:
+            search = GridSearch(self._services, self._base_id, self._set_name, self._sweeper)
+            return search.best(grid, baseline, metric, tell)
+
+    def _search_split(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell) -> Best:
         for build in grid.builds:
             self.require_parts(grid.base.with_fields(build).index)
         with self._lock:
@@ -229,30 +233,34 @@ class Tuner:
             effort = Effort(tell, sweeper.searches(grid) + len(sweeper.questions) + self.questions)
             with effort.part(sweeper.searches(grid) + len(sweeper.questions)) as told:
                 sweep = sweeper.sweep(grid, (parse_metric(metric).k,), tell=told)
-        recipe = _plainest(sweep, metric, baseline)
+        recipe = plainest(sweep, metric, baseline)
         with effort.part(self.questions) as told:
             self.fetch(baseline, told)
             self.fetch(recipe, told)
         ours, theirs = (self.figures([each], [metric]) for each in (baseline, recipe))
         scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
-        selection = choose(metric, scores, ours.labelled, 0, parts, self.groups)
+        look = look_at(metric, ours.labelled, scores, sweep, (recipe, baseline), self._divided)
+        attempt = Ledger(self._services.database, self._base_id).note(self._set_name, look)
+        selection = choose(metric, scores, ours.labelled, 0, parts, self.groups, attempt.level)
         return Best(
             recipe=recipe if selection.row else baseline,
             baseline=baseline,
             sweep=sweep,
-            selection=replace(selection, tried=len(grid)),
+            selection=replace(selection, tried=sweep.distinct),
+            attempt=attempt,
         )
 
-    def _split(self) -> tuple[Split | None, dict[str, str]]:
+    def _split(self) -> tuple[Divided, Split | None, dict[str, str]]:
         """The split of the whole set, of which not every question may count, and its groups."""
         with self._services.database.read() as connection:
             found = question_rows.named(connection, self._base_id, self._set_name)
             every = question_rows.usable(connection, self._base_id, found.id)
-        groups = groups_of(every)
+        groups, divided = groups_of(every), (found.split_seed, found.split_share)
         try:
-            return split_questions(every, found.split_share, found.split_seed), groups
+            parts = split_questions(every, found.split_share, found.split_seed)
+            return divided, parts, groups
         except InvalidInput:
-            return None, groups
+            return divided, None, groups
 
     def _parts(self) -> Split:
         if self.split is None:
@@ -309,11 +317,3 @@ def _relevance(deep: Deep, asked: ThresholdRule, search: SearchRecipe) -> Floats
 
 def _deeper(search: SearchRecipe) -> SearchRecipe:
     return deepened(search, max(SWEEP_CUTOFFS))
-
-
-def _plainest(sweep: Sweep, metric: str, baseline: Recipe) -> Recipe:
-    """The best recipe that changes the fewest fields."""
-    values = sweep.figures[:, sweep.names.index(metric)]
-    best = np.flatnonzero(values >= values.max() - 1e-12)[:_EQUALS]
-    recipes = (sweep.grid.recipe(number) for number in best.tolist())
-    return min(recipes, key=lambda recipe: len(baseline.differences(recipe)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rag.evaluation.selection import FEWEST
 from rag.evaluation.sweeping import Grid
 from rag.jobs import Jobs
 from rag.recipe import Recipe
@@ -12,6 +13,7 @@ from rag.services import Services
 from rag.tuning.build_table import BuildTable
 from rag.tuning.calibrator import Calibrator
 from rag.tuning.fit_job import Fits
+from rag.tuning.grid_search import Best, GridSearch
 from rag.tuning.search_job import Searches
 from rag.tuning.state import state
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweep, Sweeper
@@ -58,6 +60,24 @@ class Tuning:
         Raises NotFound, InvalidRecipe, InvalidInput.
         """
         return self.sweeper(set_name).sweep(Grid.parse(grid, recipe), cutoffs)
+
+    def judged(
+        self, sweep: Sweep, sweeper: Sweeper, metric: str, *, held_out: bool = False
+    ) -> Best | None:
+        """Whether the best of a sweep beats the recipe that its grid was laid around.
+
+        By cross-validation where it was told question by question; with ``held_out``, a recipe is
+        chosen anew on the tuning questions. None where there is nothing to judge by: one question,
+        or too many recipes. Raises InvalidInput where the set cannot be split.
+        """
+        if held_out:
+            return self.tuner(sweep.set_name).search(
+                sweep.grid, sweep.grid.base, metric, held_out=True
+            )
+        if sweep.by_question is None or len(sweep.by_question.questions) < FEWEST:
+            return None
+        search = GridSearch(self._services, self._base_id, sweep.set_name, sweeper)
+        return search.judged(sweep, sweep.grid.base)
 
     def tuner(self, set_name: str) -> Tuner:
         """For a recipe that changes all the time: figures at once, and the best of a grid.

@@ -1,4 +1,4 @@
-"""Search all on the tuning page: chosen on some questions, reported on others."""
+"""Search all on the tuning page: chosen on all questions, judged on those left out."""
 
 from __future__ import annotations
 
@@ -17,25 +17,41 @@ def _said(app: AppTest, words: str) -> str:
     return next(one.value for one in [*app.caption, *app.markdown] if words in one.value)
 
 
-def test_search_all_reports_on_held_out_questions_and_crowns_no_noise(
+def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
+    assert _said(app, "had no part in it").startswith("Measures every recipe on all ")
+    app.button(key="tuning_search").click().run()
+    assert finished(labelled, "search-all").status == "done"
+    app.run()
+    found = labelled.base("notes").tuning.searches.result("checks")
+    assert found is not None
+    assert found.selection.tried == 1  # with this threshold all 504 find nothing
+    assert _said(app, "The one recipe that there is to choose does not beat the baseline")
+    (look,) = labelled.base("notes").questions.tried("checks")
+    assert (look.kind, look.metric, look.alternatives) == ("search", "ndcg@10", 1)
+    best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
+    assert not best.duplicated().any()
+    assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
+    assert not any(button.key == "tuning_save" for button in app.button)
+
+
+def test_search_all_on_a_split_reports_on_held_out_questions(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("tuning.py", threshold="0.9", cut="Set")
+    app.toggle(key="tuning_on_split").set_value(True).run()
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
     app.run()
     split = labelled.base("notes").questions.split("checks")
     assert f"{len(split.held_out)} held out" in _said(app, "held out")
     verdict = next(
-        one.value
-        for one in app.markdown
-        if "Best of 504" in one.value or "None of 504" in one.value
+        one.value for one in app.markdown if "Best of" in one.value or "None of" in one.value
     )
     assert "tuning questions" in verdict
-    best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
-    assert not best.duplicated().any()
-    assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
-    assert not any(button.key == "tuning_save" for button in app.button)
+    assert any("on the tuning questions" in each.label for each in app.expander)
 
 
 def test_search_all_without_labels_to_choose_by_says_what_is_missing(
@@ -53,5 +69,6 @@ def test_search_all_without_labels_to_choose_by_says_what_is_missing(
             break
     app = open_page("tuning.py")
     assert "split the set anew" in _said(app, "has a label in these documents")
-    assert not any(button.key == "tuning_search" for button in app.button)
+    assert not any(toggle.key == "tuning_on_split" for toggle in app.toggle)
+    assert any(button.key == "tuning_search" for button in app.button)
     assert not app.error

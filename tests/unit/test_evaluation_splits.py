@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import InvalidInput
-from rag.evaluation.splits import Split, choose, split
+from rag.evaluation.splits import Split, choose, folds, split
 
 IDS = [f"question {number}" for number in range(400)]
 
@@ -82,7 +82,7 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
     assert chosen.held_out_lead == pytest.approx(0.1)
     assert chosen.shrinkage == pytest.approx(2 / 3)
     assert chosen.sentence == (
-        "best of 3 on 2 tuning questions with a lead of 0.300; "
+        "best of 3 different recipes on 2 tuning questions with a lead of 0.300; "
         "on 3 held-out questions the lead is 0.100 (67% smaller)"
     )
     assert chosen.comparison.verdict == "undecided"
@@ -90,7 +90,13 @@ def test_chosen_on_tuning_reported_on_held_out() -> None:
 
 @pytest.mark.parametrize(
     ("held_out", "words"),
-    [(0.5, "0.000: it is gone"), (0.4, "-0.100: it is gone"), (0.8, "0.300, the same")],
+    [
+        (0.5, "is 0.000: it is gone"),
+        (0.5 - 1e-9, "is 0.000: it is gone"),
+        (0.4, "is -0.100: it is gone"),
+        (0.8, "is 0.300, the same"),
+        (0.95, "is 0.450 (50% larger)"),
+    ],
 )
 def test_what_became_of_the_lead(held_out: float, words: str) -> None:
     scores = np.full((2, 6), 0.5)
@@ -98,12 +104,37 @@ def test_what_became_of_the_lead(held_out: float, words: str) -> None:
     assert choose("ndcg@10", scores, COLUMNS, 0, PARTS).sentence.endswith(words)
 
 
+def test_a_lead_of_next_to_nothing_has_no_percentage() -> None:
+    scores = np.full((2, 6), 0.5)
+    scores[1] = [0.501, 0.9, 0.501, 0.9, 0.0, 0.9]
+    sentence = choose("ndcg@10", scores, COLUMNS, 0, PARTS).sentence
+    assert sentence.endswith("is 0.400, more than twice as large")
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_folds_keep_groups_whole_and_are_alike(count: int) -> None:
+    groups = {each: f"g{place // 3}" for place, each in enumerate(IDS[:90])}
+    strata = {each: place % 4 == 0 for place, each in enumerate(IDS)}
+    found = dict(zip(IDS, folds(IDS, count, 7, groups=groups, strata=strata), strict=True))
+    held = [{found[each] for each in IDS if groups.get(each) == f"g{n}"} for n in range(30)]
+    assert {len(each) for each in held} == {1}
+    sizes = np.bincount(list(found.values()))
+    assert len(sizes) == count
+    assert sizes.max() - sizes.min() <= 3
+    rare = np.bincount([found[each] for each in IDS[90:] if strata[each]], minlength=count)
+    assert rare.min() >= len(IDS[90:]) // 4 // count - 6
+    assert folds(IDS[::-1], count, 7, groups=groups, strata=strata) == list(found.values())[::-1]
+    assert folds(IDS, count, 8) != folds(IDS, count, 9)
+
+
 def test_the_baseline_wins_ties() -> None:
     scores = np.full((3, 6), 0.3)
     scores[0, 0] += 1e-16
     chosen = choose("ndcg@10", scores, COLUMNS, 2, PARTS)
     assert (chosen.row, chosen.tuning_lead, chosen.shrinkage) == (2, 0.0, None)
-    assert chosen.sentence == "none of 3 recipes beats the baseline on the tuning questions"
+    assert chosen.sentence == (
+        "none of 3 different recipes beats the baseline on the tuning questions"
+    )
 
 
 def test_a_part_without_figures_is_refused() -> None:

@@ -289,3 +289,32 @@ def test_chips_are_short_and_leave_answers_out() -> None:
         "dense weight 0.6 → 0.8",
         "fuzzy off → on",
     )
+
+
+def test_further_metrics_and_splits_share_one_risk_and_are_kept(base: KnowledgeBase) -> None:
+    before, after = (base.evaluator.evaluate(SET, each).run for each in (WORDS, VECTORS))
+    ids = [after.id]
+    (first,) = base.runs.compare(ids, before.id, "ndcg@10")
+    (second,) = base.runs.compare(ids, before.id, "recall@10")
+    held_out = base.questions.split(SET).held_out
+    (third,) = base.runs.compare(ids, before.id, "ndcg@10", held_out)
+    (again,) = base.runs.compare(ids, before.id, "ndcg@10")
+    found = [each.figures.alpha for each in (first, second, third, again)]
+    assert found == pytest.approx([0.02, 0.015, 0.005, 0.02])
+    assert (first.attempt.split, third.attempt.split) == (0, 1)
+    assert third.attempt.sentence == (
+        "third comparison of this set: a winner needs p ≤ 0.005 instead of 0.02"
+    )
+    base.reports.html(after.id, before.id)
+    base.gate.check(SET, WORDS, {"ndcg@10": 0.0}, before.id)
+    kinds = [(each.kind, each.metric, each.split_seed) for each in base.questions.tried(SET)]
+    assert kinds == [
+        ("comparison", "ndcg@10", None),
+        ("comparison", "recall@10", None),
+        ("comparison", "ndcg@10", 0),
+        ("report", "ndcg@10", None),
+        ("gate", "ndcg@10", None),
+    ]
+    base.question_edits.rename_set(SET, "other")
+    assert len(base.questions.tried("other")) == 5
+    assert base.questions.tried(SET) == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rag import Grid, InvalidInput, KnowledgeBase, Tuner
+from rag import Best, Grid, InvalidInput, KnowledgeBase, Selection, Tuner
+from rag.evaluation.selection import select
 from rag.evaluation.sweeping.by_question import QuestionFigures
 from tests.runs import SET, VECTORS, WORDS, handbook
 
@@ -119,16 +121,73 @@ def test_intervals_are_those_of_the_lab(base: KnowledgeBase, tuner: Tuner) -> No
         assert tuple(found[name]) == pytest.approx(tuple(expected[name]))
 
 
-def test_the_best_is_chosen_on_tuning_questions(base: KnowledgeBase, tuner: Tuner) -> None:
+def test_the_best_is_chosen_on_all_questions_and_worth_what_others_say(
+    base: KnowledgeBase, tuner: Tuner
+) -> None:
     grid = Grid.parse({"search.mode": ["dense", "lexical"], "search.threshold": [None, 1.0]}, WORDS)
     empty = WORDS.with_fields({"search.threshold": 1.0})
     best = tuner.search(grid, empty, "ndcg@3")
+    recipes = [grid.recipe(number) for number in range(4)]
+    every = tuner.figures([*recipes, empty], ["ndcg@3"])
+    means = every.means("ndcg@3")
+    assert means is not None
+    assert best.recipe == recipes[int(np.argmax(means[:4]))]
+    found = best.selection
+    assert isinstance(found, Selection)
+    assert found.tried == best.sweep.distinct == 3  # both with the threshold of 1 are alike
+    assert found.lead == pytest.approx(means[:4].max() - means[4])
+    expected = select("ndcg@3", every.metrics["ndcg@3"][[4, 0, 1, 2, 3]], every.labelled, 0)
+    assert found.gain == pytest.approx(expected.gain)
+    assert tuple(found.comparison.differences) == every.labelled
+    assert (best.attempt.number, found.comparison.alpha) == (1, 0.02)
+
+
+def test_a_search_that_finds_the_same_counts_once_and_others_need_more(tmp_path: Path) -> None:
+    base = handbook(tmp_path)[1]
+    tuner = base.tuning.tuner(SET)
+    grid = Grid.parse({"search.mode": ["dense", "lexical"]}, WORDS)
+    tuner.search(grid, WORDS, "ndcg@3")
+    other = tuner.search(grid, WORDS, "recall@1")
+    again = tuner.search(grid, WORDS, "ndcg@3")
+    assert (other.attempt.number, other.selection.comparison.alpha) == (2, 0.015)
+    assert (again.attempt.number, again.selection.comparison.alpha) == (1, 0.02)
+    looks = base.questions.tried(SET)
+    assert [(each.kind, each.metric, each.alternatives) for each in looks] == [
+        ("search", "ndcg@3", 2),
+        ("search", "recall@1", 2),
+    ]
+    assert WORDS.hash in looks[0].recipes
+
+
+def test_another_split_is_counted_and_said(tmp_path: Path) -> None:
+    base = handbook(tmp_path)[1]
+    grid = Grid.parse({"search.mode": ["dense"]}, WORDS)
+    seeds = iter(range(200))
+    found = list[Best]()
+    while len(found) < 3:
+        base.question_edits.set_split(SET, next(seeds), 0.5)
+        with contextlib.suppress(InvalidInput):  # a part without labels
+            found.append(base.tuning.tuner(SET).search(grid, WORDS, "ndcg@3", held_out=True))
+    assert [each.attempt.split for each in found] == [1, 2, 3]
+    assert [each.attempt.number for each in found] == [1, 2, 3]
+    assert found[2].selection.comparison.alpha == pytest.approx(0.005)
+    assert found[0].attempt.sentence == ""
+    assert found[2].attempt.sentence == (
+        "third split of this set: its held-out questions are others, but of the same set, so "
+        "earlier splits count; third search of this set: a winner needs p ≤ 0.005 instead of 0.02"
+    )
+
+
+def test_the_best_is_chosen_on_tuning_questions(base: KnowledgeBase, tuner: Tuner) -> None:
+    grid = Grid.parse({"search.mode": ["dense", "lexical"], "search.threshold": [None, 1.0]}, WORDS)
+    empty = WORDS.with_fields({"search.threshold": 1.0})
+    best = tuner.search(grid, empty, "ndcg@3", held_out=True)
     tuned = tuner.figures([grid.recipe(number) for number in range(4)], ["ndcg@3"], "tuning")
     means = tuned.means("ndcg@3")
     assert means is not None
     assert best.sweep.figures[:, best.sweep.names.index("ndcg@3")] == pytest.approx(means)
     assert best.recipe == grid.recipe(int(np.argmax(means)))
-    assert best.selection.tried == 4
+    assert best.selection.tried == 3
     assert best.selection.comparison.kind == "held-out"
     held_out = set(base.questions.split(SET).held_out)
     assert set(best.selection.comparison.differences) <= held_out
@@ -138,7 +197,9 @@ def test_nothing_better_leaves_the_baseline(tuner: Tuner) -> None:
     grid = Grid.parse({"search.threshold": [1.0]}, WORDS)
     best = tuner.search(grid, WORDS, "ndcg@3")
     assert best.recipe == WORDS
-    assert best.selection.sentence.startswith("none of 1 recipes beats the baseline")
+    assert best.selection.sentence == (
+        "the one recipe that there is to choose does not beat the baseline"
+    )
 
 
 def test_a_set_too_small_is_not_split(base: KnowledgeBase) -> None:
@@ -150,6 +211,8 @@ def test_a_set_too_small_is_not_split(base: KnowledgeBase) -> None:
     assert tuner.split is None
     assert tuner.figures([WORDS], METRICS).labelled == ("a",)
     with pytest.raises(InvalidInput, match="too few"):
+        tuner.search(Grid.parse({}, WORDS), WORDS, "ndcg@3", held_out=True)
+    with pytest.raises(InvalidInput, match=r"Too few questions to choose by \(1\)"):
         tuner.search(Grid.parse({}, WORDS), WORDS, "ndcg@3")
 
 
@@ -175,8 +238,9 @@ def test_a_search_without_labels_to_choose_by_says_so(tmp_path: Path, judged: bo
         [hit, *_] = base.search("Who won the cup in 1954?", VECTORS).hits
         base.labels.label(SET, "q5", hit.chunk.document_id, 0, hit.chunk.end, 0)
     tuner = base.tuning.tuner(SET)
+    grid = Grid.parse({"search.k1": [0.9, 1.2]}, WORDS)
     with pytest.raises(InvalidInput) as refused:
-        tuner.search(Grid.parse({"search.k1": [0.9, 1.2]}, WORDS), WORDS, "ndcg@10")
+        tuner.search(grid, WORDS, "ndcg@10", held_out=True)
     assert refused.value.message == (
         f"No tuning question of {SET!r} has a label in these documents."
     )

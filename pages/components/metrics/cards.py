@@ -123,7 +123,7 @@ def _change(change: float | None, card: Card) -> str | None:
         return None
     if abs(change) < UNCHANGED:
         return "no change"
-    return f"{change * 100:+.0f} points" if card.percent else f"{change:+.3f}"
+    return f"{change * 100:+z.0f} points" if card.percent else f"{change:+z.3f}"
 
 
 def cutoffs(run: Run) -> list[int]:

@@ -147,7 +147,7 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Run": name,
         label: figures.mean,
         "Difference": figures.difference,
-        "95% interval": f"{figures.interval.low:+.3f} to {figures.interval.high:+.3f}",
+        "95% interval": f"{figures.interval.low:+z.3f} to {figures.interval.high:+z.3f}",
         "Won": figures.won,
         "Lost": figures.lost,
         "Tied": figures.tied,
@@ -209,6 +209,8 @@ def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
                 f"**{plain(names[shown.run.id])}** against **{plain(names[shown.baseline.id])}**"
             )
         st.markdown(plain(capitalised(shown.figures.sentence)))
+        if shown.attempt.sentence:
+            st.caption(plain(capitalised(shown.attempt.sentence)) + ".")
         changed = ", ".join(shown.chips) or "nothing, both search alike"
         st.caption(f"What the recipe changes: {plain(changed)}.")
         _matters(shown.figures)

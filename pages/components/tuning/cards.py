@@ -78,7 +78,7 @@ def _card(card: Card, found: Measured | None) -> None:
 
 
 def _signed(value: float, card: Card) -> str:
-    return f"{value * 100:+.0f} pts" if card.percent else f"{value:+.3f}"
+    return f"{value * 100:+z.0f} pts" if card.percent else f"{value:+z.3f}"
 
 
 def _spread(change: Comparison, card: Card) -> str:

@@ -1,4 +1,4 @@
-"""Search all: the best recipe of a grid on the tuning questions, and its worth on the others."""
+"""Search all: the best recipe of a grid, and its worth on questions that did not choose it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.text import plain
 from pages.components.shell.wording import capitalised
 from pages.components.tuning.bench import METRICS, Bench
-from rag import LEADERS, Grid, SearchRecipe, SearchResult, TouchstoneError, counted
+from rag import (
+    LEADERS,
+    Grid,
+    SearchRecipe,
+    SearchResult,
+    SplitSelection,
+    TouchstoneError,
+    counted,
+)
 
 # A threshold only takes away, so no ranking metric gains from one: it is chosen further down.
 GRID: Mapping[str, Sequence[Any]] = {
@@ -34,11 +42,6 @@ GRID: Mapping[str, Sequence[Any]] = {
 def search_all(bench: Bench) -> None:
     """The section of the page."""
     st.header("Search all", divider="gray")
-    try:
-        bench.tuner.require_parts(bench.recipe.index)
-    except TouchstoneError as error:
-        st.caption(f"{plain(error.message)} {plain(error.hint)}")
-        return
     searches = bench.base.tuning.searches
     job = searches.latest(bench.set_name)
     if job is not None and job.active:
@@ -49,8 +52,9 @@ def search_all(bench: Bench) -> None:
     found = searches.result(bench.set_name)
     if found is None or found.state != bench.state:
         st.caption(
-            f"Chooses on the {bench.tuner.counted('tuning'):,} tuning questions and reports on the "
-            f"{bench.tuner.counted('held-out'):,} held-out ones, against the saved recipe."
+            f"Measures every recipe on all {bench.tuner.questions:,} questions and holds the best "
+            "against the saved one: with one test of all of them, and with what the choice gains "
+            "on questions that had no part in it."
         )
         return
     _report(bench, found)
@@ -63,14 +67,31 @@ def _ask(bench: Bench) -> None:
         )
         with st.popover("Grid", icon=":material/grid_on:"):
             values = _editor()
+            held_out = _on_split(bench)
         asked = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
-        start = partial(bench.base.tuning.searches.start, *asked)
+        start = partial(bench.base.tuning.searches.start, *asked, held_out=held_out)
         action_button("Search all", "tuning_search", "manage_search", start, type="primary")
         try:
             number = len(Grid.parse(values, bench.recipe))
             st.caption(f"{counted(number, 'recipe')} around the present one")
         except TouchstoneError as error:
             st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
+
+
+def _on_split(bench: Bench) -> bool:
+    """Whether to choose on the tuning questions alone, where these can choose."""
+    try:
+        bench.tuner.require_parts(bench.recipe.index)
+    except TouchstoneError as error:
+        st.caption(f"{plain(error.message)} {plain(error.hint)}")
+        return False
+    return st.toggle(
+        "Choose on the tuning questions only",
+        key="tuning_on_split",
+        help=f"Chooses on the {bench.tuner.counted('tuning'):,} tuning questions and compares on "
+        f"the {bench.tuner.counted('held-out'):,} held-out ones. Half of the questions decide "
+        "less, and another split may decide otherwise.",
+    )
 
 
 def _editor() -> dict[str, list[Any]]:
@@ -102,7 +123,9 @@ def _written(values: Sequence[Any]) -> str:
 
 
 def _report(bench: Bench, best: SearchResult) -> None:
-    comparison = best.selection.comparison
+    found, comparison = best.selection, best.selection.comparison
+    on_split = isinstance(found, SplitSelection)
+    counted_in = found.tuning_questions if isinstance(found, SplitSelection) else found.questions
     changed = best.baseline.differences(best.recipe)
     label, colour, icon = BADGES[comparison.verdict]
     with st.container(border=True):
@@ -110,17 +133,20 @@ def _report(bench: Bench, best: SearchResult) -> None:
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)
             st.markdown(f"**{_differences(changed)}**")
         st.markdown(plain(capitalised(best.selection.sentence)))
-        if best.selection.tuning_questions < bench.tuner.counted("tuning"):
+        if counted_in < bench.tuner.counted("tuning" if on_split else "all"):
             st.caption(
                 f"{metric_label(comparison.metric)} is measured on labelled questions only; those "
                 "without an answer count in refusals."
             )
         if changed:
             st.markdown(plain(capitalised(comparison.sentence)))
+            if best.attempt.sentence:
+                st.caption(plain(capitalised(best.attempt.sentence)) + ".")
             if comparison.verdict != "better":
                 st.caption("The lead may be luck: there is no reason to change the saved recipe.")
             _buttons(bench, best)
-    with st.expander(f"Best {LEADERS} on the tuning questions", icon=":material/leaderboard:"):
+    where = "the tuning questions" if on_split else "all questions"
+    with st.expander(f"Best {LEADERS} on {where}", icon=":material/leaderboard:"):
         _table(best)
 
 
@@ -155,5 +181,5 @@ def _table(best: SearchResult) -> None:
         hide_index=True,
         column_config={label: st.column_config.NumberColumn(format="%.3f")},
         placeholder="–",
-        alt="The best recipes of the grid on the tuning questions.",
+        alt="The best recipes of the grid on the questions that chose.",
     )

@@ -84,7 +84,7 @@ class PooledDifference:
         return (
             f"{turn}Whatever they are (grades up to {self.highest}), and however many relevant "
             f"passages neither run retrieved, the difference in {title(self.metric)} on these "
-            f"questions lies between {low:+.3f} and {high:+.3f}."
+            f"questions lies between {low:+z.3f} and {high:+z.3f}."
         )
 
 

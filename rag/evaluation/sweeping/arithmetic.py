@@ -39,12 +39,16 @@ class Arithmetic:
     ``recall@10`` of a recipe tells what its ``top_k`` should be, and one sweep draws the curve
     against k. With ``as_shown`` the ranking is cut at the recipe's ``top_k`` before, which tells
     what users get: from ``k = top_k`` on recall stays, and precision falls.
+
+    ``apart`` names a metric whose figures are wanted question by question too: those of the
+    labelled questions come after the means.
     """
 
     questions: Sequence[Question]
     ideals: Sequence[Sequence[int]]
     metrics: Sequence[str]
     as_shown: bool = False
+    apart: str | None = None
     _known: dict[int, tuple[Integers, Means]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -55,6 +59,12 @@ class Arithmetic:
         has = {question.answerable for question in self.questions}
         refusals = ["correct_refusal", *(["false_refusal"] if True in has else [])]
         return [*self.metrics, *(refusals if False in has else [])]
+
+    @cached_property
+    def columns(self) -> Integers:
+        """The questions whose figures are told ``apart``, by number."""
+        has = np.array([bool(grades) for grades in self.ideals], np.bool_)
+        return np.flatnonzero(has if self.apart else np.zeros_like(has))
 
     @cached_property
     def depth(self) -> int:
@@ -68,7 +78,10 @@ class Arithmetic:
             labelled = Labelled.of(self.ideals)
             found = Units(labelled.number[units], layout.unit_slots, layout.unit_grades)
             self._known.clear()
-            self._known[id(units)] = units, Means(self.metrics, self.depth, found, labelled)
+            self._known[id(units)] = (
+                units,
+                Means(self.metrics, self.depth, found, labelled, self.apart),
+            )
         return self._known[id(units)][1]
 
     def figures(
@@ -79,14 +92,14 @@ class Arithmetic:
         tokens: Integers | None = None,
         shown: Sequence[SearchRecipe] | None = None,
     ) -> Floats:
-        """Means, shape (rankings, cuts, names).
+        """Means, shape (rankings, cuts, names and columns).
 
         ``cuts`` tells how a ranking is cut: as many for every one. ``tokens`` (candidates,) adds,
-        as the last figure, the mean tokens of the passages shown: by the rankings, or by what
+        as the last of the names, the mean tokens of the passages shown: by the rankings, or by what
         stands for each of them in ``shown``, where those go deeper than a search.
         """
         deepest = [cut.top_k for cut in cuts(rankings[0])]
-        width = len(self.names) + (tokens is not None)
+        width = len(self.names) + (tokens is not None) + len(self.columns)
         result = np.empty((len(rankings), len(deepest), width))
         families = by_family(rankings)
         weights = [len(by_weight) for by_weight in families.values()]
@@ -109,7 +122,7 @@ class Arithmetic:
             in_view = Shown(visible, cuts(_one_of(rankings, by_weight)))
             for weight, numbers in by_weight.items():
                 (sums,) = in_view.sums(weight, [tokens])
-                result[numbers, :, -1] = sums.sum(axis=1) / max(len(self.questions), 1)
+                result[numbers, :, len(self.names)] = sums.sum(axis=1) / max(len(self.questions), 1)
         return result
 
 
@@ -153,7 +166,11 @@ class _Means:
         start = 0
         for numbers, chosen, ranks in self._waiting:
             own = means[start : start + len(ranks)]
-            self._result[numbers, :, : own.shape[1]] = own[chosen]
+            first = len(self._of.metrics)
+            self._result[numbers, :, :first] = own[chosen, :first]
+            self._result[numbers, :, self._result.shape[2] - len(self._of.columns) :] = own[
+                chosen, first:
+            ]
             start += len(ranks)
         self._waiting.clear()
 

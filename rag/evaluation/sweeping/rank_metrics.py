@@ -132,9 +132,15 @@ class Means:
     """
 
     def __init__(
-        self, metrics: Sequence[str], depth: int, units: Units, labelled: Labelled
+        self,
+        metrics: Sequence[str],
+        depth: int,
+        units: Units,
+        labelled: Labelled,
+        apart: str | None = None,
     ) -> None:
         self._metrics = metrics
+        self._apart = apart
         self._depth = depth
         self._width = len(labelled)
         self._first = np.flatnonzero(units.slots == 0)
@@ -151,7 +157,10 @@ class Means:
         )
 
     def of(self, ranks: Ranks) -> Floats:
-        """From ranks (recipes, units) to means, shape (recipes, metrics)."""
+        """From ranks (recipes, units) to means, shape (recipes, metrics).
+
+        After them the figures of the metric ``apart``, one for each labelled question.
+        """
         first = np.full((len(ranks), self._width), self._depth, np.int64)
         first[:, self._questions] = ranks[:, self._first]
         first *= self._width
@@ -159,8 +168,11 @@ class Means:
         crowded = RankMetrics(ranks[:, self._theirs], self._depth, self._units, self._best)
         others = evaluate(crowded, self._metrics)
         means = np.empty((len(ranks), len(self._metrics)))
+        every = np.empty((len(ranks), 0))
         for number, (table, other) in enumerate(zip(self._tables, others.values(), strict=True)):
             values = table[first]
             values[:, self._crowded] = other
             means[:, number] = values.mean(axis=-1)
-        return means
+            if self._metrics[number] == self._apart:
+                every = values
+        return np.concatenate([means, every], axis=1)

@@ -1,0 +1,45 @@
+"""What was tried on a question set: the ledger of looks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.metrics.cards import metric_label
+from pages.components.shell.wording import capitalised
+from rag import KnowledgeBase, Look
+
+
+def ledger(base: KnowledgeBase, set_name: str) -> None:
+    """A folded table; nothing where nothing was tried."""
+    looks = base.questions.tried(set_name)
+    if not looks:
+        return
+    with st.expander("What was tried on this set", icon=":material/history:"):
+        st.caption(
+            "Whoever looks often enough finds a winner among equals. Later searches of a set need "
+            "smaller p-values, and so do comparisons with one baseline in further metrics or "
+            "splits. The same look counts once."
+        )
+        st.dataframe(
+            [_row(look) for look in looks],
+            hide_index=True,
+            column_config={
+                "First": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm"),
+                "Recipes": st.column_config.NumberColumn(
+                    help="Different ones that were looked at; those with the same figures are one."
+                ),
+            },
+            alt="Searches, comparisons, reports and gates on this question set, the first first.",
+        )
+
+
+def _row(look: Look) -> dict[str, object]:
+    held_out = look.split_seed is not None
+    return {
+        "First": look.first,
+        "What": capitalised(look.kind),
+        "Metric": metric_label(look.metric),
+        "Recipes": look.alternatives,
+        "Questions": f"held out by split {look.split_seed}" if held_out else "all",
+        "Recipe": ", ".join(look.recipes),
+    }

@@ -1,0 +1,114 @@
+"""What was tried on a question set, and what that asks of the next winner."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rag.evaluation.comparison import CROWNING_P
+from rag.evaluation.inference.spending import level
+from rag.storage import Database, runs
+from rag.storage.runs import Look
+
+_ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth"),
+    *("sixth", "seventh", "eighth", "ninth", "tenth"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Which of the looks at a set one is.
+
+    ``number`` counts from 1 those of its ``family``, which share the risk of a false winner;
+    ``split`` counts the splits whose held-out questions were looked at, 0 for looks at all
+    questions.
+    """
+
+    number: int = 1
+    split: int = 0
+    what: str = "look"
+
+    @property
+    def level(self) -> float:
+        """The p-value that a winner needs here."""
+        return level(self.number)
+
+    @property
+    def sentence(self) -> str:
+        """What was looked at before, in plain English; empty where nothing was."""
+        said = []
+        if self.split > 1:
+            said.append(
+                f"{ordinal(self.split)} split of this set: its held-out questions are others, but "
+                f"of the same set, so earlier splits count"
+            )
+        if self.number > 1:
+            said.append(
+                f"{ordinal(self.number)} {self.what} of this set: a winner needs "
+                f"p ≤ {self.level:.2g} instead of {CROWNING_P:g}"
+            )
+        return "; ".join(said)
+
+
+class Ledger:
+    """Keeps what was tried on the question sets of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def every(self, set_name: str) -> list[Look]:
+        """What was tried on a set, the first first."""
+        with self._database.read() as connection:
+            return runs.looks(connection, self._base_id, set_name)
+
+    def note(self, set_name: str, look: Look) -> Attempt:
+        """Counts a look, once however often it is taken, and says where it stands."""
+        found = self.every(set_name)
+        if not _has(found, look):
+            with self._database.write() as connection:
+                runs.add_look(connection, self._base_id, set_name, look)
+            found = self.every(set_name)
+        return attempt(found, look)
+
+    def splits(self, set_name: str) -> list[tuple[int, float]]:
+        """Seed and share of the splits whose held-out questions were looked at, in their order."""
+        return _splits(self.every(set_name))
+
+
+def attempt(found: Sequence[Look], look: Look) -> Attempt:
+    """Where a look stands that is among those ``found``."""
+    family = [each.look for each in found if each.family == look.family]
+    split = 0
+    if look.split_seed is not None and look.split_share is not None:
+        split = _splits(found).index((look.split_seed, look.split_share)) + 1
+    return Attempt(family.index(look.look) + 1, split, look.kind)
+
+
+def name_of(*parts: object) -> str:
+    """What a look is recognised by."""
+    return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
+
+
+def ordinal(number: int) -> str:
+    """First, second ... tenth, 11th."""
+    if number <= len(_ORDINALS):
+        return _ORDINALS[number - 1]
+    teen = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _has(found: Sequence[Look], look: Look) -> bool:
+    return any((each.family, each.look) == (look.family, look.look) for each in found)
+
+
+def _splits(found: Sequence[Look]) -> list[tuple[int, float]]:
+    return list(
+        dict.fromkeys(
+            (each.split_seed, each.split_share)
+            for each in found
+            if each.split_seed is not None and each.split_share is not None
+        )
+    )

@@ -1,0 +1,70 @@
+"""Runs as they are compared: what happened to each of their questions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput
+from rag.results import QuestionResult, Run
+from rag.storage import Connection, runs
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A run with what happened to each of its questions, by id."""
+
+    run: Run
+    results: Mapping[str, QuestionResult]
+
+    @classmethod
+    def read(cls, connection: Connection, base_id: int, run_id: str) -> Loaded:
+        """Raises NotFound."""
+        run = runs.get(connection, base_id, run_id)
+        return cls(run, {item.question_id: item for item in runs.results(connection, run.id)})
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """Texts of the questions, by id."""
+        return {name: item.text for name, item in self.results.items()}
+
+    def figures(self, metric: str, only: Collection[str] | None) -> dict[str, float]:
+        """A metric by question, ``only`` of some. Raises InvalidInput where it was not measured."""
+        if metric not in self.run.metrics:
+            known = ", ".join(name for name in self.run.metrics if name.startswith("ndcg@"))
+            raise InvalidInput(
+                f"Run {self.run.id} did not measure {metric}.",
+                f"Evaluate again with that cutoff; it has {known} and the like.",
+            )
+        values = {name: figure_of(item, metric) for name, item in self.results.items()}
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None and (only is None or name in only)
+        }
+
+
+def figure_of(item: QuestionResult, metric: str) -> float | None:
+    """A metric of one question; None where it has none."""
+    if metric == "correct_refusal":
+        return None if item.answerable else float(not item.ranking)
+    return item.metrics.get(metric)
+
+
+def labels_moved(run: Loaded, before: Loaded, shared: Collection[str]) -> bool:
+    """Whether other passages are relevant to a question of two runs of one build."""
+    return any(
+        name in before.results and before.results[name].relevant != run.results[name].relevant
+        for name in shared
+    )
+
+
+def same_questions(
+    figures: Mapping[str, float], run: Loaded, texts: Mapping[str, str]
+) -> dict[str, float]:
+    """Without ids that meant another question when the baseline was measured."""
+    return {
+        name: value
+        for name, value in figures.items()
+        if texts.get(name, run.results[name].text) == run.results[name].text
+    }

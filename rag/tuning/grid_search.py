@@ -1,0 +1,135 @@
+"""The best recipe of a grid, and what it is worth on questions that had no part in the choice."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rag.evaluation.metrics import parse_metric
+from rag.evaluation.selection import Selection, select
+from rag.evaluation.splits import SplitSelection
+from rag.evaluation.sweeping import Grid
+from rag.questions.groups import groups_of, strata_of
+from rag.questions.ledger import Attempt, Ledger, name_of
+from rag.recipe import Recipe
+from rag.services import Services
+from rag.storage import questions as question_rows
+from rag.storage.runs import Look
+from rag.tuning.by_question import ByQuestion
+from rag.tuning.effort import Effort
+from rag.tuning.sweeper import Sweep, Sweeper
+from rag.types import Floats, Tell
+
+Divided = tuple[int, float]
+"""Seed and share of a split."""
+
+_EQUALS = 500  # so many of the best are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """What a search found: the best ``recipe`` of all questions, and what it is worth.
+
+    It is the baseline itself where nothing beats that. ``sweep`` has the figures of all recipes;
+    ``selection`` says what the choice is worth by cross-validation. Of a search on a split,
+    ``sweep`` and choice are of the tuning questions alone, and ``selection`` is of the held-out
+    ones. ``attempt`` tells what was looked at before.
+    """
+
+    recipe: Recipe
+    baseline: Recipe
+    sweep: Sweep
+    selection: Selection | SplitSelection
+    attempt: Attempt
+
+
+class GridSearch:
+    """Searches grids on all questions of a set; not to be shared between threads."""
+
+    def __init__(self, services: Services, base_id: int, set_name: str, sweeper: Sweeper) -> None:
+        """``sweeper`` is one of the whole set. Raises NotFound for an unknown set."""
+        self._sweeper = sweeper
+        self._set_name = set_name
+        self._ledger = Ledger(services.database, base_id)
+        with services.database.read() as connection:
+            found = question_rows.named(connection, base_id, set_name)
+            self._questions = question_rows.usable(connection, base_id, found.id)
+
+    def best(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell) -> Best:
+        """The best recipe of a grid, held against a baseline. Raises InvalidInput."""
+        alone, cutoffs = Grid.parse({}, baseline), (parse_metric(metric).k,)
+        first, second = (self._sweeper.searches(each) for each in (alone, grid))
+        effort = Effort(tell, 3 * first + second)
+        with effort.part(2 * first) as told:
+            before = self._sweeper.sweep(alone, cutoffs, apart=metric, tell=told)
+        with effort.part(first + second) as told:
+            sweep = self._sweeper.sweep(grid, cutoffs, apart=metric, tell=told)
+        return self.judged(sweep, baseline, before.by_question)
+
+    def judged(self, sweep: Sweep, baseline: Recipe, before: ByQuestion | None = None) -> Best:
+        """Whether the best of a sweep that was told question by question beats a baseline.
+
+        ``before`` has the figures of the baseline; without it, it is the recipe that the grid was
+        laid around. The ledger counts the look. Raises InvalidInput for too few questions.
+        """
+        found = sweep.by_question
+        if found is None:
+            raise ValueError("a sweep is judged by figures told apart")
+        recipe = plainest(sweep, found.metric, baseline)
+        questions, scores = found.beside(before or found)
+        look = look_at(found.metric, questions, scores, sweep, (recipe, baseline), None)
+        attempt = self._ledger.note(self._set_name, look)
+        selection = select(
+            found.metric,
+            scores,
+            questions,
+            0,
+            groups=groups_of(self._questions),
+            strata=strata_of(self._questions),
+            alpha=attempt.level,
+            tried=sweep.distinct,
+        )
+        return Best(
+            recipe=recipe if selection.row else baseline,
+            baseline=baseline,
+            sweep=sweep,
+            selection=selection,
+            attempt=attempt,
+        )
+
+
+def look_at(
+    metric: str,
+    questions: Sequence[str],
+    scores: Floats,
+    sweep: Sweep,
+    named: Sequence[Recipe],
+    divided: Divided | None,
+) -> Look:
+    """A search as the ledger keeps it: the same where all its figures are the same.
+
+    ``scores`` has shape (recipes, questions); ``divided`` names the split, if there was one.
+    """
+    distinct = np.unique(np.round(scores, 9), axis=0)
+    figures = hashlib.sha256(distinct.tobytes()).hexdigest()
+    return Look(
+        family="search",
+        look=name_of(divided, metric, *questions, figures),
+        kind="search",
+        metric=metric,
+        alternatives=sweep.distinct,
+        recipes=tuple(dict.fromkeys(each.hash for each in named)),
+        split_seed=divided[0] if divided else None,
+        split_share=divided[1] if divided else None,
+    )
+
+
+def plainest(sweep: Sweep, metric: str, baseline: Recipe) -> Recipe:
+    """The best recipe that changes the fewest fields."""
+    values = sweep.figures[:, sweep.names.index(metric)]
+    best = np.flatnonzero(values >= values.max() - 1e-12)[:_EQUALS]
+    recipes = (sweep.grid.recipe(number) for number in best.tolist())
+    return min(recipes, key=lambda recipe: len(baseline.differences(recipe)))
