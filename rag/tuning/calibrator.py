@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from rag.evaluation.calibration import Calibration, LabelledCandidates, fit
+from rag.evaluation.comparison import clusters_of
 from rag.evaluation.thresholds import OFF_TOPIC, ThresholdCurve
-from rag.questions.groups import split_questions
+from rag.questions.groups import groups_of, split_questions
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
 from rag.retrieval.candidates import compared
@@ -82,6 +83,7 @@ class Calibrator:
         """
         found, questions = self._evaluator.questions(set_name)
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
+        groups = groups_of(questions)
         if asked.calibration is not None:
             questions = self._part(questions, found.split_share, found.split_seed, held_out=True)
         labelled = self.labelled(questions, recipe.index, recipe.search)
@@ -93,6 +95,7 @@ class Calibrator:
             owner,
             np.array([question.answerable for question in questions], np.bool_),
             np.array([OFF_TOPIC in question.tags for question in questions], np.bool_),
+            clusters_of([question.id for question in questions], groups),
         )
 
     @staticmethod

@@ -11,6 +11,7 @@ import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.calibration import cross_validated
+from rag.evaluation.comparison import clusters_of
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.evaluation.splits import Split, choose
@@ -139,12 +140,14 @@ class Tuner:
         questions, ids = self._sweeper.questions, self._ids(part)
         counts = np.array([ids is None or item.id in ids for item in questions])
         inside = deep.within(recipe.search.mode, recipe.search.candidates) & counts[deep.row]
+        asked = [item.id for item, has in zip(questions, counts.tolist(), strict=True) if has]
         return ThresholdCurve.of(
             relevance[inside],
             deep.grade[inside] > 0,
             (np.cumsum(counts) - 1)[deep.row[inside]],
             np.array([item.answerable for item in questions], np.bool_)[counts],
             np.array([OFF_TOPIC in item.tags for item in questions], np.bool_)[counts],
+            clusters_of(asked, self.groups),
         )
 
     def topic_probabilities(self, recipe: Recipe) -> TopicProbabilities | None:

@@ -19,6 +19,7 @@ from rag.evaluation.intervals import mean_intervals
 from rag.evaluation.significance import holm, paired_tests
 from rag.runs.gate import PairedGate
 from rag.types import Floats
+from tests.best_of_many import best_of_many, looked_again, reported, seeds
 
 REPETITIONS = 2000
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
@@ -33,14 +34,11 @@ def measure(_folder: Path) -> Mapping[str, float]:
         **differences(REPETITIONS),
         **means(REPETITIONS),
         **gate(REPETITIONS // 4),
-        **leaderboard(REPETITIONS // 10),
+        **leaderboard(REPETITIONS),
+        **best_of_many(REPETITIONS // 4),
+        **looked_again(REPETITIONS // 4),
+        **seeds(REPETITIONS // 200),
     }
-
-
-def _reported(what: str, hits: Floats) -> dict[str, float]:
-    share = float(np.mean(hits))
-    error = 2.0 * float(np.sqrt(share * (1.0 - share) / len(hits)))
-    return {f"{what} | rate": share, f"{what} | ±": error}
 
 
 def reciprocal_ranks(rng: np.random.Generator, questions: int) -> tuple[Floats, Floats]:
@@ -110,8 +108,8 @@ def clustered(repetitions: int) -> dict[str, float]:
         rows = np.clip(np.sqrt(shared) * source + np.sqrt(1 - shared) * own, -1, 1)
         clusters = Clusters(np.repeat(np.arange(groups), each))
         said = f"false winners, {groups} sources of {each}, correlation {shared:g}"
-        found |= _reported(said, paired_tests(rows, clusters).p <= 0.05)
-        found |= _reported(f"{said}, as if alone", paired_tests(rows).p <= 0.05)
+        found |= reported(said, paired_tests(rows, clusters).p <= 0.05)
+        found |= reported(f"{said}, as if alone", paired_tests(rows).p <= 0.05)
     return found
 
 
@@ -124,8 +122,8 @@ def independent(repetitions: int) -> dict[str, float]:
         paired_tests(rows, each).p <= CROWNING_P for each in (Clusters.single(150), grouped)
     )
     return {
-        **_reported("power at +0.05, 150 questions alone", one),
-        **_reported("power at +0.05, 150 questions in 50 groups", other),
+        **reported("power at +0.05, 150 questions alone", one),
+        **reported("power at +0.05, 150 questions in 50 groups", other),
     }
 
 
@@ -136,8 +134,8 @@ def differences(repetitions: int, questions: tuple[int, ...] = (20, 50, 150)) ->
         for place, (name, draw) in enumerate(PAIRS.items()):
             tests = paired_tests(_drawn(draw, count, repetitions, 100 * count + place))
             inside = (tests.intervals[:, 0] <= 0) & (tests.intervals[:, 1] >= 0)
-            found |= _reported(f"difference covered, {count} questions, {name}", inside)
-            found |= _reported(f"false winners, {count} questions, {name}", tests.p <= CROWNING_P)
+            found |= reported(f"difference covered, {count} questions, {name}", inside)
+            found |= reported(f"false winners, {count} questions, {name}", tests.p <= CROWNING_P)
     return found
 
 
@@ -157,7 +155,7 @@ def means(repetitions: int) -> dict[str, float]:
         for name, (draw, truth) in populations.items():
             ends = mean_intervals(draw(np.random.default_rng(count), (repetitions, count)))
             inside = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
-            found |= _reported(f"mean covered, {count} questions, {name}", inside)
+            found |= reported(f"mean covered, {count} questions, {name}", inside)
     return found
 
 
@@ -175,8 +173,8 @@ def leaderboard(repetitions: int) -> dict[str, float]:
             top = int(np.argmax(figures[1:].mean(axis=1)))
             alone.append(p[top] <= CROWNING_P)
             among.append(holm(p)[top] <= CROWNING_P)
-        found |= _reported(f"best of {runs} equal runs wins", np.array(among))
-        found |= _reported(f"best of {runs} equal runs wins, as if alone", np.array(alone))
+        found |= reported(f"best of {runs} equal runs wins", np.array(among))
+        found |= reported(f"best of {runs} equal runs wins, as if alone", np.array(alone))
     return found
 
 
@@ -189,7 +187,7 @@ def gate(repetitions: int) -> dict[str, float]:
         after = before + rng.normal(-lost, 0.15, before.shape)
         outcomes = np.array([_outcome(*pair) for pair in zip(after, before, strict=True)])
         for outcome in ("passed", "failed"):
-            found |= _reported(f"gate {outcome}, {lost:g} lost of 0.05", outcomes == outcome)
+            found |= reported(f"gate {outcome}, {lost:g} lost of 0.05", outcomes == outcome)
     return found
 
 

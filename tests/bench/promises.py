@@ -18,6 +18,7 @@ import numpy as np
 
 from rag import KnowledgeBase, PromiseCurves, Recipe, Settings, ThresholdCurve, Workspace
 from rag.evaluation.calibration import LabelledCandidates
+from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.metrics import Ranked, evaluate
 from rag.evaluation.pooling.difference import JudgedRankings, pooled_difference
 from rag.evaluation.pooling.sampling import sampled_mean
@@ -102,21 +103,26 @@ def _simulated_thresholds() -> dict[str, float]:
     for wish in WISHES:
         pairs = ((_simulated(rng), _simulated(rng)) for _ in range(DRAWS))
         found |= _kept("simulated, 150 questions", wish, pairs)
+        pairs = ((_simulated(rng, 5), _simulated(rng, 5)) for _ in range(DRAWS))
+        found |= _kept("simulated, 150 questions of 30 sources", wish, pairs)
     return found
 
 
-def _simulated(rng: np.random.Generator) -> ThresholdCurve:
-    """Ten candidates a question, more relevant where they are higher, and in some questions."""
+def _simulated(rng: np.random.Generator, together: int = 1) -> ThresholdCurve:
+    """Ten candidates a question, more relevant where they are higher, and in some questions.
+
+    So many questions share a source, which all have more or fewer of them.
+    """
     values = rng.uniform(0.0, 1.0, (150, 10))
-    moved = 0.2 * rng.choice([-1.0, 1.0], (150, 1))
+    moved = 0.2 * rng.choice([-1.0, 1.0], (150 // together, 1)).repeat(together, axis=0)
     relevant = rng.uniform(0.0, 1.0, values.shape) < np.clip(values + moved, 0.0, 1.0)
-    return _curve(values, relevant)
+    return _curve(values, relevant, Clusters(np.arange(150) // together))
 
 
-def _curve(values: Floats, relevant: Mask) -> ThresholdCurve:
+def _curve(values: Floats, relevant: Mask, clusters: Clusters) -> ThresholdCurve:
     questions, width = values.shape
-    owner = np.repeat(np.arange(questions), width)
-    return ThresholdCurve.of(values.ravel(), relevant.ravel(), owner, np.ones(questions, np.bool_))
+    owner, every = np.repeat(np.arange(questions), width), np.ones(questions, np.bool_)
+    return ThresholdCurve.of(values.ravel(), relevant.ravel(), owner, every, clusters=clusters)
 
 
 def _kept(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.thresholds import PromiseCurves, ThresholdCurve, questions_needed
 
 
@@ -37,6 +38,43 @@ def test_nine_promises_in_ten_are_kept_on_other_questions(wanted: float, togethe
     assert promised > 50
     assert kept / promised >= 0.9
     assert aimed / 300 < 0.65  # what is read off the same questions is kept about half of the time
+
+
+def _of_sources(rng: np.random.Generator, sources: int, *, known: bool) -> ThresholdCurve:
+    """Five questions of each source, whose passages are relevant or not together."""
+    values = rng.uniform(0.0, 1.0, (5 * sources, 10))
+    moved = 0.35 * rng.choice([-1.0, 1.0], (sources, 1)).repeat(5, axis=0)
+    relevant = rng.uniform(0.0, 1.0, values.shape) < np.clip(values + moved, 0.0, 1.0)
+    clusters = Clusters(np.repeat(np.arange(sources), 5)) if known else None
+    owner, answerable = np.repeat(np.arange(5 * sources), 10), np.ones(5 * sources, np.bool_)
+    return ThresholdCurve.of(values.ravel(), relevant.ravel(), owner, answerable, clusters=clusters)
+
+
+def _kept(wanted: float, *, known: bool) -> tuple[int, float]:
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(200):
+        pair = (_of_sources(rng, 40, known=known) for _ in range(2))
+        found.append(PromiseCurves(*pair).promise(wanted))
+    made = [each for each in found if each.point is not None]
+    return len(made), sum(each.kept is True for each in made) / len(made)
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.7])
+def test_promises_are_kept_where_questions_share_a_source(wanted: float) -> None:
+    promised, kept = _kept(wanted, known=True)
+    assert promised > 20
+    assert kept >= 0.9
+    assert _kept(wanted, known=False)[1] < 0.9  # without their groups known
+
+
+def test_groups_are_counted_where_questions_share_a_source() -> None:
+    found = PromiseCurves(_of_sources(np.random.default_rng(1), 20, known=True)).promise(0.9)
+    assert (found.questions, found.units, found.needed) == (100, 20, 57)
+    assert found.sentence.startswith(
+        "no threshold can promise precision 0.90: that takes at least 57 groups of questions to "
+        "choose on, and there are 20"
+    )
 
 
 def test_how_many_questions_it_takes() -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rag.evaluation.inference.clusters import Clusters
 from rag.types import Floats, Integers, Mask
 
 OFF_TOPIC = "off-topic"
@@ -104,17 +105,19 @@ class ThresholdCurve:
     """Every threshold at once, on all candidates of many questions, before top-k cuts them.
 
     ``values``: relevance of the candidates, descending; ``hits``: relevant ones among the first
-    so many, starting with 0; ``question``: whose candidate each is. ``answerable``,
+    so many, starting with 0; ``unit``: what each one's question is, and for questions that rise
+    and fall together what they are together; there are ``units`` of them. ``answerable``,
     ``unanswerable`` and ``off_topic``: each question's highest relevance, ascending, -inf without
     candidates.
     """
 
     values: Floats
     hits: Floats
-    question: Integers
+    unit: Integers
     answerable: Floats
     unanswerable: Floats
     off_topic: Floats
+    units: int
 
     @classmethod
     def of(
@@ -124,23 +127,27 @@ class ThresholdCurve:
         question: npt.NDArray[np.intp],
         answerable: Mask,
         off_topic: Mask | None = None,
+        clusters: Clusters | None = None,
     ) -> ThresholdCurve:
         """From candidates (relevance, relevant, question: shape (n,)) of questions.
 
-        ``question`` points into ``answerable`` and ``off_topic``, shape (questions,).
+        ``question`` points into ``answerable`` and ``off_topic``, shape (questions,);
+        ``clusters`` says which of the questions rise and fall together, none where left out.
         ``relevance`` is whatever the threshold is compared with: a cosine or a probability.
         """
         order = np.argsort(-relevance, kind="stable")
+        known = clusters or Clusters.single(len(answerable))
         best = np.full(len(answerable), -np.inf)
         np.maximum.at(best, question, relevance)
         away = np.zeros(len(answerable), np.bool_) if off_topic is None else off_topic & ~answerable
         return cls(
             values=relevance[order],
             hits=np.concatenate([[0.0], np.cumsum(relevant[order], dtype=np.float64)]),
-            question=np.asarray(question[order], np.int64),
+            unit=np.asarray(known.codes[question[order]], np.int64),
             answerable=np.sort(best[answerable]),
             unanswerable=np.sort(best[~answerable & ~away]),
             off_topic=np.sort(best[away]),
+            units=len(known),
         )
 
     @property

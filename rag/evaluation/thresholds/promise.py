@@ -3,7 +3,8 @@
 The precision that a threshold had where it was chosen is the best of many, and other questions fall
 short of it more often than not. Here a threshold counts only if a lower bound says so:
 
-- The unit is the question, as passages of one question are relevant together. The bound is that of
+- The unit is the question, as passages of one question are relevant together, or the group of
+  questions that rise and fall together. The bound is that of
   Clopper and Pearson (Biometrika 1934) with the number of passages replaced by the effective one,
   from the variance between questions: Korn and Graubard, Confidence Intervals for Proportions with
   Small Expected Number of Positive Counts Estimated from Survey Data, Survey Methodology 1998.
@@ -48,15 +49,16 @@ def _level(confidence: float) -> float:
 class ThresholdPromise:
     """The lowest threshold that promises ``wanted`` precision, or what could be promised instead.
 
-    ``point`` is what it did on the ``questions`` where it was chosen, None where nothing can be
-    promised; ``bound`` is the promise that it bears. ``possible`` is then the highest precision
-    that some threshold does promise, None without one. ``checked`` is what the threshold does on
-    other questions.
+    ``point`` is what it did on the ``questions`` where it was chosen, which count as ``units``
+    groups, None where nothing can be promised; ``bound`` is the promise that it bears.
+    ``possible`` is then the highest precision that some threshold does promise, None without one.
+    ``checked`` is what the threshold does on other questions.
     """
 
     wanted: float
     confidence: float
     questions: int
+    units: int
     point: ThresholdPoint | None
     bound: float | None
     possible: float | None
@@ -64,7 +66,7 @@ class ThresholdPromise:
 
     @property
     def needed(self) -> int:
-        """The fewest questions on which that much can be promised."""
+        """The fewest questions, or groups of them, on which that much can be promised."""
         return questions_needed(self.wanted, self.confidence)
 
     @property
@@ -82,7 +84,7 @@ class ThresholdPromise:
             return _refusal(self, times)
         return (
             f"threshold {self.point.threshold:.3f}: precision of at least {self.wanted:.2f} on "
-            f"other questions like these, {times}; chosen on {counted(self.questions, 'question')},"
+            f"other questions like these, {times}; chosen on {_counted(self)},"
             f" where it has {self.point.sentence}"
         )
 
@@ -98,11 +100,11 @@ class ThresholdPromise:
 
 def _refusal(promise: ThresholdPromise, times: str) -> str:
     few = (
-        f"that takes at least {promise.needed:,} questions to choose on, and there are "
-        f"{promise.questions:,}"
-        if promise.questions < promise.needed
-        else f"on {counted(promise.questions, 'question')} no threshold leaves passages that are "
-        f"pure enough, on enough questions (at least {promise.needed:,})"
+        f"that takes at least {promise.needed:,} {_units(promise)} to choose on, and there are "
+        f"{promise.units:,}"
+        if promise.units < promise.needed
+        else f"on {_counted(promise)} no threshold leaves passages that are "
+        f"pure enough, on enough {_units(promise)} (at least {promise.needed:,})"
     )
     told = f"no threshold can promise precision {promise.wanted:.2f}: {few}"
     if promise.possible is None or promise.possible < 0.005:
@@ -110,6 +112,15 @@ def _refusal(promise: ThresholdPromise, times: str) -> str:
     return (
         f"{told}; what can be promised, {times}, is {math.floor(promise.possible * 100) / 100:.2f}"
     )
+
+
+def _units(promise: ThresholdPromise) -> str:
+    return "questions" if promise.units == promise.questions else "groups of questions"
+
+
+def _counted(promise: ThresholdPromise) -> str:
+    said = counted(promise.questions, "question")
+    return said if promise.units == promise.questions else f"{said} in {promise.units:,} groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +142,7 @@ class PromiseCurves:
             wanted=wanted,
             confidence=confidence,
             questions=self.choosing.questions,
+            units=self.choosing.units,
             point=point,
             bound=None if place is None else float(ladder.bounds[place]),
             possible=ladder.possible(),
@@ -184,8 +196,8 @@ class _Ladder:
 
 def _reached(curve: ThresholdCurve) -> Integers:
     """How many questions have one of the first so many candidates, from 1 candidate on."""
-    first = np.zeros(len(curve.question), np.int64)
-    first[np.unique(curve.question, return_index=True)[1]] = 1
+    first = np.zeros(len(curve.unit), np.int64)
+    first[np.unique(curve.unit, return_index=True)[1]] = 1
     return np.cumsum(first)
 
 
@@ -221,9 +233,9 @@ def _squares(curve: ThresholdCurve, share: Floats) -> Floats:
 
 def _before(curve: ThresholdCurve) -> tuple[Floats, Floats]:
     """How many candidates of its question stand above each one, and relevant ones of these."""
-    count = len(curve.question)
-    grouped = np.argsort(curve.question, kind="stable")
-    owner, right = curve.question[grouped], np.diff(curve.hits)[grouped]
+    count = len(curve.unit)
+    grouped = np.argsort(curve.unit, kind="stable")
+    owner, right = curve.unit[grouped], np.diff(curve.hits)[grouped]
     fresh = np.append(True, owner[1:] != owner[:-1])[:count]
     first = np.maximum.accumulate(np.where(fresh, np.arange(count), 0))
     summed = np.cumsum(right) - right

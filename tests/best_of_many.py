@@ -1,0 +1,177 @@
+"""Simulations of the best of many recipes, and of looking again until something wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from rag.evaluation.comparison import CROWNING_P
+from rag.evaluation.inference.spending import level
+from rag.evaluation.selection import cross_validated_gain, select
+from rag.evaluation.splits import choose, split
+from rag.types import Floats
+
+
+def reported(what: str, hits: npt.ArrayLike) -> dict[str, float]:
+    """A rate with two standard errors."""
+    share = float(np.mean(hits))
+    error = 2.0 * float(np.sqrt(share * (1.0 - share) / np.size(hits)))
+    return {f"{what} | rate": share, f"{what} | ±": error}
+
+
+Recipes = Callable[[np.random.Generator, int, float], tuple[Floats, Floats]]
+"""Figures of recipes, shape (recipes, questions), the first being the baseline, and true leads."""
+
+
+def alike(rng: np.random.Generator, questions: int, lead: float) -> tuple[Floats, Floats]:
+    """Forty weights between three systems, as neighbours alike; the later ones lead."""
+    weights = np.linspace(-1, 1, 40)[:, None]
+    parts = rng.normal(0, 0.25, (3, questions))
+    moved = weights * parts[0] + 0.5 * np.sin(3 * weights) * parts[1] + 0.3 * weights**2 * parts[2]
+    hill = lead * np.exp(-(((weights - 0.7) / 0.4) ** 2))
+    figures = np.clip(0.5 + moved + hill, 0, 1)
+    return np.concatenate([np.full((1, questions), 0.5), figures]), np.append(0.0, hill[:, 0])
+
+
+def apart(rng: np.random.Generator, questions: int, lead: float) -> tuple[Floats, Floats]:
+    """Fifty recipes that have nothing in common but how hard a question is."""
+    easy = np.clip(rng.beta(1, 1, questions), 0.05, 1)
+    ranks = rng.geometric(easy, (50, questions))
+    figures = np.where(ranks <= 10, 1 / ranks, 0.0)
+    figures[-1] = np.clip(figures[-1] + lead, 0, 1)
+    return figures, np.append(np.zeros(49), lead)
+
+
+def lopsided(rng: np.random.Generator, questions: int, lead: float) -> tuple[Floats, Floats]:
+    """Fifty recipes that gain a little on most questions and lose much on one in twelve."""
+    moved = np.where(rng.random((50, questions)) < 0.08, -0.46, 0.04)
+    return np.concatenate([np.full((1, questions), 0.5), 0.5 + moved]), np.zeros(51)
+
+
+def varied(rng: np.random.Generator, questions: int, lead: float) -> tuple[Floats, Floats]:
+    """Forty recipes, some better than the baseline and some worse."""
+    leads = np.append(0.0, rng.normal(0, 0.03, 40))
+    noise = rng.normal(0, 0.12, (41, questions)) + rng.normal(0, 0.15, questions)
+    return 0.5 + leads[:, None] + noise, leads
+
+
+def of_sources(rng: np.random.Generator, questions: int, lead: float) -> tuple[Floats, Floats]:
+    """Those with nothing in common, on questions of which three at a time share a source."""
+    noise = rng.normal(0, 0.15, (50, questions // 3)).repeat(3, axis=1)
+    return np.clip(0.5 + noise + rng.normal(0, 0.1, noise.shape), 0, 1), np.zeros(50)
+
+
+def best_of_many(repetitions: int) -> dict[str, float]:
+    """What "Search all" says of the best of many: false winners, coverage, and gains left over."""
+    names: list[str] = [f"q{number}" for number in range(150)]
+    threes = {name: f"g{place // 3}" for place, name in enumerate(names)}
+    found: dict[str, float] = {}
+    drawn: Mapping[str, Recipes] = {
+        "neighbours": alike,
+        "unlike ones": apart,
+        "lopsided": lopsided,
+        "of 50 sources": of_sources,
+        "some better": varied,
+    }
+    for place, (name, draw) in enumerate(drawn.items()):
+        rng = np.random.default_rng(place)
+        groups = threes if draw is of_sources else {}
+        won, covered, gains, leads = [], [], [], []
+        for _ in range(repetitions):
+            scores, truth = draw(rng, 150, 0.0)
+            best = select("ndcg@10", scores, names, 0, groups=groups)
+            low, high = best.comparison.interval
+            true = float(truth[best.row])
+            won.append(best.comparison.verdict == "better" and true <= 1e-9)
+            covered.append(low <= true <= high)
+            gains.append(best.gain - true)
+            leads.append(best.lead - true)
+        found |= reported(f"best of many wins falsely, {name}", np.array(won))
+        found |= reported(f"best of many covered, {name}", np.array(covered))
+        found[f"best of many, {name}, gain beyond the truth | mean"] = float(np.mean(gains))
+        found[f"best of many, {name}, lead beyond the truth | mean"] = float(np.mean(leads))
+    for lead in (0.05, 0.08):
+        rng = np.random.default_rng(9)
+        one, other = [], []
+        for seed in range(repetitions):
+            scores, _ = alike(rng, 150, lead)
+            one.append(select("ndcg@10", scores, names, 0).comparison.verdict == "better")
+            parts = split(names, 0.5, seed)
+            other.append(choose("ndcg@10", scores, names, 0, parts).comparison.verdict == "better")
+        found |= reported(f"best of many found, leads by {lead:g}", np.array(one))
+        found |= reported(f"best of many found, leads by {lead:g}, held-out", np.array(other))
+    return found
+
+
+def looked_again(repetitions: int) -> dict[str, float]:
+    """Equal recipes, looked at until one wins: splits, and metrics times seeds."""
+    names = [f"q{number}" for number in range(150)]
+    rng = np.random.default_rng(4)
+    rows: dict[str, list[bool]] = {}
+    for _ in range(repetitions):
+        metrics = _four_metrics(rng)
+        ten = [choose("m", metrics[0], names, 0, split(names, 0.5, seed)) for seed in range(10)]
+        looks = [
+            choose("m", each, names, 0, split(names, 0.5, s)) for each in metrics for s in range(3)
+        ]
+        best = [select("m", each, names, 0) for each in metrics]
+        for what, held in (
+            ("ten splits", ten),
+            ("four metrics x three splits", looks),
+            ("four metrics x three seeds, all questions", best),
+        ):
+            ahead = [each.comparison.difference > 0 for each in held]
+            p = [each.comparison.p for each in held]
+            spent = [
+                won and value <= level(place)
+                for place, (won, value) in enumerate(zip(ahead, p, strict=True), start=1)
+            ]
+            plain = [won and value <= CROWNING_P for won, value in zip(ahead, p, strict=True)]
+            rows.setdefault(what, []).append(any(spent))
+            rows.setdefault(f"{what}, without the ledger", []).append(any(plain))
+    found: dict[str, float] = {}
+    for what, won in rows.items():
+        found |= reported(f"any winner, {what}", np.array(won))
+    return found
+
+
+def _four_metrics(rng: np.random.Generator) -> list[Floats]:
+    """Reciprocal ranks, hits at 3 and 10, and nDCG of twenty equal recipes on 150 questions."""
+    easy = np.clip(rng.beta(1, 1, 150), 0.05, 1)
+    ranks = rng.geometric(easy, (20, 150))
+    return [
+        np.where(ranks <= 10, 1 / np.log2(ranks + 1.0), 0.0),
+        np.where(ranks <= 10, 1.0 / ranks, 0.0),
+        (ranks <= 3) * 1.0,
+        (ranks <= 10) * 1.0,
+    ]
+
+
+def seeds(repetitions: int, count: int = 300) -> dict[str, float]:
+    """Whether 300 seeds give one verdict on one set, with a lead that half of it may show."""
+    names = [f"q{number}" for number in range(150)]
+    rng = np.random.default_rng(6)
+    same, split_same, spread = [], [], []
+    for _ in range(repetitions):
+        scores, _ = alike(rng, 150, 0.08)
+        first = select("ndcg@10", scores, names, 0)
+        verdicts, gains = [], []
+        for seed in range(count):
+            gain = cross_validated_gain(scores, names, 0, seed)
+            verdicts.append(first.comparison.verdict if gain > 0 else "undecided")
+            gains.append(gain)
+        halves = [
+            choose("ndcg@10", scores, names, 0, split(names, 0.5, seed)).comparison.verdict
+            for seed in range(count)
+        ]
+        same.append(max(map(verdicts.count, set(verdicts))) / count)
+        split_same.append(max(map(halves.count, set(halves))) / count)
+        spread.append(float(np.std(gains)))
+    return {
+        "same verdict by 300 seeds, all questions | rate": float(np.mean(same)),
+        "same verdict by 300 seeds, all questions, worst set | rate": min(same),
+        "same verdict by 300 seeds, held-out | rate": float(np.mean(split_same)),
+        "gain by 300 seeds, all questions | deviation": float(np.mean(spread)),
+    }
