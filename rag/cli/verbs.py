@@ -22,7 +22,6 @@ from rag.cli import (
     benchmarks,
     conversing,
     explaining,
-    gates,
     importing,
     inputs,
     kept_runs,
@@ -245,7 +244,7 @@ def gate(args: argparse.Namespace) -> Output:
     """Exit 1 when a recipe falls short of demands or of a former run."""
     least = dict(inputs.least(each) for each in args.min)
     base, recipe = asked.ready(args)
-    return gates.gate(
+    return kept_runs.gate(
         base.gate.check(
             args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
         )
