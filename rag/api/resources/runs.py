@@ -8,7 +8,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import ConfigDict, Field
 
-from rag import Grid, KnowledgeBase, Recipe, Run, measured_data, result_data
+from rag import Grid, KnowledgeBase, Recipe, Run, SplitSelection, measured_data, result_data
 from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import EXAMPLE as JOB
@@ -81,7 +81,7 @@ def evaluate(
 
 @runs.post("/knowledge-bases/{kb}/sweeps", **_QUEUED)
 def sweep(request: Request, workspace: Shared, base: Base, body: ToSweep, once: Maker) -> Response:
-    """Queues the search for the best recipe of a grid, chosen on one half of the questions."""
+    """Queues the search for the best recipe of a grid, judged by cross-validation."""
 
     def make() -> Any:
         name, recipe = set_called(base, body.set).name, body.recipe_of(base)
@@ -99,6 +99,7 @@ def swept(base: Base, questions: SetName) -> Any:
     if found is None:
         return {"result": None}
     chosen = found.selection
+    on_tuning = chosen if isinstance(chosen, SplitSelection) else None
     return {
         "result": {
             "recipe": found.recipe.model_dump(mode="json"),
@@ -107,8 +108,9 @@ def swept(base: Base, questions: SetName) -> Any:
                 name: after for name, (_, after) in found.baseline.differences(found.recipe).items()
             },
             "tried": chosen.tried,
-            "tuning_questions": chosen.tuning_questions,
-            "tuning_lead": chosen.tuning_lead,
+            "questions": on_tuning.tuning_questions
+            if on_tuning
+            else len(chosen.comparison.differences),
             "held_out": _comparison(chosen.comparison),
             "leaders": [
                 {"figure": leader.figure, "fields": dict(leader.fields)} for leader in found.leaders
