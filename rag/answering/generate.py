@@ -8,6 +8,7 @@ from dataclasses import replace
 from rag.answering.asking.model_answer import ModelAnswer, Parts
 from rag.answering.asking.prompt import Beside
 from rag.answering.asking.routing import AnswerTool
+from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.checking import with_checks
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
@@ -89,7 +90,9 @@ def _quoted(
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         citations, gone = placed(found, sources)
         note = " ".join(filter(None, (note, gone, of_language(trace), unmet)))
-        return Answer(text, citations, trace, QUOTES_MODE, status, usage, note=note)
+        seen = count_suspicious(trace.context)
+        mode = QUOTES_MODE
+        return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
 
     reader = PassageReader(sources)
     return AnswerStream(deltas(), with_checks(finish, embedder, reader, words, quoted=True))

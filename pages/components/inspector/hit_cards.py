@@ -14,7 +14,7 @@ from pages.components.shell.palette import palette
 from pages.components.shell.text import Span, plain
 from pages.components.shell.wording import shown_context
 from pages.components.source.snippets import snippet
-from rag import Chunk, Hit, Place, ScoreContribution, Trace, stage_row, without_markup
+from rag import Chunk, Hit, Place, ScoreContribution, Trace, stage_row, suspicions, without_markup
 
 FIRST = 6  # cards of what is kept before "show more"
 FIRST_DROPPED = 3  # of each group below a cut line
@@ -135,9 +135,16 @@ def _body(candidate: Candidate, evidence: CardContext, where: Place, *, kept: bo
         f"{bar(evidence.shares.get(hit.chunk.key), evidence.best)} :small[:gray[{figures(hit)}]]",
         f":small[{text}]" if kept else f":small[:gray[{text}]]",
         indexed_with(hit.chunk.context, evidence.around(hit)),
+        _suspicious(hit),
         f":small[:material/block: {plain(candidate.reason)}]" if candidate.reason else "",
     ]
     return "  \n".join(row for row in rows if row)
+
+
+def _suspicious(hit: Hit) -> str:
+    found = suspicions(hit.chunk.text)
+    reads = f"reads like instructions to a language model: {', '.join(found)}"
+    return f":small[:orange[:material/gpp_maybe: {reads}]]" if found else ""
 
 
 def indexed_with(context: str, spans: Sequence[Span] = ()) -> str:

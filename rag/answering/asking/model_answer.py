@@ -10,6 +10,7 @@ from rag.answering.asking.listening import Listener
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.answering.asking.routing import AnswerTool
 from rag.answering.asking.sourcing import Sourcing
+from rag.answering.asking.suspicious import count_suspicious
 from rag.answering.checking import with_checks
 from rag.answering.citations import check, in_order, mentions
 from rag.answering.extractive import quotes
@@ -244,6 +245,7 @@ class ModelAnswer:
             budget=spending.parts if spending else (),
             prompt_version=self._version() if prompt else "",
             quotes=self._quotes,
+            suspicious=count_suspicious(self._hits),
         )
 
     def _version(self) -> str:
