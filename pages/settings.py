@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.settings.data_locations import shown_database, size
+from pages.components.settings.prompts import prompts_view
 from pages.components.settings.providers import providers_view
 from pages.components.settings.tools import tools_view
 from pages.components.shell.guard import guard
@@ -50,6 +51,9 @@ with guard():
 with guard():
     st.header("HTTP tools", divider="gray")
     tools_view()
+with guard():
+    st.header("Prompts", divider="gray")
+    prompts_view()
 with guard():
     _storage(workspace().settings)
 with guard():

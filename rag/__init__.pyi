@@ -7,6 +7,7 @@ from .access.tokens import Tokens as Tokens
 from .answering.asking.general import general_statement as general_statement
 from .answering.asking.prompt import Prompt as Prompt
 from .answering.asking.suspicious import suspicions as suspicions
+from .answering.asking.wording import PROMPTS as PROMPTS
 from .answering.citations import in_order as in_order
 from .answering.citations import mentions as mentions
 from .answering.citations import quoted_mentions as quoted_mentions

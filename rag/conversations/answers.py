@@ -8,6 +8,7 @@ from rag import answering
 from rag.answering import AnswerStream
 from rag.answering.asking.prompt import Beside, Prompt, prompt_of
 from rag.conversations.continuing import begun
+from rag.conversations.prompts import Prompts
 from rag.recipe import AnswerRecipe, Recipe
 from rag.search.corpus import StoredSources
 from rag.search.tools import answer_tools
@@ -19,8 +20,11 @@ from rag.types import Example, Message, Stage, Trace
 class Answers:
     """Answers from retrievals that have been done."""
 
-    def __init__(self, services: Services, base_id: int, sources: StoredSources) -> None:
+    def __init__(
+        self, services: Services, base_id: int, sources: StoredSources, prompts: Prompts
+    ) -> None:
         self._services = services
+        self._prompts = prompts
         self._base_id = base_id
         self._sources = sources
 
@@ -47,7 +51,9 @@ class Answers:
             chat=chat,
             sources=self._sources,
             words=answering.Vocabulary(index.lexical, len(index.passages)),
-            beside=None if chat is None else Beside(tuple(history)),
+            beside=None
+            if chat is None
+            else Beside(tuple(history), wording=self._prompts.wording()),
             examples=examples,
             tools=answer_tools(services, recipe) if asks_tools else (),
         )
@@ -56,9 +62,10 @@ class Answers:
         """What a language model would be shown for a retrieval, without a conversation before."""
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         reader = answering.PassageReader(self._sources)
+        beside = Beside(wording=self._prompts.wording())
         mode = "strict" if recipe.answer.mode == "auto" else recipe.answer.mode
         hits = () if mode == "general" else trace.context
-        return prompt_of(mode, trace.question, hits, recipe.answer, Beside(), reader, count)
+        return prompt_of(mode, trace.question, hits, recipe.answer, beside, reader, count)
 
 
 def searches(recipe: AnswerRecipe) -> bool:

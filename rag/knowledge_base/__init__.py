@@ -16,6 +16,7 @@ from rag.conversations.answers import Answers, searches, unsearched
 from rag.conversations.arena import Arena
 from rag.conversations.conversations import Conversations
 from rag.conversations.operations import Operations
+from rag.conversations.prompts import Prompts
 from rag.conversations.reviews import Reviews
 from rag.documents.additions import Additions
 from rag.documents.library import Library
@@ -103,7 +104,8 @@ class KnowledgeBase(Words):
         self.arena = Arena(services.database, self.memory.scope)
         self.reviews = Reviews(services.database, self.memory.scope)
         self._sources = StoredSources(services.database, base.id, base.name)
-        self._answers = Answers(services, base.id, self._sources)
+        self.prompts = Prompts(services.database, base.id)
+        self._answers = Answers(services, base.id, self._sources, self.prompts)
 
     def recipe(self) -> Recipe:
         """The saved recipe."""

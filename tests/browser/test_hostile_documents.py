@@ -29,7 +29,7 @@ def test_the_page_loads_nothing_remote_and_runs_nothing(
 ) -> None:
     documents = hostile_documents()
     workspace = workspace_at(tmp_path / "home")
-    base = workspace.create("hostile", QUICK)
+    base = workspace.create("hostile", QUICK.with_fields({"index.chunker": "whole"}))
     assert add(workspace, base, documents) == ["added"] * 60
     workspace.close()
     asked = list[str]()

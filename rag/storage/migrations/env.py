@@ -9,6 +9,7 @@ from sqlalchemy import inspect
 
 from rag.storage.access.replies import api_reply
 from rag.storage.access.tokens import api_token
+from rag.storage.conversations.prompt_texts import prompt_text
 from rag.storage.conversations.tables import turn
 from rag.storage.leases import lease
 from rag.storage.passage_edits import passage_edit
@@ -16,7 +17,7 @@ from rag.storage.recipe_names import recipe_name
 from rag.storage.tools import tool
 
 # Tables of modules of their own count too.
-for table in (api_reply, api_token, passage_edit, recipe_name, tool, turn):
+for table in (api_reply, api_token, passage_edit, prompt_text, recipe_name, tool, turn):
     assert table.metadata is lease.metadata
 
 connection = context.config.attributes["connection"]

@@ -1,0 +1,51 @@
+"""The wording of prompts of the knowledge base that is open: shown, changed, reset."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.buttons import action_button, filled_button
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.text import plain
+from pages.components.shell.wording import ago
+from rag import PROMPTS, KnowledgeBase, counted
+
+
+def prompts_view() -> None:
+    """One prompt at a time, with its versions and what was changed."""
+    base = chosen_base()
+    st.caption(
+        f"What a language model is told for answers of {plain(base.name)}. Words in braces are "
+        "filled in for each question. A turn keeps the version that it was asked with."
+    )
+    name = st.selectbox("Prompt", list(PROMPTS), format_func=_title, key="prompt_name")
+    wording, versions = base.prompts.wording(), base.prompts.versions(name)
+    key = f"prompt_text_{base.id}_{name}_{len(versions)}"
+    st.text_area("Text", wording.text(name), key=key, height=320, max_chars=20_000)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if filled_button("Save the prompt", key="prompt_save"):
+            _save(base, name, key)
+        if name in wording.edited:
+            action_button("Reset", "prompt_reset", "restart_alt", base.prompts.reset, name)
+        st.caption(f"In use: {plain(wording.version(name))}")
+    if name in wording.edited:
+        st.code(base.prompts.changes(name), language="diff", wrap_lines=True)
+    if versions:
+        with st.expander(counted(len(versions), "earlier change"), icon=":material/history:"):
+            for at, each in enumerate(versions):
+                said = "reset" if not each.text else f"{len(each.text):,} characters"
+                st.caption(f"{ago(each.created)}: {said}")
+                if each.text and at:
+                    label, bring = "Bring back", f"prompt_back_{name}_{len(versions) - at}"
+                    action_button(label, bring, "undo", base.prompts.save, name, each.text)
+
+
+@guard()
+def _save(base: KnowledgeBase, name: str, key: str) -> None:
+    base.prompts.save(name, st.session_state[key])
+    st.rerun()
+
+
+def _title(name: str) -> str:
+    return f"{PROMPTS[name].title} ({name})"

@@ -1,0 +1,54 @@
+"""The wording of a knowledge base's prompts: read, changed, reset; every version is kept."""
+
+from __future__ import annotations
+
+import difflib
+
+from rag.answering.asking.wording import PROMPTS, Wording, checked
+from rag.storage import Database
+from rag.storage.conversations import prompt_texts as rows
+from rag.storage.conversations.prompt_texts import PromptVersion
+
+
+class Prompts:
+    """The prompts of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def wording(self) -> Wording:
+        """The texts in use."""
+        latest = {each.name: each.text for each in self._all()}
+        return Wording({name: text for name, text in latest.items() if text})
+
+    def versions(self, name: str) -> list[PromptVersion]:
+        """What a prompt was changed to, newest first; "" where it was reset."""
+        return [each for each in self._all() if each.name == name][::-1]
+
+    def save(self, name: str, text: str) -> None:
+        """Changes a prompt. Raises NotFound, InvalidInput for a text without a place it needs."""
+        text = checked(name, text)
+        if text != self.wording().text(name):
+            self._add(name, "" if text == PROMPTS[name].text else text)
+
+    def reset(self, name: str) -> None:
+        """Back to the text that the product comes with."""
+        if name in self.wording().edited:
+            self._add(name, "")
+
+    def changes(self, name: str) -> str:
+        """The text in use against the one that the product comes with, as a unified diff."""
+        before, after = PROMPTS[name].text, self.wording().text(name)
+        lines = difflib.unified_diff(
+            before.splitlines(), after.splitlines(), "as it came", "in use", lineterm="", n=1
+        )
+        return "\n".join(lines)
+
+    def _add(self, name: str, text: str) -> None:
+        with self._database.write() as connection:
+            rows.add(connection, self._base_id, name, text)
+
+    def _all(self) -> list[PromptVersion]:
+        with self._database.read() as connection:
+            return rows.every(connection, self._base_id)

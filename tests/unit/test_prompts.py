@@ -1,0 +1,57 @@
+"""Prompts of a knowledge base: changed, compared, reset; turns know which they were asked by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import PROMPTS, InvalidInput, NotFound
+from rag.answering.asking.wording import digest
+from tests.runs import handbook
+
+
+def test_a_prompt_is_changed_and_reset_and_versions_stay(home: Path) -> None:
+    _, base = handbook(home)
+    shipped = PROMPTS["strict"].text
+    assert base.prompts.wording().text("strict") == shipped
+    mine = shipped.replace("in as few sentences", "in verse, in as few sentences")
+    base.prompts.save("strict", f"{mine}\n")
+    assert base.prompts.wording().text("strict") == mine
+    assert base.prompts.wording().version("strict") == f"strict@{digest(mine)}"
+    changed = [line for line in base.prompts.changes("strict").splitlines() if line[0] in "+-"]
+    assert changed[2:] == [
+        "-7. Answer in the language of the question, in as few sentences as the answer needs.",
+        "+7. Answer in the language of the question, in verse, in as few sentences as the answer "
+        "needs.",
+    ]
+    base.prompts.save("strict", mine)
+    base.prompts.reset("strict")
+    assert [each.text for each in base.prompts.versions("strict")] == ["", mine]
+    assert base.prompts.changes("strict") == ""
+    assert base.prompts.wording().edited == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("Be brief.", "{mark}, {no_answer}"), (" ", "between 1 and 20,000")]
+)
+def test_a_prompt_keeps_the_places_that_make_it_safe(home: Path, text: str, said: str) -> None:
+    _, base = handbook(home)
+    with pytest.raises(InvalidInput) as caught:
+        base.prompts.save("strict", text)
+    assert said in caught.value.message
+    assert base.prompts.versions("strict") == []
+
+
+def test_an_unknown_prompt(home: Path) -> None:
+    with pytest.raises(NotFound):
+        handbook(home)[1].prompts.save("pirate", "x")
+
+
+def test_what_a_model_gets_is_the_text_in_use(home: Path) -> None:
+    _, base = handbook(home)
+    base.prompts.save("strict", PROMPTS["strict"].text + "\n8. Write in verse.")
+    recipe = base.recipe().with_fields({"answer.mode": "strict"})
+    prompt = base.prompt(base.search("grinding noise", recipe), recipe)
+    assert "8. Write in verse." in prompt.text
+    assert prompt.version == base.prompts.wording().version("strict")
