@@ -7,6 +7,7 @@ import streamlit as st
 from pages.components.settings.data_locations import shown_database, size
 from pages.components.settings.prompts import prompts_view
 from pages.components.settings.providers import providers_view
+from pages.components.settings.tokens import tokens_view
 from pages.components.settings.tools import tools_view
 from pages.components.shell.guard import guard
 from pages.components.shell.session import workspace
@@ -54,6 +55,8 @@ with guard():
 with guard():
     st.header("Prompts", divider="gray")
     prompts_view()
+    st.header("Tokens", divider="gray")
+    tokens_view()
 with guard():
     _storage(workspace().settings)
 with guard():

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from email.message import Message
 from inspect import iscoroutinefunction
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request, Response
 from fastapi.params import Form
 from fastapi.responses import JSONResponse
@@ -20,12 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from rag import KnowledgeBase, Made, NotFound, Workspace
 from rag.api import problems
 from rag.api.admission import holder, require
+from rag.api.threads import in_thread
 
 MOST = 200  # of a list at once
 MOST_ID = 2**31 - 1
 _KB = "the id of a knowledge base, or its name"
 _KEY = "for 24 hours, the same key with the same request makes nothing new"
-_THREADS = 12  # of the 28 that the server has, so that pages are served meanwhile
 
 Value = TypeVar("Value")
 Show = Callable[[Any], Any]
@@ -86,23 +84,6 @@ def needs(scope: str, *statuses: int, example: Any = None, **more: Any) -> dict[
         }
     extra = {"security": [{"bearer": [scope]}]}
     return {"openapi_extra": extra, "responses": told, "response_model": None, **more}
-
-
-_LIMITER = CapacityLimiter(_THREADS)
-ANSWERS = CapacityLimiter(8)  # models are slow: who waits for one is in nobody's way
-
-
-def in_thread(
-    work: Callable[..., Value], limiter: CapacityLimiter = _LIMITER
-) -> Callable[..., Awaitable[Value]]:
-    """A function that blocks as one that does not: so many run at a time, the others wait."""
-
-    @functools.wraps(work)
-    async def done(*arguments: Any, **named: Any) -> Value:
-        call = functools.partial(work, *arguments, **named)
-        return await to_thread.run_sync(call, limiter=limiter)
-
-    return done
 
 
 async def _workspace(request: Request) -> Workspace:

@@ -93,3 +93,25 @@ def test_a_reranking_service_is_listed_and_really_called(
         assert "reranks" in row
         app.button(key="settings_test_service").click().run()
         assert "Annual leave is 29 days" in app.success[0].value
+
+
+def test_a_token_is_made_shown_once_and_revoked(filled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("settings.py")
+    assert "There is no token yet." in _words(app)
+    app.text_input(key="tokens_name").set_value("reports")
+    app.multiselect(key="tokens_scopes").set_value(["read", "ask"])
+    made = next(each for each in app.button if each.label == "Make a token")
+    made.click().run()
+    ((secret, held),) = [
+        (each.value, filled.access.tokens.holder(each.value))
+        for each in app.code
+        if each.value.startswith("touchstone_")
+    ]
+    assert held is not None
+    assert (held.name, held.scopes) == ("reports", ("read", "ask"))
+    app.run()
+    assert secret not in str([each.value for each in app.code])
+    app.button(key=f"tokens_revoke_{held.id}").click().run()
+    assert filled.access.tokens.holder(secret) is not None
+    app.button(key="tokens_revoke_really").click().run()
+    assert filled.access.tokens.holder(secret) is None

@@ -12,8 +12,9 @@ from pydantic import ConfigDict, Field
 from rag import KnowledgeBase, ProviderError, Trace, Workspace, answer_data, hit_data
 from rag.api import problems
 from rag.api.events import event, streamed
-from rag.api.resource import ANSWERS, Base, Resource, Shared, in_thread, needs
+from rag.api.resource import Base, Resource, Shared, needs
 from rag.api.resources.search import Asked
+from rag.api.threads import ANSWERS, in_thread
 
 EXAMPLE = {
     "answer": "Unused leave may be carried over until 31 March [1].",

@@ -11,7 +11,8 @@ from fastapi import Request, Response
 
 from rag import Workspace
 from rag.api.events import ALIVE, event, streamed
-from rag.api.resource import Base, Part, Resource, RowId, Shared, in_thread, moment, needs
+from rag.api.resource import Base, Part, Resource, RowId, Shared, moment, needs
+from rag.api.threads import in_thread
 
 EXAMPLE = {
     "id": 17,

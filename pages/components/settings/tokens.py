@@ -1,0 +1,65 @@
+"""Tokens of the API: make one, see it once, revoke it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.buttons import confirm_button, filled_button
+from pages.components.shell.guard import guard
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from rag import SCOPES, TokenRow
+
+_SHOWN = "tokens_shown"  # the token that was just made, until the next run
+_LIVES = {"30 days": 30, "90 days": 90, "1 year": 365, "for ever": None}
+
+
+def tokens_view() -> None:
+    """All tokens that let somebody in, and a form for a new one."""
+    st.caption(
+        "Programs ask by the API with a token. It is shown once: what is kept of it lets nobody in."
+    )
+    held = [row for row in workspace().access.tokens.every() if row.valid]
+    for row in held:
+        _row(row)
+    if not held:
+        st.markdown("There is no token yet.")
+    if secret := st.session_state.pop(_SHOWN, ""):
+        st.success("Copy the token now.", icon=":material/key:")
+        st.code(secret, language=None)
+    _new()
+
+
+def _row(row: TokenRow) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        until = f"until {row.expires:%Y-%m-%d}" if row.expires else "for ever"
+        used = f"used {row.used:%Y-%m-%d}" if row.used else "never used"
+        scopes = plain(", ".join(row.scopes))
+        st.markdown(f"**{plain(row.name)}** :gray[{scopes} · {until} · {used}]", width="stretch")
+        if st.button("", key=f"tokens_revoke_{row.id}", icon=":material/delete:", help="Revoke"):
+            _confirm(row)
+
+
+def _new() -> None:
+    with st.form("tokens_form", clear_on_submit=True):
+        name = st.text_input("Name", key="tokens_name", placeholder="What is it for?")
+        scopes = st.multiselect(
+            "What it allows",
+            list(SCOPES),
+            default=["read"],
+            key="tokens_scopes",
+            format_func=lambda scope: f"{scope}: {SCOPES[scope]}",
+        )
+        life = st.selectbox("Valid", list(_LIVES), index=1, key="tokens_life")
+        made = filled_button("Make a token", draw=st.form_submit_button)
+    if made:
+        with guard():
+            secret, _ = workspace().access.tokens.create(name, scopes, _LIVES[life])
+            st.session_state[_SHOWN] = secret
+            st.rerun()
+
+
+@st.dialog("Revoke this token?", icon=":material/delete:")
+def _confirm(row: TokenRow) -> None:
+    st.markdown(f"**{plain(row.name)}** lets nobody in any more, from now on.")
+    confirm_button("Revoke", "tokens_revoke_really", workspace().access.tokens.revoke, row.id)

@@ -1,0 +1,29 @@
+"""What blocks runs in threads, so many at a time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+
+_THREADS = 12  # of the 28 that the server has, so that pages are served meanwhile
+
+Value = TypeVar("Value")
+
+_LIMITER = CapacityLimiter(_THREADS)
+ANSWERS = CapacityLimiter(8)  # models are slow: who waits for one is in nobody's way
+
+
+def in_thread(
+    work: Callable[..., Value], limiter: CapacityLimiter = _LIMITER
+) -> Callable[..., Awaitable[Value]]:
+    """A function that blocks as one that does not: so many run at a time, the others wait."""
+
+    @functools.wraps(work)
+    async def done(*arguments: Any, **named: Any) -> Value:
+        call = functools.partial(work, *arguments, **named)
+        return await to_thread.run_sync(call, limiter=limiter)
+
+    return done
