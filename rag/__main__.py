@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a check failed, 2 bad usage or bad input, or nothing came 
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import os
@@ -21,9 +22,17 @@ from rag.cli.printing import Output
 log = logging.getLogger("rag")
 
 
+def mcp(args: argparse.Namespace) -> Output:
+    """Serve search, fetch, ask and explain to a client of MCP, over standard input and output."""
+    from rag.api.mcp_transport import over_stdio  # slow to import, and for this verb alone
+
+    over_stdio(inputs.workspace(args))
+    return Output({}, "", silent=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one verb; returns the exit code."""
-    args = inputs.readable(parser().parse_args(arguments))
+    args = inputs.readable(parser(mcp).parse_args(arguments))
     try:
         output: Output = args.call(args)
     except TouchstoneError as error:
@@ -34,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         identity = uuid.uuid4().hex[:8]
         log.exception("Unexpected error, id %s.", identity)
         return _fail(f"Unexpected error, id {identity}.", "The lines above have the details.")
+    if output.silent:
+        return 0
     try:
         _tell(_printable(output, as_json=args.json))
     except OSError as error:

@@ -56,6 +56,7 @@ class Settings:
     metrics: bool = False
     turn_log: bool = False
     api_rate: int = 600
+    api_token: str | None = field(default=None, repr=False)
     provider_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     tool_variables: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
 
@@ -79,6 +80,7 @@ class Settings:
             allow_private_urls=_truth(values, "TOUCHSTONE_ALLOW_PRIVATE_URLS", default=False),
             metrics=_truth(values, "TOUCHSTONE_METRICS", default=False),
             turn_log=_truth(values, "TOUCHSTONE_TURN_LOG", default=False),
+            api_token=values.get("TOUCHSTONE_API_TOKEN"),
             api_rate=_positive(values, "TOUCHSTONE_API_RATE", default=600),
             max_upload_mb=_positive(values, "TOUCHSTONE_MAX_UPLOAD_MB", default=200),
             max_index_mb=_positive(values, "TOUCHSTONE_MAX_INDEX_MB", default=1024),

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rag import Recipe
+from rag.__main__ import mcp
 from rag.cli.parser import parser
 from tests.rooms import ROOT, product
 
@@ -142,7 +143,7 @@ def _is_module(name: str) -> bool:
 
 def _usage_problem(arguments: list[str]) -> str | None:
     try:
-        given = parser().parse_args(arguments)
+        given = parser(mcp).parse_args(arguments)
     except SystemExit:
         return "bad usage"
     fields = [text.partition("=")[0] for text in getattr(given, "set", [])]

@@ -32,12 +32,18 @@ class Api:
             Route("/healthz", health.alive),
             Route("/readyz", health.ready),
             Mount("/api", app=_Lazy(self._rest)),
+            Route("/mcp", _Lazy(self._mcp)),
         ]
 
     def _rest(self) -> ASGIApp:
         from rag.api.application import application
 
         return application(self._workspace())
+
+    def _mcp(self) -> ASGIApp:
+        from rag.api.mcp_transport import over_http
+
+        return over_http(self._workspace())
 
 
 class _Lazy:

@@ -20,16 +20,18 @@ from rag.cli import (
 from rag.cli.printing import Output
 
 Parser = argparse.ArgumentParser
+Call = Callable[[argparse.Namespace], Output]
 Verb = Callable[..., Parser]
 """Adds a verb: the function that does it, and the names of its plain positional arguments."""
 
 _METAVARS = {"set_name": "SET", "run": "RUN"}
 
 
-def parser() -> Parser:
+def parser(*mounted: Call) -> Parser:
     """The parser; its subcommands are the verbs, each with the function that does it as ``call``.
 
-    A verb is called like its function, and its help is the function's docstring.
+    A verb is called like its function, and its help is the function's docstring. ``mounted`` are
+    verbs of what starts the program.
     """
     root = Parser(prog="python -m rag", description="Retrieval over your documents, with evidence.")
     subparsers = root.add_subparsers(dest="verb", required=True, metavar="VERB")
@@ -71,6 +73,8 @@ def parser() -> Parser:
     _sharing(verb)
     _maintaining(verb)
     verb(verbs.schema)
+    for call in mounted:
+        verb(call)
     added = verb(verbs.bench)
     added.add_argument("--data", type=Path, help="folder with BEIR collections")
     added.add_argument("--only", help="one benchmark by name")

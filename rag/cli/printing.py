@@ -42,6 +42,7 @@ class Output:
     ``passed`` is False where a check failed; the command then ends with exit code 1, or with
     ``failing`` where a verb has several ways to fail. ``problem``
     (message, hint) is what kept it from its purpose; the command then ends with exit code 2.
+    A ``silent`` one was told already, by what served standard output.
     """
 
     data: Mapping[str, Any]
@@ -49,6 +50,7 @@ class Output:
     passed: bool = True
     failing: int = 1
     problem: tuple[str, str] | None = None
+    silent: bool = False
 
 
 def follow(jobs: Jobs, job_id: int) -> None:

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from rag.__main__ import mcp
 from rag.cli.parser import parser
 from tests.documentation import (
     SHARED_OPTIONS,
@@ -185,7 +186,7 @@ def _verbs() -> dict[str, argparse.ArgumentParser]:
     """The parsers of the command line, by verb."""
     return next(
         dict(action.choices or {})
-        for action in parser()._actions
+        for action in parser(mcp)._actions
         if isinstance(action, argparse._SubParsersAction)
     )
 
