@@ -55,6 +55,7 @@ with guard():
 with guard():
     st.header("Prompts", divider="gray")
     prompts_view()
+with guard():
     st.header("Tokens", divider="gray")
     tokens_view()
 with guard():
