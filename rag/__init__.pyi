@@ -134,6 +134,7 @@ from .runs.gate import PairedGate as PairedGate
 from .runs.history import QuestionDifference as QuestionDifference
 from .runs.history import RunComparison as RunComparison
 from .runs.leaderboard import LeaderboardRow as LeaderboardRow
+from .runs.quality.estimates import OpenHits as OpenHits
 from .runs.rankings import RankedPassage as RankedPassage
 from .runs.rankings import SideBySide as SideBySide
 from .search.embedder_defaults import with_embedder_weight as with_embedder_weight

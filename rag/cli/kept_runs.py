@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
 from rag import (
+    Evaluation,
     GateResult,
+    Jobs,
+    KnowledgeBase,
     LeaderboardRow,
+    NotFound,
+    OpenHits,
     PairedGate,
     QuestionDifference,
+    Recipe,
     Run,
+    Workspace,
     counted,
     measured_data,
 )
@@ -129,3 +139,73 @@ def _regression(row: QuestionDifference) -> dict[str, Any]:
         "first_before": row.first_before,
         "first_after": row.first_after,
     }
+
+
+def answered(jobs: Jobs, base: KnowledgeBase, recipe: Recipe, args: argparse.Namespace) -> Output:
+    """Does an evaluation with answers; one that paused ends with exit code 1."""
+    job = base.answer_evaluations.start(
+        args.set_name,
+        recipe,
+        judge=args.judge,
+        most_answers=args.most,
+        most_tokens=args.most_tokens,
+    )
+    printing.follow(jobs, job)
+    done = jobs.get(job)
+    run_id = str(done.payload["run"])
+    given = base.answer_evaluations.answers(run_id)
+    try:
+        found = Evaluation(base.runs.get(run_id), tuple(base.runs.results(run_id)))
+    except NotFound:
+        paused = {"run": None, "answers": len(given), "paused": done.message}
+        return Output(paused, done.message, passed=False)
+    leading = "ndcg@10"
+    output = printing.evaluation(
+        found,
+        base.run_figures.intervals(run_id),
+        base.run_figures.unjudged(run_id),
+        base.run_figures.by_tag(run_id, [leading, "groundedness"]),
+        base.questions.lost_labels(args.set_name),
+        base.run_figures.plan(args.set_name, leading),
+    )
+    answers = {name: asdict(each) for name, each in given.items()}
+    spent = {
+        "seconds": fmean(each.seconds for each in given.values()) if given else None,
+        "tokens": sum(each.tokens for each in given.values()),
+    }
+    data: dict[str, Any] = {**output.data, "answers": answers, "answers_spent": spent}
+    return Output(data, f"{output.text}\nanswers: {found.run.environment.get('answers', '')}")
+
+
+def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
+    """Lets a model grade the hits of a run, and says what came of it and what people say."""
+    base = workspace.base(args.kb)
+    of_set = [run.id for run in base.runs.every(args.set_name)]
+    run_id = args.run or next(iter(of_set), None)
+    if run_id is None:
+        raise NotFound(
+            f"{args.set_name!r} has no run.", f"`python -m rag evaluate {args.kb} {args.set_name}`."
+        )
+    job = base.judgements.start(run_id, args.judge, repeat=args.repeat, most=args.most)
+    printing.follow(workspace.jobs, job)
+    found = base.estimates.open_hits(run_id, judge=args.judge)
+    data: dict[str, Any] = {"run": run_id, "judged": workspace.jobs.get(job).message}
+    data["open_hits"] = asdict(found)
+    return Output(data, "\n".join([str(data["judged"]), *open_lines(found)]))
+
+
+def open_lines(found: OpenHits) -> list[str]:
+    """What is known of the open hits of a run."""
+    lines = [f"{found.pool} hits were open, {found.sampled} of them judged by people at random"]
+    if found.relevant is not None:
+        mean, (low, high) = found.relevant.mean, found.relevant.interval
+        lines.append(f"relevant among them: {mean:.1%}, 95% interval {low:.1%} to {high:.1%}")
+        if found.relevant.power:
+            lines[-1] += f", {found.relevant.narrower:.0%} narrower than people alone give"
+    if found.agreement is not None and found.agreement.kappa is not None:
+        kappa, ends = found.agreement.kappa, found.agreement.interval
+        spread = f", 95% interval {ends.low:.2f} to {ends.high:.2f}" if ends else ""
+        lines.append(f"agreement of people and judge: kappa {kappa:.2f}{spread}")
+    if found.spread is not None:
+        lines.append(f"spread of the judge's repeated verdicts: {found.spread:.3f}")
+    return lines

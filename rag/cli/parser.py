@@ -261,6 +261,14 @@ def _measuring(verb: Verb) -> None:
         "a document named like the question's id is no result, as in BEIR's ArguAna",
     )
     _switch(added, "--without-users", "leave out questions that somebody asked in a chat")
+    _switch(added, "--answers", "answer every question too, and measure the answers")
+    added.add_argument("--judge", metavar="PROVIDER:MODEL", default="", help="grades answers too")
+    _budget(added, "answers")
+    added = verb(verbs.judge, "kb", "set_name")
+    added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
+    added.add_argument("--run", help="a run; the newest of the set if left out")
+    added.add_argument("--repeat", type=int, default=1, help="grades for every hit")
+    added.add_argument("--most", type=int, metavar="N", help="at most N grades in this go")
     added = verb(verbs.sweep, "kb", "set_name", recipe=True)
     added.add_argument(
         "--grid", type=Path, required=True, metavar="FILE", help="JSON: field to list of values"
@@ -324,6 +332,11 @@ def _maintaining(verb: Verb) -> None:
     added = verb(maintenance.restore)
     added.add_argument("file", type=Path)
     _switch(added, "--force", "set aside what the home holds, and replace it")
+
+
+def _budget(added: Parser, what: str) -> None:
+    added.add_argument("--most", type=int, metavar="N", help=f"pause after N {what}")
+    added.add_argument("--most-tokens", type=int, metavar="N", help="pause after N tokens")
 
 
 def _switch(added: Parser, flag: str, text: str) -> None:

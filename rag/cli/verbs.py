@@ -159,6 +159,8 @@ def evaluate(args: argparse.Namespace) -> Output:
     """Measure a recipe on a question set and keep the run."""
     cutoffs = inputs.cutoffs(args.k)
     base, recipe = asked.ready(args)
+    if args.answers:
+        return kept_runs.answered(inputs.workspace(args).jobs, base, recipe, args)
     found = base.evaluator.evaluate(
         args.set_name,
         recipe,
@@ -178,6 +180,11 @@ def evaluate(args: argparse.Namespace) -> Output:
         base.questions.lost_labels(args.set_name),
         base.run_figures.plan(args.set_name, leading),
     )
+
+
+def judge(args: argparse.Namespace) -> Output:
+    """Let a language model grade the hits of the set's newest run, and say how far it is right."""
+    return kept_runs.judged(inputs.workspace(args), args)
 
 
 def sweep(args: argparse.Namespace) -> Output:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 from types import MappingProxyType
 
 from rag.evaluation import retrieved_text
@@ -66,3 +68,20 @@ def _result(item: Judged, metrics: dict[str, float]) -> QuestionResult:
         found=sum(grade > 0 for grade in item.grades),
         relevant=len(item.ideal),
     )
+
+
+def with_figures(
+    results: Sequence[QuestionResult],
+    means: Mapping[str, float],
+    beside: Mapping[str, Mapping[str, float]],
+) -> tuple[list[QuestionResult], dict[str, float]]:
+    """Results and means with further figures by question id."""
+    merged = [
+        replace(each, metrics={**each.metrics, **beside.get(each.question_id, {})})
+        for each in results
+    ]
+    by_name: dict[str, list[float]] = {}
+    for each in results:
+        for name, value in beside.get(each.question_id, {}).items():
+            by_name.setdefault(name, []).append(value)
+    return merged, {**means, **{name: fmean(values) for name, values in by_name.items()}}

@@ -46,6 +46,9 @@ from rag.runs.figures import RunFigures
 from rag.runs.gate import Gate
 from rag.runs.history import RunHistory
 from rag.runs.pooling import Pooling
+from rag.runs.quality.answer_job import AnswerEvaluations
+from rag.runs.quality.estimates import Estimates
+from rag.runs.quality.judge_job import Judgements
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
@@ -90,6 +93,9 @@ class KnowledgeBase(Words):
         self.pooling = Pooling(services.database, base.id)
         self.evaluator = Evaluator(services, base.id)
         self.evaluations = Evaluations(services, jobs, base.id)
+        self.answer_evaluations = AnswerEvaluations(services, jobs, base.id)
+        self.judgements = Judgements(services, jobs, base.id)
+        self.estimates = Estimates(services.database, base.id)
         self.runs = RunHistory(services.database, base.id)
         self.recipe_names = RecipeNames(services.database, base.id)
         self.run_figures = RunFigures(services.database, base.id)

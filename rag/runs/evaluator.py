@@ -18,7 +18,7 @@ import numpy as np
 from rag.errors import InvalidInput
 from rag.evaluation.fallbacks import Fallbacks
 from rag.evaluation.judging import Judge, Judged
-from rag.evaluation.measuring import measured
+from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import is_measurable
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.span_metrics import by_tokens
@@ -40,6 +40,8 @@ from rag.types import Keys, Question, Scores, Tell, Vectors
 _DECIDING = ("numpy", "faiss-cpu", "openvino", "onnxruntime", "tokenizers", "PyStemmer")
 _AT_ONCE = 64  # questions
 _NONE: Mapping[str, Keys] = MappingProxyType({})
+_NO_FIGURES: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+_NO_WORDS: Mapping[str, str] = MappingProxyType({})
 IDENTICAL = "documents named like their question"
 """What the environment of a run calls it that such documents were no results."""
 USERS = "questions of users"
@@ -77,6 +79,8 @@ class Evaluator:
         ignore_identical: bool = False,
         without_users: bool = False,
         run_id: str | None = None,
+        beside: Mapping[str, Mapping[str, float]] = _NO_FIGURES,
+        about: Mapping[str, str] = _NO_WORDS,
     ) -> Evaluation:
         """Runs every question to the deepest cutoff, stores the run and returns it.
 
@@ -84,6 +88,9 @@ class Evaluator:
         in collections whose questions are documents themselves (BEIR's ``ignore_identical_ids``,
         which its figures of ArguAna and Quora rest on).
         ``without_users`` leaves out what somebody asked in a chat, which is no random sample.
+
+        ``beside`` has further figures by question id, as of answers, whose means are over the
+        questions that have them; ``about`` goes into the environment.
 
         Whoever names it by ``run_id`` stores it once, however often that is tried. Raises NotFound
         for an unknown set and where the base was deleted meanwhile, InvalidInput when no question
@@ -114,6 +121,8 @@ class Evaluator:
             environment[IDENTICAL] = "ignored"
         if without_users:
             environment[USERS] = "left out"
+        environment |= about
+        results, means = with_figures(results, means, beside)
         run = Run(
             id=run_id or new_run_id(),
             base_id=self._base_id,

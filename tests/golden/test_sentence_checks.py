@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from rag import KnowledgeBase, SentenceCheck
+from rag.evaluation.answers.measures import groundedness, relevance
 from tests.sample_answers import Expected, checker, cited_by, expected_answers, sentences
 from tests.workspaces import workspace_at
 
@@ -93,3 +94,21 @@ def test_a_sentence_of_another_answer_is_flagged(sample: Sample) -> None:
             late = [one for one in flagged(sample, each, text) if one.start >= len(each.text)]
             missed += [] if late else [(each.question.id, sentence)]
     assert len(missed) <= 0.2 * tried, missed
+
+
+def test_an_answer_to_another_question_scores_lower(sample: Sample) -> None:
+    services, recipe = sample.base._services, sample.base.recipe()
+    embedder = services.remembering(recipe.index.embedder)
+    grounded = relevant = 0
+    for place, each in enumerate(sample.answers):
+        other = sample.answers[(place + 37) % len(sample.answers)]
+        said = [cited_by(one, each.citations) for one in sentences(other.question.answer)]
+        check = checker(sample.base, each.question.text, each.citations)
+        right = groundedness(check.check(each.text))
+        wrong = groundedness(check.check(" ".join(said)))
+        grounded += wrong < right
+        texts = (each.question.answer, other.question.answer)
+        mine, theirs = (relevance(each.question.text, text, embedder) for text in texts)
+        relevant += theirs < mine
+    assert grounded >= 0.95 * len(sample.answers), grounded
+    assert relevant >= 0.95 * len(sample.answers), relevant

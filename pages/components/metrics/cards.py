@@ -56,6 +56,16 @@ MEASURES: Mapping[str, str] = {
     "token_precision": "Span precision, tokens",
     "token_iou": "Span IoU, tokens",
     "correct_refusal": "Correct refusals",
+    "groundedness": "Groundedness",
+    "answer_relevance": "Answer relevance",
+    "citation_precision": "Citation precision",
+    "citation_recall": "Citation recall",
+    "exact_match": "Exact match",
+    "token_f1": "Token F1",
+    "rouge_l": "ROUGE-L",
+    "refusal_correctness": "Rightly answered or refused",
+    "judged_groundedness": "Groundedness, judged",
+    "judged_correctness": "Correctness, judged",
 }
 
 

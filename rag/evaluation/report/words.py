@@ -24,6 +24,16 @@ TITLES: Mapping[str, str] = {
     "token_iou": "Span IoU in tokens",
     "correct_refusal": "Correct refusals",
     "false_refusal": "False refusals",
+    "groundedness": "Groundedness",
+    "answer_relevance": "Answer relevance",
+    "citation_precision": "Citation precision",
+    "citation_recall": "Citation recall",
+    "exact_match": "Exact match",
+    "token_f1": "Token F1",
+    "rouge_l": "ROUGE-L",
+    "refusal_correctness": "Rightly answered or refused",
+    "judged_groundedness": "Groundedness, judged by a model",
+    "judged_correctness": "Correctness, judged by a model",
 }
 
 DEFINITIONS: Mapping[str, str] = {
@@ -48,6 +58,21 @@ DEFINITIONS: Mapping[str, str] = {
     "nothing came back.",
     "false_refusal": "The share of questions that the documents do answer for which nothing "
     "came back.",
+    "groundedness": "The share of an answer's sentences that the passages they cite bear out.",
+    "answer_relevance": "The mean of the cosine of question and answer and of the share of the "
+    "question's words that the answer takes up.",
+    "citation_precision": "The share of the cited passages that hold a relevant label.",
+    "citation_recall": "The share of the relevant labels whose passage is cited.",
+    "exact_match": "The share of answers that are the expected one, case, punctuation and "
+    "articles aside.",
+    "token_f1": "The harmonic mean of the shares of words that answer and expected answer have "
+    "of each other.",
+    "rouge_l": "The same of the longest sequence of words that stands in both in one order.",
+    "refusal_correctness": "The share of questions that were answered where the documents answer "
+    "them, and refused where they do not.",
+    "judged_groundedness": "The share of an answer's sentences that a language model calls borne "
+    "out.",
+    "judged_correctness": "How right a language model calls the answer beside the expected one.",
 }
 
 _CUTS: Mapping[str, str] = {

@@ -13,11 +13,14 @@ from rag.storage.conversations.prompt_texts import prompt_text
 from rag.storage.conversations.tables import turn
 from rag.storage.leases import lease
 from rag.storage.passage_edits import passage_edit
+from rag.storage.quality.tables import judgement
 from rag.storage.recipe_names import recipe_name
 from rag.storage.tools import tool
 
 # Tables of modules of their own count too.
-for table in (api_reply, api_token, passage_edit, prompt_text, recipe_name, tool, turn):
+for table in (
+    api_reply, api_token, judgement, passage_edit, prompt_text, recipe_name, tool, turn
+):
     assert table.metadata is lease.metadata
 
 connection = context.config.attributes["connection"]

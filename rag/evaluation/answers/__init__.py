@@ -1,0 +1,1 @@
+"""How good answers are: grounded, relevant, rightly cited, correct, rightly refused."""

@@ -1,0 +1,93 @@
+"""Asks a model for a grade; a reply that is none is sent back once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+
+from rag.errors import ProviderMisbehaved
+from rag.evaluation.judges.rubrics import RUBRICS, Rubric
+from rag.fences import fenced, mark
+from rag.protocols import ChatModel
+from rag.types import Message, Usage
+
+MAX_TOKENS = 300
+_THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A grade of a rubric with its reason; ``tokens`` were spent on it, as far as it was told."""
+
+    grade: int
+    reason: str
+    rubric: str
+    tokens: int = 0
+
+
+def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
+    """What a model says of some texts by name (``question``, ``passage``), at temperature 0.
+
+    The texts are data: each stands between marks that it cannot know. Raises ProviderMisbehaved
+    where the second reply is no grade either, and ProviderError.
+    """
+    fence = mark(rubric.name, *parts.values())
+    told = "\n\n".join(
+        f"{name}:\n{fenced(f'passage-{fence}', text)}" for name, text in parts.items()
+    )
+    messages = [Message("system", rubric.text), Message("user", told)]
+    tokens = 0
+    for _ in range(2):
+        said, usage = _reply(chat, messages)
+        tokens += usage.prompt_tokens + usage.completion_tokens
+        found = _grade(said, rubric.highest)
+        if found is not None:
+            return Judgement(found[0], found[1], rubric.name, tokens)
+        again = (
+            f'That is no grade. Reply with {{"reason": "...", "grade": N}}, N being a whole number '
+            f"from 0 to {rubric.highest}, and nothing else."
+        )
+        messages += [Message("assistant", said), Message("user", again)]
+    raise ProviderMisbehaved(
+        f"The judge gave no grade in two tries: {said[:80]!r}.", "Try a larger model."
+    )
+
+
+def prefer(chat: ChatModel, question: str, first: str, second: str, passages: str) -> float:
+    """How much better the first of two answers is, -1 to 1, asked in both orders.
+
+    A judge that goes by the position contradicts itself: that comes to 0. Raises as ``ask`` does.
+    """
+    votes = []
+    for one, other, sign in ((first, second, 1), (second, first, -1)):
+        parts = {"question": question, "passages": passages, "first": one, "second": other}
+        grade = ask(RUBRICS["preference"], chat, parts).grade
+        votes.append(sign * {0: 0, 1: 1, 2: -1}[grade])
+    return fmean(votes)
+
+
+def _reply(chat: ChatModel, messages: list[Message]) -> tuple[str, Usage]:
+    text, usage = "", Usage()
+    for delta in chat.stream(messages, temperature=0.0, max_tokens=MAX_TOKENS):
+        text += delta.text
+        usage = delta.usage or usage
+    return text, usage
+
+
+def _grade(said: str, highest: int) -> tuple[int, str] | None:
+    """Grade and reason of the first JSON object in a reply that has a valid one."""
+    decoder = json.JSONDecoder(strict=False)
+    text = _THOUGHTS.sub("", said)
+    for match in re.finditer(r"\{", text):
+        try:
+            found, _ = decoder.raw_decode(text, match.start())
+        except json.JSONDecodeError:
+            continue
+        grade = found.get("grade")
+        if isinstance(grade, int) and not isinstance(grade, bool) and 0 <= grade <= highest:
+            return grade, " ".join(str(found.get("reason") or "").split())[:_LONGEST_REASON]
+    return None

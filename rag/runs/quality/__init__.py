@@ -1,0 +1,1 @@
+"""Answers of runs and their measures, and models that judge."""

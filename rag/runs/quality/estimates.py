@@ -1,0 +1,168 @@
+"""How many of the open hits of runs are relevant: by a random sample of people, and by a judge."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+
+import numpy as np
+
+from rag.evaluation.judges import RUBRICS
+from rag.evaluation.pooling.sampling import (
+    FEWEST,
+    Agreement,
+    SampledMean,
+    agreement,
+    sampled_mean,
+)
+from rag.questions.judging_queue import JudgingQueue, origin_of
+from rag.storage import Connection, Database, passages, runs
+from rag.storage import questions as question_rows
+from rag.storage.labels import SAMPLED
+from rag.storage.quality import judgements as rows
+
+_ALL = 1_000_000
+RELEVANT = 2
+"""The least grade of the judge's rubric that counts as relevant: it holds a part of the answer."""
+
+Place = tuple[str, int, int | None]
+"""A document, and the span of a passage in it."""
+Hit = tuple[str, str]
+"""A question's id, and the passage or document."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenHits:
+    """The hits that nobody had judged when the random sample was begun.
+
+    ``sampled`` of ``pool`` were drawn and judged by people since. ``relevant`` estimates the share
+    that is relevant; None below ten. ``judge`` names the model whose grades were used, "" for none;
+    it has graded ``graded`` of the pool, and counts only where that is all. ``agreement`` is that
+    of people and judge on the sample, ``spread`` the mean standard deviation of its repeated
+    verdicts, None where it gave one each.
+    """
+
+    pool: int
+    sampled: int
+    relevant: SampledMean | None
+    judge: str = ""
+    graded: int = 0
+    agreement: Agreement | None = None
+    spread: float | None = None
+
+
+class Estimates:
+    """Reads runs, random samples and judgements of one knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+        self._queue = JudgingQueue(database, base_id)
+
+    def open_hits(
+        self, run_id: str, other_id: str | None = None, *, judge: str | None = None
+    ) -> OpenHits:
+        """What is known of the hits among the first ten of a run, or of two, that were open.
+
+        ``judge`` None takes the one with most judgements. Raises NotFound and InvalidInput as
+        ``JudgingQueue.ordered`` does.
+        """
+        open_now = self._queue.ordered(run_id, other_id, limit=_ALL, sampled=True)
+        wanted = [run_id] if other_id is None else [run_id, other_id]
+        with self._database.read() as connection:
+            places = self._places(connection, wanted)
+            people = self._sample(connection, wanted, places)
+            name, verdicts = _verdicts(connection, wanted, judge)
+        rest = [
+            (
+                each.question_id,
+                places.get((each.document_id, each.start, each.end), each.document_id),
+            )
+            for each in open_now
+        ]
+        pool = list(dict.fromkeys([*people, *rest]))
+        return _estimated(people, pool, name, verdicts)
+
+    def _places(self, connection: Connection, wanted: list[str]) -> dict[Place, str]:
+        """Ids of ranked passages by document and span."""
+        found: dict[Place, str] = {}
+        for each in wanted:
+            run = runs.get(connection, self._base_id, each)
+            ids = {key for item in runs.results(connection, each) for key, *_ in item.ranking}
+            chunks = passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+            for key, chunk in chunks.items():
+                found[chunk.document_id, chunk.start, chunk.end] = key
+        return found
+
+    def _sample(
+        self,
+        connection: Connection,
+        wanted: list[str],
+        places: dict[Place, str],
+    ) -> dict[Hit, float]:
+        """What people said of the random sample, by hit: 1 relevant."""
+        run = runs.get(connection, self._base_id, wanted[0])
+        found = question_rows.named(connection, self._base_id, run.question_set)
+        origin = SAMPLED + origin_of(wanted)
+        people: dict[Hit, float] = {}
+        for question in question_rows.labelled(connection, found.id):
+            for label in question.labels:
+                if label.origin == origin and label.document_id is not None:
+                    place = label.document_id, label.start, label.end
+                    item = places.get(place, label.document_id)
+                    people[question.id, item] = float(label.grade > 0)
+        return people
+
+
+def _verdicts(
+    connection: Connection, wanted: list[str], judge: str | None
+) -> tuple[str, dict[Hit, list[float]]]:
+    """The judge, and its verdicts by hit: 1 relevant, one for every repetition."""
+    rubric = RUBRICS["relevance"].name
+    known = [name for each in wanted for name, by in rows.judges(connection, each) if by == rubric]
+    name = judge if judge is not None else next(iter(known), "")
+    found: dict[Hit, list[float]] = defaultdict(list)
+    for run_id in wanted:
+        for each in rows.of_run(connection, run_id, name, rubric):
+            found[each.question_id, each.item].append(float(each.grade >= RELEVANT))
+    return (name if found else ""), dict(found)
+
+
+def _estimated(
+    people: dict[Hit, float], pool: list[Hit], judge: str, verdicts: dict[Hit, list[float]]
+) -> OpenHits:
+    graded = sum(hit in verdicts for hit in pool)
+    said = np.array(list(people.values()))
+    both = [hit for hit in people if hit in verdicts]
+    agreed = (
+        agreement(
+            np.array([people[hit] for hit in both]),
+            np.array([float(fmean(verdicts[hit]) >= 0.5) for hit in both]),
+        )
+        if both
+        else None
+    )
+    spreads = [pstdev(each) for each in verdicts.values() if len(each) > 1]
+    estimate = None
+    if len(people) >= FEWEST:
+        whole = judge and graded == len(pool)
+        estimate = (
+            sampled_mean(
+                said,
+                len(pool),
+                np.array([fmean(verdicts[hit]) for hit in people]),
+                np.array([fmean(verdicts[hit]) for hit in pool]),
+            )
+            if whole
+            else sampled_mean(said, len(pool))
+        )
+    return OpenHits(
+        pool=len(pool),
+        sampled=len(people),
+        relevant=estimate,
+        judge=judge,
+        graded=graded,
+        agreement=agreed,
+        spread=fmean(spreads) if spreads else None,
+    )

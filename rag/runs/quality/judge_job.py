@@ -1,0 +1,143 @@
+"""The job in which a language model grades the hits of a run; each grade is kept as it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput, ProviderMisbehaved
+from rag.evaluation.judges import RUBRICS, Judgement, ask
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.runs.quality.judges import judge_named
+from rag.runs.version import code_version
+from rag.services import Services
+from rag.storage import documents, passages, runs
+from rag.storage.quality import judgements as rows
+from rag.storage.quality.judgements import StoredJudgement
+
+JOB = "judge"
+AT_ONCE = 4
+CUTOFF = 10
+"""The hits of a run that are judged: so many of every question."""
+_SHOWN = 4000  # characters of a document that is judged whole
+
+
+class Judgements:
+    """Judgements by models of the runs of one knowledge base."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._base_id = base_id
+
+    def start(self, run_id: str, judge: str, *, repeat: int = 1, most: int | None = None) -> int:
+        """Queues the judging of the first ten hits of every question of a run; returns the job.
+
+        What was judged already stays. Each hit is judged ``repeat`` times, which gives a spread; at
+        most ``most`` grades are asked for in this go. Raises NotFound, InvalidInput,
+        ProviderError.
+        """
+        judge_named(self._services, judge)
+        if repeat < 1 or (most is not None and most < 1):
+            raise InvalidInput("Judgements are counted from 1.", "Leave it out, or give more.")
+        with self._services.database.read() as connection:
+            run = runs.get(connection, self._base_id, run_id)
+        about = {"run": run.id, "judge": judge}
+        payload = {**about, "repeat": repeat, "most": most}
+        title = f"Judging hits of {run.question_set}"
+        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+
+    def latest(self, run_id: str, judge: str) -> JobRow | None:
+        """The last job of a judge on a run."""
+        return self._jobs.latest(self._base_id, JOB, {"run": run_id, "judge": judge})
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    question_id: str
+    question: str
+    item: str
+    text: str
+    repetition: int
+
+
+def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "judge"; grades that an earlier process stored stay."""
+    run_id, judge = str(job.payload["run"]), str(job.payload["judge"])
+    chat, rubric = judge_named(services, judge), RUBRICS["relevance"]
+    todo, held = _todo(services, job, run_id, judge, rubric.name)
+    most = job.payload.get("most")
+    now = todo if most is None else todo[: int(most)]
+    unusable = 0
+
+    def grade(hit: _Hit) -> Judgement | None:
+        try:
+            return ask(rubric, chat, {"question": hit.question, "passage": hit.text})
+        except ProviderMisbehaved:
+            return None
+
+    for done, (hit, made) in enumerate(_graded(now, grade), start=1):
+        if made is None:
+            unusable += 1
+        else:
+            stored = StoredJudgement(
+                question_id=hit.question_id,
+                item=hit.item,
+                judge=judge,
+                version=code_version(),
+                rubric=made.rubric,
+                repetition=hit.repetition,
+                grade=made.grade,
+                reason=made.reason,
+                tokens=made.tokens,
+                probability=1.0,
+            )
+            with services.database.write() as connection:
+                rows.add(connection, run_id, stored)
+        reporter.tell(held + done, held + len(todo), f"{held + done:,} of {held + len(todo):,}")
+    left = len(todo) - len(now) + unusable
+    said = f"{held + len(now) - unusable:,} hits are judged"
+    return said + (f", {left:,} are not. Judge again to go on." if left else ".")
+
+
+def _todo(
+    services: Services, job: JobRow, run_id: str, judge: str, rubric: str
+) -> tuple[list[_Hit], int]:
+    """The hits that are still to be graded, and how many grades there are."""
+    repeat = int(job.payload.get("repeat") or 1)
+    with services.database.read() as connection:
+        run = runs.get(connection, job.base_id, run_id)
+        results = runs.results(connection, run_id)
+        known = {
+            (each.question_id, each.item, each.repetition)
+            for each in rows.of_run(connection, run_id, judge, rubric)
+        }
+        ids = {key for each in results for key, *_ in each.ranking[:CUTOFF]}
+        chunks = passages.ranked(connection, job.base_id, run.recipe.index.cut, ids)
+        texts = {key: chunk.text for key, chunk in chunks.items()}
+        present = set(documents.ids_by_name(connection, job.base_id).values())
+        for key in sorted(ids & present):
+            texts[key] = documents.text(connection, job.base_id, key)[:_SHOWN]
+    todo = [
+        _Hit(each.question_id, each.text, key, texts[key], repetition)
+        for repetition in range(repeat)
+        for each in results
+        for key, *_ in each.ranking[:CUTOFF]
+        if key in texts and (each.question_id, key, repetition) not in known
+    ]
+    return todo, len(known)
+
+
+def _graded(
+    hits: Sequence[_Hit], grade: Callable[[_Hit], Judgement | None]
+) -> Iterator[tuple[_Hit, Judgement | None]]:
+    """Hits with their grades as they come in; a provider that fails ends it."""
+    waiting, pending = list(hits)[::-1], dict[Future[Judgement | None], _Hit]()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        while waiting or pending:
+            while waiting and len(pending) < AT_ONCE:
+                hit = waiting.pop()
+                pending[pool.submit(grade, hit)] = hit
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                yield pending.pop(future), future.result()

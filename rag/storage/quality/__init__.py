@@ -1,0 +1,1 @@
+"""What judges said of hits, and the answers of runs."""

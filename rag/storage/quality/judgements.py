@@ -1,0 +1,61 @@
+"""Judgements of hits by language models, each stored as soon as it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, func, select
+
+from rag.storage.quality.tables import judgement
+from rag.storage.rows import insert_missing, read
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJudgement:
+    """What a judge said of a hit of a run.
+
+    ``judge`` is "provider:model", ``version`` the code that asked it, ``rubric`` the wording with
+    its version. ``probability`` is that with which the hit was drawn to be judged.
+    """
+
+    question_id: str
+    item: str
+    judge: str
+    version: str
+    rubric: str
+    repetition: int
+    grade: int
+    reason: str
+    tokens: int
+    probability: float
+
+
+def add(connection: Connection, run_id: str, made: StoredJudgement) -> None:
+    """Stores a judgement, unless the same was made meanwhile."""
+    row = {name: getattr(made, name) for name in StoredJudgement.__slots__}
+    insert_missing(connection, judgement, {**row, "run_id": run_id, "created": datetime.now(UTC)})
+
+
+def of_run(
+    connection: Connection, run_id: str, judge: str | None = None, rubric: str | None = None
+) -> list[StoredJudgement]:
+    """The judgements of a run in the order they were made, of one judge or by one rubric."""
+    statement = select(judgement).where(judgement.c.run_id == run_id).order_by(judgement.c.id)
+    if judge is not None:
+        statement = statement.where(judgement.c.judge == judge)
+    if rubric is not None:
+        statement = statement.where(judgement.c.rubric == rubric)
+    return [read(StoredJudgement, row) for row in connection.execute(statement)]
+
+
+def judges(connection: Connection, run_id: str) -> Sequence[tuple[str, str]]:
+    """Judge and rubric of all who judged a run, the one with most judgements first."""
+    statement = (
+        select(judgement.c.judge, judgement.c.rubric)
+        .where(judgement.c.run_id == run_id)
+        .group_by(judgement.c.judge, judgement.c.rubric)
+        .order_by(func.count().desc(), judgement.c.judge)
+    )
+    return [(row.judge, row.rubric) for row in connection.execute(statement)]

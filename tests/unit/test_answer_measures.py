@@ -1,0 +1,81 @@
+"""Measures of answers: words shared with the expected one, citations, refusals."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from rouge_score.rouge_scorer import RougeScorer
+
+from rag.evaluation.answers.measures import measured, plain_answer
+from rag.evaluation.answers.overlap import exact_match, normalised, rouge_l, token_f1
+from rag.providers.hashing import HashingEmbedder
+from rag.types import Answer, Citation, Evidence, Question, SentenceCheck
+from tests.answers import hits, trace
+
+WORDS = (
+    *("up", "to", "eight", "days", "of", "leave", "may", "be", "carried"),
+    *("over,", "the", "rest", "lapses", "in", "June", "2026"),
+)
+
+
+def test_rouge_l_is_that_of_the_reference_implementation() -> None:
+    theirs = RougeScorer(["rougeL"], use_stemmer=False)
+    draw = random.Random(5)
+    for _ in range(300):
+        one, other = (
+            " ".join(draw.choices(WORDS, k=draw.randrange(1, 15))) + draw.choice([".", "?", " €5"])
+            for _ in range(2)
+        )
+        expected = theirs.score(other, one)["rougeL"].fmeasure
+        assert rouge_l(one, other) == pytest.approx(expected), (one, other)
+
+
+def test_squad_normalisation_and_f1() -> None:
+    assert normalised("  The  Cat's, hat!") == "cats hat"
+    assert exact_match("the Eight days.", "eight days") == 1.0
+    assert token_f1("eight days of leave", "eight days") == pytest.approx(2 * 2 / (4 + 2))
+    assert token_f1("eight eight", "eight") == pytest.approx(2 / 3)
+    assert (token_f1("", ""), token_f1("a", "the"), token_f1("x", "")) == (1.0, 1.0, 0.0)
+    assert (exact_match("nine days", "eight days"), rouge_l("", "eight")) == (0.0, 0.0)
+
+
+def _question(**more: object) -> Question:
+    evidence = (Evidence("doc-1.md", 0, 4, 3, "Text"), Evidence("doc-9.md", 0, 4, 2, "Else"))
+    fields = {"evidence": evidence, "answer": "Eight days."} | more
+    return Question("q1", "How many days?", **fields)  # type: ignore[arg-type]
+
+
+def _answer(status: str = "complete", text: str = "Eight days [1]. Nine [2].") -> Answer:
+    found = hits("Eight days.", "Other.")
+    checks = (
+        SentenceCheck(0, 15, "supported", (1,)),
+        SentenceCheck(16, 25, "unsupported", (2,), ("no",)),
+    )
+    cited = tuple(Citation(n, hit) for n, hit in enumerate(found, 1))
+    return Answer(text, cited, trace(found), "grounded", status, sentences=checks)  # type: ignore[arg-type]
+
+
+def test_measures_of_an_answer() -> None:
+    found = measured(_question(), _answer(), HashingEmbedder())
+    assert plain_answer(_answer().text) == "Eight days. Nine."
+    assert found["groundedness"] == 0.5
+    assert (found["citation_precision"], found["citation_recall"]) == (0.5, 0.5)
+    assert found["token_f1"] == pytest.approx(2 * 2 / (3 + 2))
+    assert found["refusal_correctness"] == 1.0
+    assert 0.0 < found["answer_relevance"] < 1.0
+
+
+def test_a_refused_answer_has_nothing_but_being_refused() -> None:
+    found = measured(_question(), _answer("refused"), HashingEmbedder())
+    assert set(found.values()) == {0.0}
+    open_one = _question(answerable=False, evidence=())
+    rightly = measured(open_one, _answer("refused"), HashingEmbedder())
+    assert rightly == {"refusal_correctness": 1.0}
+    wrongly = measured(open_one, _answer(), HashingEmbedder())
+    assert wrongly == {"refusal_correctness": 0.0}
+
+
+def test_without_an_expected_answer_or_labels_only_the_rest_is_measured() -> None:
+    found = measured(_question(answer="", evidence=()), _answer(), HashingEmbedder())
+    assert set(found) == {"groundedness", "answer_relevance", "refusal_correctness"}
