@@ -34,9 +34,7 @@ from rag.maps.maps import Maps
 from rag.questions.generate_job import generate
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
-from rag.runs.evaluate_job import evaluate
-from rag.runs.quality.answer_job import evaluate_answers
-from rag.runs.quality.judge_job import judge_hits
+from rag.runs.handlers import measuring
 from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
 from rag.services import Services
@@ -47,7 +45,6 @@ from rag.storage.conversations import LOCAL, Visitor
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
-from rag.types import Answer
 
 SAMPLE = "sample"
 SAMPLE_FOLDER = PROJECT / "data" / "sample"
@@ -105,18 +102,12 @@ class Workspace:
             "build-several": partial(build_several, services),
             "import-beir": partial(import_beir, services),
             "generate": partial(generate, services),
-            "evaluate": partial(evaluate, services),
-            "evaluate-answers": partial(evaluate_answers, services, self._answer),
-            "judge": partial(judge_hits, services),
+            **measuring(services, lambda base, *asked: self.base_with_id(base).ask(*asked).answer),
             "search-all": partial(search_all, services),
             "build-table": partial(build_table, services),
             "calibrate": partial(calibrate, services),
             "map": partial(draw_map, services, self._maps.files),
         }
-
-    def _answer(self, base_id: int, question: str, recipe: Recipe) -> Answer:
-        """Answers a question of an evaluation as one that somebody asks is answered."""
-        return self.base_with_id(base_id).ask(question, recipe).answer
 
     def _in_process(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
         """Starts a process for a job that is large."""
