@@ -20,7 +20,7 @@ from rag.storage import sqlite_file
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0024"
+HEAD = "0025"
 _VERSION = "SELECT version_num FROM alembic_version"
 
 

@@ -18,9 +18,7 @@ from rag.storage.recipe_names import recipe_name
 from rag.storage.tools import tool
 
 # Tables of modules of their own count too.
-for table in (
-    api_reply, api_token, judgement, passage_edit, prompt_text, recipe_name, tool, turn
-):
+for table in (api_reply, api_token, judgement, passage_edit, prompt_text, recipe_name, tool, turn):
     assert table.metadata is lease.metadata
 
 connection = context.config.attributes["connection"]
