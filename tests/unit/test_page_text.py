@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.components.shell.text import lines, marked, plain, tinted
-from pages.components.shell.wording import duration, kind
+from pages.components.shell.wording import difference, duration, kind
 from pages.components.source.snippets import snippet
 from rag import counted
 
@@ -86,3 +86,10 @@ def test_cells_and_rows_of_tables_stay_apart() -> None:
     shown = snippet("said:\nCode\tMeaning\nCV\tx\nend", [(6, 10)])
     cell = "\u2002\u2502\u2002"
     assert shown == (f"said\\: :orange-background[Code]{cell}Meaning\u2016CV{cell}x\u2016end")
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(-0.0002, "+0.000"), (0.0004, "+0.000"), (-0.0006, "-0.001")]
+)
+def test_a_difference_is_never_a_negative_zero(number: float, shown: str) -> None:
+    assert f"{difference(number):+.3f}" == shown

@@ -217,3 +217,10 @@ def _read_variables() -> set[str]:
 
 def _section(page: str, heading: str) -> str:
     return TEXTS[page].split(f"## {heading}\n")[1].split("\n## ")[0]
+
+
+def test_no_figure_of_a_table_is_crowned_by_hand() -> None:
+    crowned = {
+        page: re.findall(r"\| \*\*[+-]?\d[\d.,]*%?\*\*", text) for page, text in TEXTS.items()
+    }
+    assert not any(crowned.values()), crowned

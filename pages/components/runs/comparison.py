@@ -16,7 +16,7 @@ from pages.components.runs.traces import traces
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import remembered, show, to_url
 from pages.components.shell.text import plain
-from pages.components.shell.wording import capitalised
+from pages.components.shell.wording import capitalised, difference
 from rag import (
     EQUIVALENT,
     Comparison,
@@ -146,7 +146,7 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
     return {
         "Run": name,
         label: figures.mean,
-        "Difference": figures.difference,
+        "Difference": difference(figures.difference),
         "95% interval": f"{figures.interval.low:+z.3f} to {figures.interval.high:+z.3f}",
         "Won": figures.won,
         "Lost": figures.lost,

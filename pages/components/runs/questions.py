@@ -8,6 +8,7 @@ from pages.components.metrics.cards import MEASURES
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import to_url
 from pages.components.shell.tables import pick_rows, picked_rows
+from pages.components.shell.wording import difference
 from rag import QuestionDifference, RunComparison
 
 QUESTION, OUTCOME = "question", "outcome"  # the URL's parameters
@@ -62,7 +63,7 @@ def _row(row: QuestionDifference) -> dict[str, object]:
         "Tags": list(row.tags) or None,
         "Before": row.before,
         "After": row.after,
-        "Difference": row.difference,
+        "Difference": difference(row.difference),
         "First relevant": f"{row.first_before or 'none'} → {row.first_after or 'none'}",
     }
 

@@ -33,6 +33,11 @@ CONTEXT_HELP = (
 )
 
 
+def difference(number: float) -> float:
+    """A difference to three places, as tables show it: -0.0002 would read "-0.000"."""
+    return round(number, 3) + 0.0
+
+
 def clipped(text: str, most: int) -> str:
     """The beginning of a text in at most so many characters, with an ellipsis where it goes on."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
