@@ -11,9 +11,11 @@ from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
 from pages.components.labels.question_editor import edit_button
 from pages.components.labels.question_proposals import make_button, proposals
+from pages.components.metrics.answers import ANSWER_CARDS, answer_cards
 from pages.components.metrics.cards import CARDS, cards, comparison, cutoffs, figures_table
 from pages.components.metrics.charts import against_k, first_ranks
 from pages.components.metrics.failures import failures_table
+from pages.components.metrics.model_judge import model_judge
 from pages.components.metrics.tags import tag_table
 from pages.components.recipe.panel import recipe_panel
 from pages.components.runs.actions import documents_changed, downloads
@@ -103,10 +105,13 @@ def _size(chosen: QuestionSet) -> str:
 def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     """The button, or the job that it started."""
     name = chosen.name
-    job = base.evaluations.latest(name, recipe)
-    if job is not None and job.active:
-        follow(job.id, "evaluate")
-        return
+    for job in (
+        base.evaluations.latest(name, recipe),
+        base.answer_evaluations.latest(name, recipe),
+    ):
+        if job is not None and job.active:
+            follow(job.id, "evaluate")
+            return
     alike = base.evaluations.alike(name)
     ignored = alike > 0 and st.checkbox(
         "Ignore identical ids",
@@ -120,16 +125,32 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         help=f"{counted(chosen.from_users, 'question')} came from chats: what users asked, and "
         "above all what failed them, is no random sample.",
     )
+    answers = st.checkbox(
+        "Answers too",
+        key="metrics_answers",
+        help="Answers every question as well, and measures the answers: "
+        + _what_answers_cost(chosen, recipe),
+    )
     start = partial(
         base.evaluations.start, name, recipe, ignore_identical=ignored, without_users=sampled
     )
+    if answers:
+        start = partial(base.answer_evaluations.start, name, recipe)
     options = {"type": "primary", "width": "stretch"}
     action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
 
 
+def _what_answers_cost(chosen: QuestionSet, recipe: Recipe) -> str:
+    if recipe.answer.provider == "extractive":
+        return "quotes, without a language model."
+    return f"{chosen.questions:,} calls of {plain(recipe.answer.provider)}."
+
+
 def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     runs = [run for run in base.runs.every() if run.question_set == chosen.name]
-    failure(base.evaluations.latest(chosen.name, recipe), after=runs[0].created if runs else None)
+    last = runs[0].created if runs else None
+    failure(base.evaluations.latest(chosen.name, recipe), after=last)
+    failure(base.answer_evaluations.latest(chosen.name, recipe), after=last)
     if not runs:
         st.info(
             "This set was not evaluated yet. Evaluate asks every question with the recipe of the "
@@ -145,9 +166,13 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     _stale(base, chosen, run, recipe)
     between = base.runs.differences(run.id, before.id) if before else None
     changes = (
-        base.runs.changes(run.id, before.id, [each.metric for each in CARDS]) if before else {}
+        base.runs.changes(run.id, before.id, [each.metric for each in (*CARDS, *ANSWER_CARDS)])
+        if before
+        else {}
     )
-    cards(run, before, base.run_figures.intervals(run.id), changes)
+    intervals = base.run_figures.intervals(run.id)
+    cards(run, before, intervals, changes)
+    answer_cards(run, before, intervals, changes)
     st.caption(f"{_about(base, run)} {comparison(before, between, pinned=is_pinned)}")
     results = base.runs.results(run.id)
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
@@ -164,6 +189,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     tag_table(base, run)
     with st.container(horizontal=True, gap="small"):
         judge_button(base, run)
+        model_judge(base, run, recipe)
         downloads(base, run, pinned if is_pinned else None)
     failures_table(base, run, results)
 

@@ -15,7 +15,6 @@ from rag import (
     KnowledgeBase,
     LeaderboardRow,
     NotFound,
-    OpenHits,
     PairedGate,
     QuestionDifference,
     Recipe,
@@ -191,21 +190,4 @@ def judged(workspace: Workspace, args: argparse.Namespace) -> Output:
     found = base.estimates.open_hits(run_id, judge=args.judge)
     data: dict[str, Any] = {"run": run_id, "judged": workspace.jobs.get(job).message}
     data["open_hits"] = asdict(found)
-    return Output(data, "\n".join([str(data["judged"]), *open_lines(found)]))
-
-
-def open_lines(found: OpenHits) -> list[str]:
-    """What is known of the open hits of a run."""
-    lines = [f"{found.pool} hits were open, {found.sampled} of them judged by people at random"]
-    if found.relevant is not None:
-        mean, (low, high) = found.relevant.mean, found.relevant.interval
-        lines.append(f"relevant among them: {mean:.1%}, 95% interval {low:.1%} to {high:.1%}")
-        if found.relevant.power:
-            lines[-1] += f", {found.relevant.narrower:.0%} narrower than people alone give"
-    if found.agreement is not None and found.agreement.kappa is not None:
-        kappa, ends = found.agreement.kappa, found.agreement.interval
-        spread = f", 95% interval {ends.low:.2f} to {ends.high:.2f}" if ends else ""
-        lines.append(f"agreement of people and judge: kappa {kappa:.2f}{spread}")
-    if found.spread is not None:
-        lines.append(f"spread of the judge's repeated verdicts: {found.spread:.3f}")
-    return lines
+    return Output(data, "\n".join([str(data["judged"]), *found.sentences]))

@@ -13,7 +13,7 @@ from rag.retrieval.filters import OF_DOCUMENTS
 Asked = Mapping[str, str]
 """The texts of a run's questions by id."""
 
-_TOLD_APART = frozenset({"filtered", "touchstone", EDITS})  # of the environment of a run
+_TOLD_APART = frozenset({"answers", "filtered", "touchstone", EDITS})  # of the environment of a run
 
 
 @dataclass(frozen=True, slots=True)

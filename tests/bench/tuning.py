@@ -14,6 +14,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from rag import Recipe, Settings, Workspace
+from tests.handbook import unfold
 from tests.reruns import at_home, checked, opened, timed, told
 
 MOVES = 15
@@ -24,7 +25,7 @@ def measure(folder: Path) -> dict[str, float]:
     """Milliseconds on the clock and of the processor, by slider, and by the curve shown."""
     with tempfile.TemporaryDirectory() as home, at_home(home):
         _filled(Path(home), folder / "scifact")
-        app = opened("tuning.py")
+        app = unfold(opened("tuning.py"))
         sliders = {
             "dense_weight": lambda at: _moved(app, "w", at / 20),
             "threshold": lambda at: _moved(app, "threshold", at / 50),

@@ -28,7 +28,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         help=f"{open_}{first} first.",
     ):
         _open_queue(base, run, other, sampled=False)
-    if other and st.button(
+    if st.button(
         "Judge a sample",
         key=f"judging_sample_{run.id}",
         icon=":material/casino:",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -63,7 +63,7 @@ MEASURES: Mapping[str, str] = {
     "exact_match": "Exact match",
     "token_f1": "Token F1",
     "rouge_l": "ROUGE-L",
-    "refusal_correctness": "Rightly answered or refused",
+    "refusal_correctness": "Correct decisions",
     "judged_groundedness": "Groundedness, judged",
     "judged_correctness": "Correctness, judged",
 }
@@ -81,12 +81,23 @@ def cards(
     intervals: Mapping[str, Interval],
     changes: Mapping[str, Comparison],
 ) -> None:
-    """Five figures, each with its interval and its change against another run.
+    """Five figures of retrieval."""
+    card_grid(CARDS, run, before, intervals, changes)
+
+
+def card_grid(
+    shown_cards: Sequence[Card],
+    run: Run,
+    before: Run | None,
+    intervals: Mapping[str, Interval],
+    changes: Mapping[str, Comparison],
+) -> None:
+    """Figures side by side, each with its interval and its change against another run.
 
     A change has a colour only where ``changes`` call it better or worse.
     """
-    with st.grid(len(CARDS), min_column_width=150):
-        for card in CARDS:
+    with st.grid(len(shown_cards), min_column_width=150):
+        for card in shown_cards:
             with st.container(border=True, height="stretch", gap="small"):
                 known = before.metrics if before else {}
                 _card(card, run.metrics, known, changes.get(card.metric))

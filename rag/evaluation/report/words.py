@@ -31,7 +31,7 @@ TITLES: Mapping[str, str] = {
     "exact_match": "Exact match",
     "token_f1": "Token F1",
     "rouge_l": "ROUGE-L",
-    "refusal_correctness": "Rightly answered or refused",
+    "refusal_correctness": "Correct decisions",
     "judged_groundedness": "Groundedness, judged by a model",
     "judged_correctness": "Correctness, judged by a model",
 }

@@ -16,6 +16,7 @@ from rag.evaluation.pooling.sampling import (
     agreement,
     sampled_mean,
 )
+from rag.evaluation.report.words import counted
 from rag.questions.judging_queue import JudgingQueue, origin_of
 from rag.storage import Connection, Database, passages, runs
 from rag.storage import questions as question_rows
@@ -50,6 +51,34 @@ class OpenHits:
     graded: int = 0
     agreement: Agreement | None = None
     spread: float | None = None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is known, one statement each."""
+        said = [
+            f"{counted(self.pool, 'hit')} among the first ten had no label; people judged "
+            f"{self.sampled:,} of them at random."
+        ]
+        if self.relevant is not None:
+            mean, (low, high) = self.relevant.mean, self.relevant.interval
+            narrower = (
+                f", {self.relevant.narrower:.0%} narrower than people alone give"
+                if self.relevant.power
+                else ""
+            )
+            said.append(
+                f"Relevant among them: {mean:.1%}, 95% interval {low:.1%} to {high:.1%}{narrower}."
+            )
+        if self.judge:
+            said.append(f"{self.judge} has graded {self.graded:,} of them.")
+        if self.agreement is not None and self.agreement.kappa is not None:
+            ends = self.agreement.interval
+            spread = f", 95% interval {ends.low:.2f} to {ends.high:.2f}" if ends else ""
+            kappa = self.agreement.kappa
+            said.append(f"Agreement of people and judge: kappa {kappa:.2f}{spread}.")
+        if self.spread is not None:
+            said.append(f"Spread of the judge's repeated verdicts: {self.spread:.3f}.")
+        return tuple(said)
 
 
 class Estimates:

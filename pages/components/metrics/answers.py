@@ -1,0 +1,37 @@
+"""How good the answers of a run are: cards like those of retrieval, where it has answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pages.components.metrics.cards import Card, card_grid
+from rag import Comparison, Interval, Run
+
+ANSWER_CARDS = (
+    Card(
+        "refusal_correctness",
+        "Correct decisions",
+        "Share of the questions that were answered where the documents hold the answer, and "
+        "refused where they do not.",
+        percent=True,
+    ),
+    Card(
+        "groundedness",
+        "Groundedness",
+        "Share of the sentences of an answer that the passages it cites bear out.",
+    ),
+    Card("answer_relevance", "Answer relevance", "How near an answer is to its question."),
+    Card("citation_precision", "Citation precision", "Share of the citations that are labelled."),
+    Card("token_f1", "Token F1", "Words shared with the expected answer of a question."),
+)
+
+
+def answer_cards(
+    run: Run,
+    before: Run | None,
+    intervals: Mapping[str, Interval],
+    changes: Mapping[str, Comparison],
+) -> None:
+    """Nothing where the run only measured retrieval."""
+    if any(card.metric in run.metrics for card in ANSWER_CARDS):
+        card_grid(ANSWER_CARDS, run, before, intervals, changes)

@@ -1,0 +1,50 @@
+"""The metrics page measures answers too, and lets a model judge hits."""
+
+from __future__ import annotations
+
+from pages.components.shell.text import plain
+from rag import Workspace
+from tests.handbook import texts
+from tests.pages.conftest import OpenPage, finished
+
+
+def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: OpenPage) -> None:
+    app = open_page("metrics.py")
+    app.checkbox(key="metrics_answers").check().run()
+    app.button(key="metrics_evaluate").click().run()
+    assert not app.exception
+    assert finished(labelled, "evaluate-answers").status == "done"
+    app.run()
+    run = labelled.base("notes").runs.every("checks")[0]
+    shown = {card.label: card.value for card in app.metric}
+    assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
+    assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
+    assert shown["Correct decisions"] == f"{run.metrics['refusal_correctness']:.0%}"
+
+
+def test_a_run_without_answers_has_no_cards_for_them(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    base.evaluator.evaluate("checks", base.recipe())
+    labels = [card.label for card in open_page("metrics.py").metric]
+    assert "nDCG@10" in labels
+    assert "Groundedness" not in labels
+
+
+def test_what_is_known_of_open_hits_is_told_where_a_judge_is_chosen(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    run = base.evaluator.evaluate("checks", base.recipe()).run
+    app = open_page("metrics.py")
+    app.session_state[f"metrics_judge_{run.id}"] = True
+    app.run()
+    assert not app.exception
+    found = base.estimates.open_hits(run.id)
+    assert found.pool > 0
+    assert plain(found.sentences[0]) in texts(app)
+    assert app.button(key=f"metrics_judge_start_{run.id}").disabled
+    app.text_input(key="metrics_judge").set_value("nobody:knows").run()
+    app.button(key=f"metrics_judge_start_{run.id}").click().run()
+    assert "nobody" in texts(app)
