@@ -96,19 +96,25 @@ def test_a_sentence_of_another_answer_is_flagged(sample: Sample) -> None:
     assert len(missed) <= 0.2 * tried, missed
 
 
-def test_an_answer_to_another_question_scores_lower(sample: Sample) -> None:
-    services, recipe = sample.base._services, sample.base.recipe()
-    embedder = services.remembering(recipe.index.embedder)
-    grounded = relevant = 0
+def test_an_answer_to_another_question_is_less_grounded(sample: Sample) -> None:
+    grounded = 0
     for place, each in enumerate(sample.answers):
         other = sample.answers[(place + 37) % len(sample.answers)]
         said = [cited_by(one, each.citations) for one in sentences(other.question.answer)]
         check = checker(sample.base, each.question.text, each.citations)
         right = groundedness(check.check(each.text))
-        wrong = groundedness(check.check(" ".join(said)))
-        grounded += wrong < right
-        texts = (each.question.answer, other.question.answer)
-        mine, theirs = (relevance(each.question.text, text, embedder) for text in texts)
-        relevant += theirs < mine
+        grounded += groundedness(check.check(" ".join(said))) < right
     assert grounded >= 0.95 * len(sample.answers), grounded
-    assert relevant >= 0.93 * len(sample.answers), relevant
+
+
+def test_an_answer_to_another_question_is_less_relevant(sample: Sample) -> None:
+    """Of all shuffles: every answer beside that to every other question."""
+    services, recipe = sample.base._services, sample.base.recipe()
+    embedder = services.remembering(recipe.index.embedder)
+    answers = [each.question.answer for each in sample.answers]
+    lower = tried = 0
+    for place, each in enumerate(sample.answers):
+        scores = [relevance(each.question.text, text, embedder) for text in answers]
+        lower += sum(score < scores[place] for score in scores)
+        tried += len(scores) - 1
+    assert lower >= 0.95 * tried, (lower, tried)

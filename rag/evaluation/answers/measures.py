@@ -21,7 +21,6 @@ NAMES = (
     "refusal_correctness",
 )
 _MARKS = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|[“”]")
-_WORD = re.compile(r"\w{2,}")
 
 
 def measured(question: Question, answer: Answer, embedder: Embedder) -> dict[str, float]:
@@ -61,18 +60,16 @@ def groundedness(sentences: Sequence[SentenceCheck]) -> float:
 
 
 def relevance(question: str, said: str, embedder: Embedder) -> float:
-    """How near an answer is to its question: the mean of cosine and of the words it takes up.
+    """How near an answer is to its question: their cosine, below 0 as 0.
 
-    It compares answers to one question; its height means little, as embedders differ.
+    It compares answers to one question; its height means little, as embedders differ. Words that
+    both share would not tell right answers from others any better.
     """
     if not said:
         return 0.0
     (asked,) = embedder.embed([question], "query")
     (vector,) = embedder.embed([said], "document")
-    wanted = set(_WORD.findall(question.casefold()))
-    taken = wanted & set(_WORD.findall(said.casefold()))
-    cosine = min(max(float(asked @ vector), 0.0), 1.0)
-    return (cosine + len(taken) / max(len(wanted), 1)) / 2
+    return min(max(float(asked @ vector), 0.0), 1.0)
 
 
 def citation_figures(question: Question, citations: Sequence[Citation]) -> dict[str, float]:
