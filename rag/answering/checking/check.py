@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from rag.answering.checking.claims import Claim, claims
 from rag.answering.checking.evidence import Evidence
 from rag.answering.checking.figures import Figure, figures
+from rag.answering.markup import unmarked
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
 from rag.answering.vocabulary import Terms, Vocabulary
@@ -44,13 +46,24 @@ class SentenceChecker:
         words: Vocabulary | None = None,
     ) -> None:
         self._words = words or Vocabulary()
-        reader = reader or PassageReader()
-        self._asked = self._words.terms(question)
+        self._reader = reader or PassageReader()
+        self._question = question
         self._embedder = embedder
-        self._cited: Mapping[int, Evidence] = {
-            each.n: Evidence.of(each, reader, self._words) for each in citations
+        self._citations = {each.n: each for each in citations}
+
+    @cached_property
+    def _asked(self) -> Terms:
+        return self._words.terms(self._question)
+
+    @cached_property
+    def _cited(self) -> Mapping[int, Evidence]:
+        return {
+            n: Evidence.of(each, self._reader, self._words) for n, each in self._citations.items()
         }
-        self._all = Evidence.together(list(self._cited.values()))
+
+    @cached_property
+    def _all(self) -> Evidence:
+        return Evidence.together(list(self._cited.values()))
 
     def check(self, text: str, *, quoted: bool = False) -> tuple[SentenceCheck, ...]:
         """A verdict on every sentence of an answer that claims something, in order."""
@@ -58,6 +71,19 @@ class SentenceChecker:
         return tuple(self._checked(claim, named) for claim in claims(text, quoted=quoted))
 
     def _checked(self, claim: Claim, named: bool) -> SentenceCheck:
+        if claim.cited and all(n in self._citations for n in claim.cited):
+            repeated = claim.text.strip("“”„ ")
+            if any(repeated in said for n in claim.cited for said in self._says(n)):
+                return SentenceCheck(claim.start, claim.end, "supported", claim.cited, share=1.0)
+        return self._weighed(claim, named)
+
+    def _says(self, n: int) -> Sequence[str]:
+        """What a citation says word for word: whoever repeats that needs no closer look."""
+        citation = self._citations[n]
+        told = (citation.quote, citation.hit.chunk.text)
+        return [" ".join(unmarked(each).split()) for each in told if each]
+
+    def _weighed(self, claim: Claim, named: bool) -> SentenceCheck:
         given = [self._cited[n] for n in claim.cited if n in self._cited]
         evidence = Evidence.together(given) if given else self._all
         nowhere, elsewhere = self._figures(claim, evidence)
