@@ -30,7 +30,9 @@ def test_questions_share_a_client_that_is_closed_at_the_end(
         made.append(self)
 
     monkeypatch.setattr(package, "__init__", counted)
-    reply = openai_stream("Until June [1].") if provider == "compatible" else ollama_stream("June.")
+    reply = (
+        openai_stream("Until June [1].") if provider == "compatible" else ollama_stream("June [1].")
+    )
     with scripted(reply) as server:
         variables = {
             "TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"{server.url}/v1",
