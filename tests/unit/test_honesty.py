@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
+from rag.evaluation.inference.spending import level
+from rag.evaluation.selection import select
+from rag.evaluation.splits import choose, split
 from tests.bench import honesty
+from tests.best_of_many import apart
 
 
 def _rates(found: Mapping[str, float], beginning: str) -> dict[str, float]:
@@ -45,3 +51,31 @@ def test_the_gate_fails_what_is_worse_and_passes_what_is_not() -> None:
     assert rates["gate passed, 0.05 lost of 0.05"] <= 0.2
     assert rates["gate failed, 0.05 lost of 0.05"] <= 0.1
     assert rates["gate failed, 0.15 lost of 0.05"] == 1.0
+
+
+NAMES = [f"q{number}" for number in range(150)]
+
+
+def test_the_best_of_fifty_equal_recipes_is_hardly_ever_a_winner() -> None:
+    rng = np.random.default_rng(1)
+    best = [select("ndcg@10", apart(rng, 150, 0.0)[0], NAMES, 0) for _ in range(30)]
+    assert sum(each.comparison.verdict == "better" for each in best) <= 3
+    assert sum(low <= 0 <= high for low, high in (each.comparison.interval for each in best)) >= 27
+    # In sample the best of fifty leads by luck; out of fold hardly any of it is left.
+    assert np.mean([each.lead for each in best]) > 0.04
+    assert abs(np.mean([each.gain for each in best])) < 0.02
+
+
+def test_splitting_again_until_something_wins_is_paid_for() -> None:
+    rng = np.random.default_rng(2)
+    paid = unpaid = 0
+    for _ in range(20):
+        scores = apart(rng, 150, 0.0)[0][:20]
+        looks = [
+            choose("m", scores, NAMES, 0, split(NAMES, 0.5, seed)).comparison for seed in range(10)
+        ]
+        ahead = [(place, each) for place, each in enumerate(looks, 1) if each.difference > 0]
+        paid += any(each.p <= level(place) for place, each in ahead)
+        unpaid += any(each.p <= honesty.CROWNING_P for _, each in ahead)
+    assert paid <= 2  # 0.05 of 20, and a standard error
+    assert paid <= unpaid

@@ -111,7 +111,7 @@ def swept(base: Base, questions: SetName) -> Any:
             "questions": on_tuning.tuning_questions
             if on_tuning
             else len(chosen.comparison.differences),
-            "held_out": _comparison(chosen.comparison),
+            "comparison": _comparison(chosen.comparison),
             "leaders": [
                 {"figure": leader.figure, "fields": dict(leader.fields)} for leader in found.leaders
             ],
