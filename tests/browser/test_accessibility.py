@@ -23,6 +23,8 @@ PAGES = (
     "metrics",
     "tuning",
     "runs",
+    "arena",
+    "review",
     "memory",
     "operations?period=All",
     "settings",

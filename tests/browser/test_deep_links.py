@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 NAVIGATION = {
     "upload": "Documents",
     "chat": "Chat",
+    "arena": "Arena",
+    "review": "Review",
+    "memory": "Memory",
     "inspector": "Inspector",
     "metrics": "Metrics",
     "tuning": "Tuning",
     "runs": "Runs",
-    "memory": "Memory",
     "operations": "Operations",
     "settings": "Settings",
 }
