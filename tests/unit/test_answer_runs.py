@@ -9,6 +9,9 @@ import pytest
 
 from rag import KnowledgeBase, Recipe, Workspace
 from rag.errors import ProviderUnavailable
+from rag.evaluation.intervals import Interval
+from rag.evaluation.pooling.sampling import SampledMean
+from rag.runs.quality.estimates import OpenHits
 from rag.services import Models
 from rag.storage.quality import judgements
 from rag.types import Delta, Message, Usage
@@ -159,5 +162,19 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
         base.labels.label(SET, hit.question_id, *spot, place % 2, hit.origin)
     found = base.estimates.open_hits(run.id)
     assert (found.pool, found.sampled) == (before.pool, min(len(queue), 10))
+    assert found.questions == ASKED
     assert found.agreement is not None
     assert found.agreement.agreed == found.sampled // 2
+
+
+def test_a_sample_says_how_much_precision_the_labels_miss() -> None:
+    mean = SampledMean(0.4, Interval(0.3, 0.5), Interval(0.3, 0.5), 0.0, 30, 60)
+    hits = OpenHits(60, 30, mean, questions=20)
+    assert hits.more_precision is not None
+    more, (low, high) = hits.more_precision
+    # 60 of 200 places are open: four tenths of them are 24 relevant hits more.
+    assert (round(more, 9), round(low, 9), round(high, 9)) == (0.12, 0.09, 0.15)
+    assert "So precision@10 is higher by 0.120 (0.090 to 0.150) than the labels say." in (
+        hits.sentences
+    )
+    assert OpenHits(60, 30, mean).more_precision is None

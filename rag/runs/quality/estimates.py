@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, pstdev
 
 import numpy as np
 
+from rag.evaluation.intervals import Interval
 from rag.evaluation.judges import RUBRICS
 from rag.evaluation.pooling.sampling import (
     FEWEST,
@@ -24,6 +25,8 @@ from rag.storage.labels import SAMPLED
 from rag.storage.quality import judgements as rows
 
 _ALL = 1_000_000
+CUTOFF = 10
+"""Hits of every question that are judged."""
 RELEVANT = 2
 """The least grade of the judge's rubric that counts as relevant: it holds a part of the answer."""
 
@@ -41,7 +44,8 @@ class OpenHits:
     that is relevant; None below ten. ``judge`` names the model whose grades were used, "" for none;
     it has graded ``graded`` of the pool, and counts only where that is all. ``agreement`` is that
     of people and judge on the sample, ``spread`` the mean standard deviation of its repeated
-    verdicts, None where it gave one each.
+    verdicts, None where it gave one each. ``questions`` are those with an answer that one run was
+    asked, 0 for two runs.
     """
 
     pool: int
@@ -51,6 +55,21 @@ class OpenHits:
     graded: int = 0
     agreement: Agreement | None = None
     spread: float | None = None
+    questions: int = 0
+
+    @property
+    def more_precision(self) -> tuple[float, Interval] | None:
+        """By how much precision@10 is higher than the labels say, with its 95% interval.
+
+        Every open hit was as likely to be drawn, so the share of relevant ones times their number
+        is without bias (Horvitz and Thompson 1952; for average precision: Yilmaz and Aslam's infAP,
+        CIKM 2006).
+        """
+        if self.relevant is None or not self.questions:
+            return None
+        places = self.pool / (CUTOFF * self.questions)
+        low, high = self.relevant.interval
+        return self.relevant.mean * places, Interval(low * places, high * places)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -68,6 +87,12 @@ class OpenHits:
             )
             said.append(
                 f"Relevant among them: {mean:.1%}, 95% interval {low:.1%} to {high:.1%}{narrower}."
+            )
+        if self.more_precision is not None:
+            more, (low, high) = self.more_precision
+            said.append(
+                f"So precision@{CUTOFF} is higher by {more:.3f} ({low:.3f} to {high:.3f}) than the "
+                "labels say."
             )
         if self.judge:
             said.append(f"{self.judge} has graded {self.graded:,} of them.")
@@ -103,6 +128,7 @@ class Estimates:
             places = self._places(connection, wanted)
             people = self._sample(connection, wanted, places)
             name, verdicts = _verdicts(connection, wanted, judge)
+            asked = self._asked(connection, run_id) if other_id is None else 0
         rest = [
             (
                 each.question_id,
@@ -111,7 +137,15 @@ class Estimates:
             for each in open_now
         ]
         pool = list(dict.fromkeys([*people, *rest]))
-        return _estimated(people, pool, name, verdicts)
+        return replace(_estimated(people, pool, name, verdicts), questions=asked)
+
+    def _asked(self, connection: Connection, run_id: str) -> int:
+        """How many questions with an answer a run was asked."""
+        run = runs.get(connection, self._base_id, run_id)
+        held = question_rows.named(connection, self._base_id, run.question_set)
+        usable = question_rows.usable(connection, self._base_id, held.id)
+        answerable = {each.id for each in usable if each.answerable}
+        return sum(each.question_id in answerable for each in runs.results(connection, run_id))
 
     def _places(self, connection: Connection, wanted: list[str]) -> dict[Place, str]:
         """Ids of ranked passages by document and span."""

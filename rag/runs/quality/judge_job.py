@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput, ProviderMisbehaved
 from rag.evaluation.judges import RUBRICS, Judgement, ask
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.runs.quality.estimates import CUTOFF
 from rag.runs.quality.judges import judge_named
 from rag.runs.version import code_version
 from rag.services import Services
@@ -18,8 +19,6 @@ from rag.storage.quality.judgements import StoredJudgement
 
 JOB = "judge"
 AT_ONCE = 4
-CUTOFF = 10
-"""The hits of a run that are judged: so many of every question."""
 _SHOWN = 4000  # characters of a document that is judged whole
 
 
