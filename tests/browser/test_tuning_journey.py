@@ -50,8 +50,8 @@ def test_tune_by_hand_then_by_search(
         page.get_by_text("no threshold: answers 100%").wait_for()
         comes_true(page, lambda: float(figure.inner_text()) >= before)
         page.get_by_role("button", name="Search all").click()
-        page.get_by_text("tuning question").last.wait_for()
-        page.get_by_text("Best 10 on the tuning questions").wait_for()
+        page.get_by_text("does not beat the baseline").wait_for()
+        page.get_by_text("Best 10 on all questions").wait_for()
         shoot(page, "tuning-searched")
 
 
