@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from rag.workspace import SAMPLE_FOLDER
-from tests.browser.waiting import at_rest, comes_true, idle, until
+from tests.browser.waiting import LONG, at_rest, comes_true, idle, until
 from tests.workspaces import add, workspace_at
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _inspect(page: Page) -> None:
 
 def _draw_the_map(page: Page) -> None:
     page.get_by_role("button", name="Draw the map").click()
-    page.get_by_text("The question lies among").wait_for()
+    page.get_by_text("The question lies among").wait_for(timeout=3 * LONG)
     page.locator(".st-key-inspector_map .gl-canvas").first.wait_for()
 
 
@@ -140,4 +140,4 @@ def _click_a_point(page: Page) -> None:
 
     until(another_passage, click)
     page.get_by_text(re.compile(r"passage \d+ of \d+")).wait_for()
-    page.get_by_text("The question lies among").wait_for()
+    page.get_by_text("The question lies among").wait_for(timeout=3 * LONG)
