@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
-import streamlit as st
 
 from rag import KnowledgeBase
 from rag.types import Example
-from tests.handbook import LEAVE, make, texts, visit
+from tests.handbook import LEAVE, texts, visit
 
 HOTEL = "What may a hotel cost?"
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
 
 
 def told(base: KnowledgeBase, question: str) -> int:

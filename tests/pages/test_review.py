@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from rag import FROM_USERS, KnowledgeBase
-from tests.handbook import make, texts, visit
+from tests.handbook import ask, texts, visit
 
 TRAINS = "In which class are trains booked?"
-
-
-@pytest.fixture
-def base(home: Path) -> Iterator[KnowledgeBase]:
-    st.cache_resource.clear()
-    workspace, made = make(home)
-    yield made
-    workspace.close()
-    st.cache_resource.clear()
-
-
-def ask(app: AppTest, question: str) -> AppTest:
-    app.chat_input[0].set_value(question).run()
-    assert not app.exception
-    return app
 
 
 def failed(base: KnowledgeBase) -> AppTest:

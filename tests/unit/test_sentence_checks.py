@@ -154,3 +154,9 @@ def test_a_citation_that_was_not_given() -> None:
     (found,) = checked("Up to eight days of unused leave may be carried over [7].")
     assert found.reasons[0] == "[7] is no passage that was given"
     assert found.verdict == "unsupported"
+
+
+@pytest.mark.parametrize("said", ["5 000 rpm. [1]", "2.5 kg. [1]", "It weighs 2.5 kg. [1]"])
+def test_a_figure_that_is_only_the_end_of_another_is_marked(said: str) -> None:
+    (found,) = checked(said, SPEED)
+    assert (found.verdict, bool(found.figures)) == ("unsupported", True)
