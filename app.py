@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.components.shell.share_cookie import LEAVE, SHARED, is_secret, kept
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError
 from rag.api.mounting import Api
@@ -115,8 +117,27 @@ def _new_visitor(scope: Scope) -> str:
     request = HTTPConnection(scope)
     if is_key(request.cookies.get(COOKIE, "")):
         return ""
-    schemes = (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
-    return cookie(new_key(), secure="https" in schemes)
+    return cookie(new_key(), secure=_by_tls(request))
+
+
+def _by_tls(request: HTTPConnection) -> bool:
+    return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))
+
+
+async def open_link(request: Request) -> RedirectResponse:
+    """Keeps what a link shows in a cookie, so that its secret stands in no further address."""
+    answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
+    secret = request.path_params["secret"]
+    if is_secret(secret):
+        answer.set_cookie(**kept(secret, secure=_by_tls(request)))
+    return answer
+
+
+async def leave_link(_: Request) -> RedirectResponse:
+    """Forgets the link that was opened."""
+    answer = RedirectResponse("/", 303, headers={"Cache-Control": "no-store"})
+    answer.delete_cookie(SHARED)
+    return answer
 
 
 def _shows_metrics() -> bool:
@@ -128,13 +149,18 @@ def _shows_metrics() -> bool:
 
 def _workspace() -> "Workspace":
     """The one that the pages have; imported here as in ``_warm_up``."""
-    from pages.components.shell.session import workspace
+    from pages.components.shell.session import opened
 
-    return workspace()
+    return opened()
 
 
-api = Api(_workspace)
-app = st.App(SCRIPT, routes=api.routes(), lifespan=lifespan, middleware=[Middleware(Guard)])
+api = Api(_workspace, figures=_shows_metrics())
+app = st.App(
+    SCRIPT,
+    routes=[*api.routes(), Route(LEAVE, leave_link), Route("/share/{secret}", open_link)],
+    lifespan=lifespan,
+    middleware=[Middleware(Guard)],
+)
 
 if __name__ == "__main__":
     app.run()

@@ -30,6 +30,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
 from pages.components.shell.notices import later
+from pages.components.shell.permission import guest
 from pages.components.shell.session import KEPT, QUESTION
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
@@ -45,6 +46,7 @@ from rag import (
     Turn,
     in_order,
     searches,
+    spanning,
     unsearched,
 )
 
@@ -129,7 +131,8 @@ def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
         return
     if empty:
         st.markdown("Answers come from your documents and cite them. There are none here yet.")
-        st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
+        if not guest():
+            st.page_link("upload.py", label="Add documents", icon=":material/library_books:")
         return
     st.markdown("Every answer cites its passages; a citation opens in its document.")
     suggested = retrieval.suggestions(base)
@@ -202,7 +205,9 @@ def _answer(
         turn_view.question(question)
         with st.chat_message("assistant", avatar=":material/menu_book:"):
             above, text = st.empty(), st.empty()
-            _generate(base, turn, question, recipe, also, said, (above, text), goes_on)
+            asked = {"base": base.id, "question": question, "recipe": recipe}
+            with spanning("turn", {**asked, "session": conversation_id, "turn": turn}):
+                _generate(base, turn, question, recipe, also, said, (above, text), goes_on)
             stored = base.conversations.turns(conversation_id)[-1]
             if quick and stored.id == turn and turn_view.finished_turn(base, stored, above, text):
                 return
@@ -268,7 +273,11 @@ def _generate(
         _show(stream, status, None if refuses else text, passages, quoted=quoted)
     finally:
         stream.close()
-        base.conversations.conclude(turn, stream.answer)
+        answer = stream.answer
+        if goes_on is not None and (answer.status == "refused" or not answer.text):
+            later(partial(show_error, answer.note))  # what it had said stays
+        else:
+            base.conversations.conclude(turn, answer)
 
 
 def _show(

@@ -8,10 +8,11 @@ from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
 from pages.components.shell import job_progress
 from pages.components.shell.base_picker import base_picker, gone_note
+from pages.components.shell.door import let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.once import one_reading
-from pages.components.shell.session import base, look_up, start_work
+from pages.components.shell.session import base, look_up, start_work, workspace
 from pages.components.shell.turns import DRAWING
 
 ASSETS = Path(__file__).parent / "assets"
@@ -92,6 +93,12 @@ SETTINGS = st.Page(
     icon=":material/settings:",
     help="Model providers, keys and where the data is kept.",
 )
+AUDIT = st.Page(
+    "audit.py",
+    title="Audit log",
+    icon=":material/history_edu:",
+    help="Who changed or read what in your knowledge bases.",
+)
 
 
 def open_chat() -> None:
@@ -109,7 +116,10 @@ def sidebar(page: str) -> None:
         base_picker(bases, page)
         job_progress.running_jobs()
         if bases:
-            recipe_chip(base())
+            role_note(base().id)
+            if workspace().asker.link is None:
+                recipe_chip(base())
+        who_is_in()
     gone_note(page)
 
 
@@ -122,16 +132,24 @@ st.set_page_config(
     initial_sidebar_state="auto",
 )
 st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
-current = st.navigation(
-    {
-        "": [HOME],
-        "Build": [DOCUMENTS],
-        "Ask": [CHAT, ARENA, REVIEW, MEMORY],
-        "Understand": [INSPECTOR],
-        "Measure": [METRICS, TUNING, RUNS, OPERATIONS],
-        "Settings": [SETTINGS],
-    }
-)
+PAGES = {
+    "": [HOME],
+    "Build": [DOCUMENTS],
+    "Ask": [CHAT, ARENA, REVIEW, MEMORY],
+    "Understand": [INSPECTOR],
+    "Measure": [METRICS, TUNING, RUNS, OPERATIONS],
+    "Settings": [SETTINGS],
+}
+with one_reading():
+    if not let_in():
+        st.navigation(PAGES, position="hidden")
+        st.stop()
+    asker = workspace().asker
+if asker.link is not None:
+    PAGES = {"": [HOME], "Ask": [CHAT], "Measure": [RUNS]}
+elif not asker.local:
+    PAGES["Settings"].append(AUDIT)
+current = st.navigation(PAGES)
 with DRAWING.one(), one_reading():
     if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
         working_recipe.enter(current.url_path)

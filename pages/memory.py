@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.memory.benefit import benefit
 from pages.components.memory.interactions import interactions
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
@@ -50,7 +51,8 @@ def main() -> None:
 
 def _use(base: KnowledgeBase) -> None:
     """Whether the recipe uses any of it, and where that is changed."""
-    answer = working_recipe.working(base).answer
+    recipe = working_recipe.working(base)
+    answer = recipe.answer
     if answer.provider == "extractive":
         said = (
             "Answers are quotes, made without a language model: memory cannot change them. Choose "
@@ -67,6 +69,7 @@ def _use(base: KnowledgeBase) -> None:
             "were answered, are similar enough, and whose sources are unchanged."
         )
     st.caption(f":material/psychology: {said}")
+    benefit(base, recipe)
 
 
 with guard():

@@ -22,6 +22,7 @@ from pages.components.runs.actions import documents_changed, downloads
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import active, failure, follow, loading_note
+from pages.components.shell.permission import offered
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, duration
@@ -59,7 +60,7 @@ def _no_questions(base: KnowledgeBase) -> None:
     with file.container(border=True, height="stretch"):
         st.markdown("**Bring your own**")
         st.caption("A JSONL or CSV file; the dialog has an example of each.")
-        if question_sets.import_button():
+        if question_sets.import_button(base):
             question_sets.import_dialog(base)
     with labels.container(border=True, height="stretch"):
         st.markdown("**Label while you look**")
@@ -82,7 +83,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     st.caption(f"{_size(chosen)}. Changed {ago(chosen.changed)}.{can_show}")
     # Not in the popover: it would stay open before the dialogs.
     with st.container(horizontal=True, gap="small"):
-        if question_sets.import_button():
+        if question_sets.import_button(base):
             question_sets.import_dialog(base)
         edit_button(base, name)
         make_button(base, name, recipe)
@@ -131,12 +132,12 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         help="Answers every question as well, and measures the answers: "
         + _what_answers_cost(chosen, recipe),
     )
+    evaluations = base.answer_evaluations if answers else base.evaluations
     start = partial(
-        base.evaluations.start, name, recipe, ignore_identical=ignored, without_users=sampled
+        evaluations.start, name, recipe, ignore_identical=ignored, without_users=sampled
     )
-    if answers:
-        start = partial(base.answer_evaluations.start, name, recipe)
-    options = {"type": "primary", "width": "stretch"}
+    path = "answer_evaluations.start" if answers else "evaluations.start"
+    options = offered(base, path, type="primary", width="stretch")
     action_button("Evaluate", "metrics_evaluate", "play_arrow", start, **options)
 
 

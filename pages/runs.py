@@ -10,6 +10,7 @@ from pages.components.runs.comparison import comparison
 from pages.components.runs.ledger import ledger
 from pages.components.runs.table import SELECTED, metric_names, rows, table
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import guest
 from pages.components.shell.session import base as chosen_base
 from rag import KnowledgeBase, LeaderboardRow, Run, counted
 
@@ -55,6 +56,8 @@ def _no_runs(base: KnowledgeBase) -> None:
         "Every evaluation of a recipe is kept here as a run: with its figures, what it retrieved "
         "for each question, and the recipe to use again. Two runs are enough to compare."
     )
+    if guest():
+        return
     known = bool(base.questions.every())
     st.page_link(
         "metrics.py",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.settings.account import account_view, people_view
 from pages.components.settings.data_locations import shown_database, size
+from pages.components.settings.members import links_view, members_view
 from pages.components.settings.prompts import prompts_view
 from pages.components.settings.providers import providers_view
 from pages.components.settings.tokens import tokens_view
 from pages.components.settings.tools import tools_view
 from pages.components.shell.guard import guard
-from pages.components.shell.session import workspace
+from pages.components.shell.session import base, bases, workspace
 from pages.components.shell.text import plain
 from rag import Settings
 
@@ -45,20 +47,40 @@ def _tile(label: str, value: str, note: str) -> None:
 
 
 st.title("Settings")
+asker = workspace().asker
 with guard():
     st.header("Models", divider="gray")
     st.caption("Nothing needs to be set: search and quotes work on this machine without a key.")
     providers_view()
-with guard():
-    st.header("HTTP tools", divider="gray")
-    tools_view()
-with guard():
-    st.header("Prompts", divider="gray")
-    prompts_view()
+if asker.administrator:
+    with guard():
+        st.header("HTTP tools", divider="gray")
+        tools_view()
+if bases():
+    with guard():
+        st.header("Prompts", divider="gray")
+        prompts_view()
+    if not asker.local:
+        with guard():
+            st.header("Members", divider="gray")
+            members_view()
+    if workspace().role_in(base().id) == "owner":
+        with guard():
+            st.header("Sharing by link", divider="gray")
+            links_view()
 with guard():
     st.header("Tokens", divider="gray")
     tokens_view()
-with guard():
-    _storage(workspace().settings)
-with guard():
-    _caches()
+if not asker.local:
+    with guard():
+        st.header("Your account", divider="gray")
+        account_view()
+if asker.administrator:
+    if not asker.local:
+        with guard():
+            st.header("People", divider="gray")
+            people_view()
+    with guard():
+        _storage(workspace().settings)
+    with guard():
+        _caches()

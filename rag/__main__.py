@@ -10,14 +10,16 @@ import argparse
 import json
 import logging
 import os
+import signal
 import sys
 import uuid
 from collections.abc import Sequence
+from typing import NoReturn
 
 from rag import TouchstoneError
 from rag.cli import inputs
 from rag.cli.parser import parser
-from rag.cli.printing import Output
+from rag.cli.printing import Output, harmless
 
 log = logging.getLogger("rag")
 
@@ -70,7 +72,7 @@ def _tell(text: str) -> None:
 
 def _printable(output: Output, *, as_json: bool) -> str:
     """The result in characters that standard output has: not every terminal or pipe is UTF-8."""
-    text = json.dumps(output.data, ensure_ascii=False) if as_json else output.text
+    text = json.dumps(output.data, ensure_ascii=False) if as_json else harmless(output.text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
@@ -80,12 +82,19 @@ def _printable(output: Output, *, as_json: bool) -> str:
     return text
 
 
+def _end(number: int, _frame: object) -> NoReturn:
+    """Ends as by Ctrl+C, which hands the job under way back; asked twice, the process ends."""
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
 def _fail(message: str, hint: str) -> int:
-    print(f"Error: {message}", file=sys.stderr)
+    print(harmless(f"Error: {message}"), file=sys.stderr)
     if hint:
-        print(f"Hint: {hint}", file=sys.stderr)
+        print(harmless(f"Hint: {hint}"), file=sys.stderr)
     return 2
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _end)
     sys.exit(main())

@@ -7,6 +7,7 @@
     │   ├── InvalidRecipe        a recipe field, or its value, is wrong
     │   └── InvalidFile          a question file, grid or data set does not parse
     ├── NotFound                 no such knowledge base, document, question set, run
+    ├── NotAllowed               who asks may not do this
     ├── AlreadyExists            a name is taken
     ├── UnreadableDocument       a file gave no text; ``reason`` names why
     ├── BlockedAddress           a URL that must not be fetched
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # the name is enough for type checkers
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Literal
 
     UnreadableReason = Literal[
@@ -75,6 +76,10 @@ class NotFound(TouchstoneError):
     """A knowledge base, document, question set, passage or run does not exist."""
 
 
+class NotAllowed(TouchstoneError):
+    """Who asks is known, and may not do this; what may not even be seen is ``NotFound``."""
+
+
 class AlreadyExists(TouchstoneError):
     """A name is taken."""
 
@@ -85,6 +90,14 @@ class UnreadableDocument(TouchstoneError):
     def __init__(self, message: str, hint: str = "", *, reason: UnreadableReason) -> None:
         super().__init__(message, hint)
         self.reason: UnreadableReason = reason
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, ...]]:
+        """Pickled with its reason: what reads a file may be another machine."""
+        return _unreadable, (self.message, self.hint, self.reason)
+
+
+def _unreadable(message: str, hint: str, reason: UnreadableReason) -> UnreadableDocument:
+    return UnreadableDocument(message, hint, reason=reason)
 
 
 class BlockedAddress(TouchstoneError):
@@ -121,6 +134,10 @@ class MissingDependency(TouchstoneError):
 
 class StorageError(TouchstoneError):
     """The database or the disk said no; nothing that was acknowledged is lost."""
+
+
+class ConnectionLost(StorageError):
+    """The server of the database is away, or was for a moment; what was begun can be done again."""
 
 
 class Cancelled(TouchstoneError):

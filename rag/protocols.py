@@ -108,8 +108,18 @@ class VectorIndex(VectorView, Protocol):
     def removed(self, keys: Keys) -> VectorIndex:
         """An index without ``keys``; unknown ones are ignored. A removed vector is never found."""
 
+    @property
+    def settled(self) -> bool:
+        """Whether searches are as quick as they get."""
+
+    def settle(self) -> None:
+        """Makes what searches are quick by, such as a graph; may take minutes.
+
+        Others search meanwhile, as exactly as ever and more slowly.
+        """
+
     def save(self, folder: str) -> None:
-        """Writes into an existing, empty folder what the next start needs."""
+        """Settles, and writes into an existing, empty folder what the next start needs."""
 
 
 class VectorServer(Protocol):
@@ -141,6 +151,9 @@ class VectorServer(Protocol):
 
     def drop(self, prefix: str) -> None:
         """Drops every build whose name begins with ``prefix``."""
+
+    def settle(self, build: str) -> None:
+        """Makes what searches of a build that has grown are quick by; may take minutes."""
 
     def search(
         self, build: str, query: Vectors, k: int, allowed: Keys | None = None

@@ -10,6 +10,8 @@ from rag.recipe import Recipe
 
 EDITS = "edits of passages"
 """What the environment of a run calls the decisions of people about passages."""
+PROMPTS = "prompts"
+"""What it calls the versions of the prompts that its answers were asked with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class Run:
     def code_version(self) -> str:
         """The release and, from a checkout, the commit that measured."""
         return self.environment.get("touchstone", "")
+
+    @property
+    def prompts(self) -> str:
+        """The versions of the prompts of its answers, as ``strict@1a2b3c4d``; "" without any."""
+        return self.environment.get(PROMPTS, "")
 
     @property
     def let_through(self) -> str:

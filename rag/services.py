@@ -10,10 +10,10 @@ from pathlib import Path
 from rag import providers
 from rag.errors import InvalidInput
 from rag.indexing.indexes import Indexes
-from rag.indexing.servers import IN_PROCESS, Servers
+from rag.indexing.servers import Servers
 from rag.lexical import analyzer
 from rag.protocols import ChatModel, Embedder, Reranker
-from rag.providers import CHAT_PATIENCE, STEP_PATIENCE, Clients, Patience
+from rag.providers import CHAT_PATIENCE, STEP_PATIENCE, Clients, Patience, Price
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.settings import Settings
@@ -27,10 +27,14 @@ _MOST_RERANKERS = 4  # each may hold a model in memory
 
 
 class Models:
-    """Models by name; embedders and rerankers are loaded once and then shared."""
+    """Models by name; embedders and rerankers are loaded once and then shared.
+
+    Raises InvalidFile for a file of prices that cannot be read.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._prices = providers.read_prices(settings.prices) if settings.prices else ()
         self._embedders: dict[str, Embedder] = {}
         self._rerankers: dict[tuple[str, int], Reranker] = {}
         self._clients = Clients()
@@ -56,6 +60,10 @@ class Models:
     def chat(self, provider: str, model: str | None) -> ChatModel | None:
         """The chat model of a recipe; None for answers that need no language model."""
         return self._chat(provider, model, CHAT_PATIENCE)
+
+    def price(self, provider: str, model: str | None) -> Price | None:
+        """What a chat model's tokens cost; None where no table knows. Raises InvalidRecipe."""
+        return providers.price_of(provider, model, self._settings, self._prices)
 
     def step_chat(self, recipe: AnswerRecipe) -> ChatModel | None:
         """The same model for a step of a search: given up on sooner, because that goes on."""
@@ -114,20 +122,20 @@ class Services:
     on_forgotten: list[Forget] = field(default_factory=list)
 
     @classmethod
-    def start(cls, settings: Settings, servers: Servers = IN_PROCESS) -> Services:
+    def start(cls, settings: Settings, servers: Servers | None = None) -> Services:
         """Opens the database (and brings its schema up to date) and the folders of a home.
 
-        ``servers`` keep the indexes. Raises InvalidInput for a home that cannot be made,
-        StorageError.
+        ``servers`` keep the indexes; None are those that the settings name. Raises InvalidInput
+        for a home that cannot be made or a server of no known kind, StorageError.
         """
         _make(settings.home)
-        database = Database(settings.database_url)
+        database = Database(settings.database_url, settings.read_url)
         models = Models(settings)
         indexes = Indexes(
             database,
             settings.home / "indexes",
             models.embedder,
-            servers,
+            Servers.of(settings, database) if servers is None else servers,
             settings.max_index_mb << 20,
         )
         return cls(

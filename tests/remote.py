@@ -8,7 +8,7 @@ from rag.types import Delta, Message
 from tests.servers import Script
 
 KEY = "sk-secret-0123456789"
-SWIFT = Patience(timeout=5, tries=3, first_wait=0.001)
+SWIFT = Patience(timeout=60, tries=3, first_wait=0.001)
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
 
 

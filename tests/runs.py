@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rag import KnowledgeBase, Workspace
-from rag.indexing.servers import IN_PROCESS, Servers
+from rag.indexing.servers import Servers
 from tests.workspaces import QUICK, add, workspace_at
 
 SET = "handbook questions"
@@ -37,7 +37,7 @@ VECTORS = QUICK.with_fields({"search.mode": "dense"})
 
 
 def handbook(
-    home: Path, name: str = "handbook", servers: Servers = IN_PROCESS
+    home: Path, name: str = "handbook", servers: Servers | None = None
 ) -> tuple[Workspace, KnowledgeBase]:
     """A base with documents and a question set, not evaluated yet."""
     workspace = workspace_at(home, servers)

@@ -9,7 +9,7 @@ from rag import KnowledgeBase
 from rag.answering import PassageReader, Vocabulary
 from rag.answering.checking import SentenceChecker
 from rag.answering.sentences import sentence_spans
-from rag.indexing.indexes import lookup
+from rag.indexing.lookup import lookup
 from rag.search.corpus import StoredSources
 from rag.storage import passages
 from rag.types import Citation, Hit, Question

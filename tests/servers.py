@@ -17,7 +17,7 @@ class Reply:
     """One answer. ``cut`` promises more bytes than it sends, then closes the connection."""
 
     status: int = 200
-    body: str = "{}"
+    body: str | bytes = "{}"
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
     delay: float = 0.0
@@ -47,7 +47,8 @@ def scripted(*replies: Reply) -> Iterator[Script]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             script.paths.append(self.path)
             script.headers.append({name.lower(): value for name, value in self.headers.items()})
-            script.requests.append(json.loads(body))
+            form = "form-urlencoded" in self.headers.get("Content-Type", "")
+            script.requests.append({} if form else json.loads(body))
             self._send(script.next())
 
         def do_GET(self) -> None:
@@ -58,7 +59,7 @@ def scripted(*replies: Reply) -> Iterator[Script]:
 
         def _send(self, reply: Reply) -> None:
             time.sleep(reply.delay)
-            body = reply.body.encode()
+            body = reply.body.encode() if isinstance(reply.body, str) else reply.body
             self.send_response(reply.status)
             self.send_header("Content-Type", reply.content_type)
             self.send_header("Content-Length", str(len(body) + (1000 if reply.cut else 0)))

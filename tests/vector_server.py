@@ -50,6 +50,9 @@ class HttpVectors:
     def drop(self, prefix: str) -> None:
         self._ask("drop", prefix)
 
+    def settle(self, build: str) -> None:
+        """It always scans."""
+
     def search(
         self, build: str, query: Vectors, k: int, allowed: Keys | None = None
     ) -> tuple[Keys, Scores]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
-from rag.indexing.servers import IN_PROCESS, Servers
+from rag.indexing.servers import Servers
+from rag.storage import Database
 
 if TYPE_CHECKING:
     from tests.postgres import Server
@@ -28,7 +30,7 @@ class Databases:
     """The databases of a PostgreSQL server by home; without a server, homes have files."""
 
     server: Server | None = None
-    _urls: dict[Path, str] = field(default_factory=dict)
+    _made: dict[Path, tuple[Server, str]] = field(default_factory=dict)
     _template: str = ""
 
     def of(self, home: Path) -> str:
@@ -40,27 +42,54 @@ class Databases:
                 settings = {URL: self.server.url(template)}
                 Workspace(Settings.from_env(settings, home=Path(folder))).close()
             self._template = template
-        if home not in self._urls:
-            self._urls[home] = self.server.url(self.server.create(self._template))
-        return self._urls[home]
+        if home not in self._made:
+            self._made[home] = self.server, self.server.create(self._template)
+        return self.server.url(self._made[home][1])
+
+    def dump(self, home: Path) -> bytes:
+        """All rows of a home's database; nothing where it is a file of the home."""
+        if home not in self._made:
+            return b""
+        server, name = self._made[home]
+        return server.dump(name)
+
+    def homes(self) -> set[Path]:
+        """Those that have a database there."""
+        return set(self._made)
+
+    def drop(self, homes: Iterable[Path]) -> None:
+        """Deletes the databases of homes, and ends who is connected to them."""
+        for home in homes:
+            server, name = self._made.pop(home)
+            server.drop(name)
 
 
 DATABASES = Databases()
 
 
-def workspace_at(home: Path, servers: Servers = IN_PROCESS) -> Workspace:
+def workspace_at(home: Path, servers: Servers | None = None) -> Workspace:
     """A workspace whose worker is not started: jobs run when a test runs them.
 
     Its database is a file, or one of the PostgreSQL server where a test of storage asks for that.
     """
-    if DATABASES.server is not None:
-        home.mkdir(parents=True, exist_ok=True)
-        return Workspace(Settings.from_env({URL: DATABASES.of(home)}, home=home), servers)
-    database = home / DATABASE
-    if not database.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        database.write_bytes(_empty_database())
-    return Workspace(Settings.from_env({}, home=home), servers)
+    home.mkdir(parents=True, exist_ok=True)
+    if DATABASES.server is None and not (home / DATABASE).exists():
+        (home / DATABASE).write_bytes(_empty_database())
+    return Workspace(Settings.from_env(_address(home), home=home), servers)
+
+
+def database_at(home: Path) -> Database:
+    """The database of a home alone."""
+    return Database(Settings.from_env(_address(home), home=home).database_url)
+
+
+def surroundings(home: Path, **more: str) -> dict[str, str]:
+    """The environment of another process that works on the same home."""
+    return {**os.environ, "TOUCHSTONE_HOME": str(home), **_address(home), **more}
+
+
+def _address(home: Path) -> dict[str, str]:
+    return {} if DATABASES.server is None else {URL: DATABASES.of(home)}
 
 
 @cache

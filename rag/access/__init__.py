@@ -1,19 +1,41 @@
-"""Tokens for programs, and what was answered to requests that may be repeated."""
+"""People, their roles, links and tokens, what repeated requests were told, and the audit log."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rag.settings import Settings
     from rag.storage import Database
+    from rag.storage.access.links import LinkRow
 
 
 class Access:
-    """What lets programs in: ``tokens``, and ``replies`` to what they may ask again."""
+    """What lets people and programs in: ``people``, ``tokens``, links; and the ``audit`` log."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, settings: Settings) -> None:
+        from rag.access.audit import AuditLog
+        from rag.access.people import People
+        from rag.access.rates import Rates
         from rag.access.replies import KeptReplies
         from rag.access.tokens import Tokens
 
+        self._database = database
+        self.people = People(database, settings.admins, settings.sign_in_allowed)
         self.tokens = Tokens(database)
+        self.token_rates = Rates(settings.api_rate)
+        self.guest_rates = Rates(settings.guest_rate)
         self.replies = KeptReplies(database)
+        self.audit = AuditLog(database, self.people.in_use)
+
+    def link(self, secret: str) -> LinkRow | None:
+        """What a link shows; None for one that is unknown, over, or revoked."""
+        from rag.access.links import link_of
+
+        return link_of(self._database, secret)
+
+    def shows(self, link: LinkRow) -> bool:
+        """Whether a link that was opened shows anything still."""
+        from rag.access.links import still_valid
+
+        return still_valid(self._database, link)

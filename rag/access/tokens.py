@@ -83,6 +83,20 @@ class Tokens:
         self._note_use(row.id)
         return row
 
+    def ended(self, secret: str) -> bool:
+        """Whether a token let somebody in once, and is over or was revoked."""
+        with self._database.read() as connection:
+            row = tokens.by_digest(connection, _digest(secret))
+        return row is not None and not row.valid
+
+    def still_valid(self, token: TokenRow) -> bool:
+        """Whether one that let somebody in is neither over by now, nor revoked or deleted."""
+        if not token.valid:
+            return False
+        with self._database.read() as connection:
+            row = tokens.by_id(connection, token.id)
+        return row is not None and row.valid
+
     def _note_use(self, token_id: str) -> None:
         now = time.monotonic()
         if now - self._noted.get(token_id, -_USE_SECONDS) < _USE_SECONDS:

@@ -17,7 +17,8 @@ LONGEST_RANGE = 20
 
 _NUMBER = r"\d{1,3}"
 _ITEM = rf"{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?"
-_MENTION = re.compile(rf"\[\s*({_ITEM}(?:\s*[,;]\s*{_ITEM})*)\s*\]")
+_ITEMS = rf"\s*({_ITEM}(?:\s*[,;]\s*{_ITEM})*)\s*"
+_MENTION = re.compile(rf"\[{_ITEMS}\]|【{_ITEMS}(?:†[^】\n]*)?】")
 _RANGE = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
 _QUOTED = re.compile(r"(?<=” )\[(\d{1,3})\](?=\s|$)")
 _NOT_PROSE = re.compile(
@@ -39,10 +40,13 @@ class Mention:
 
 
 def mentions(text: str) -> list[Mention]:
-    """Every ``[1]``, ``[1, 2]`` and ``[1-3]`` outside of code and links."""
+    """Every ``[1]``, ``[1, 2]`` and ``[1-3]`` outside of code and links.
+
+    Models of OpenAI also write ``【1】`` and ``【1†source】``.
+    """
     prose = _NOT_PROSE.sub(lambda match: " " * len(match.group()), text)
     return [
-        Mention(match.start(), match.end(), tuple(_numbers(match.group(1))))
+        Mention(match.start(), match.end(), tuple(_numbers(match[1] or match[2])))
         for match in _MENTION.finditer(prose)
     ]
 

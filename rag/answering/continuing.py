@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from rag.answering.asking.speech import spoken
 from rag.answering.citations import mentions
 from rag.protocols import ChatModel
 from rag.types import Delta, Message
@@ -13,22 +14,30 @@ _PROMPT = Path(__file__).parent / "prompts" / "continue.txt"
 
 
 class Continuing:
-    """A chat model that goes on with ``begun``: its first reply begins with that."""
+    """A chat model that goes on with ``begun``: what it says begins with that.
+
+    Until some of the rest has come, every request asks for it: a prompt may have to be shortened.
+    """
 
     def __init__(self, chat: ChatModel, begun: str) -> None:
         self._chat = chat
         self._begun = begun
+        self._told = self._goes_on = False
 
     def stream(
         self, messages: Sequence[Message], *, temperature: float, max_tokens: int
     ) -> Iterator[Delta]:
         """The reply, piece by piece. Raises ProviderError."""
-        begun, self._begun = self._begun, ""
-        if begun:
-            yield Delta(begun)
+        if not self._told:
+            self._told = True
+            yield Delta(self._begun)
+        if not self._goes_on:
             asked = Message("user", _PROMPT.read_text(encoding="utf-8").strip())
-            messages = [*messages, Message("assistant", begun), asked]
-        yield from self._chat.stream(messages, temperature=temperature, max_tokens=max_tokens)
+            messages = [*messages, Message("assistant", self._begun), asked]
+        stream = self._chat.stream(messages, temperature=temperature, max_tokens=max_tokens)
+        for delta in spoken(stream):
+            self._goes_on = self._goes_on or bool(delta.text)
+            yield delta
 
 
 def renumbered(text: str, numbers: Mapping[int, int]) -> str:

@@ -74,7 +74,7 @@ def _refused(trace: Trace, text: str, note: str) -> AnswerStream:
         ended: AnswerStatus = "refused" if status == "complete" else status
         return Answer(said, (), trace, QUOTES_MODE, ended, usage, note=problem or note)
 
-    return AnswerStream((Delta(part) for part in (text,)), finish)
+    return AnswerStream((Delta(part) for part in (text,)), finish, trace)
 
 
 def _quoted(
@@ -95,4 +95,5 @@ def _quoted(
         return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)
 
     reader = PassageReader(sources)
-    return AnswerStream(deltas(), with_checks(finish, embedder, reader, words, quoted=True))
+    checked = with_checks(finish, embedder, reader, words, quoted=True)
+    return AnswerStream(deltas(), checked, trace)

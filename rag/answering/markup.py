@@ -15,6 +15,11 @@ from rag.types import Span
 
 Style = Literal["strong", "emphasis", "code", "link"]
 
+_FENCE = re.compile(
+    r"(?P<indent>[ \t]*)(?:(?P<ticks>`{3,})(?P<told>[^`]*)|(?P<tildes>~{3,})(?P<said>.*))"
+)
+_LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
+
 _INLINE = re.compile(
     r"(?P<ticks>`+)(?!`)(?P<code>(?:(?!\n\s*\n).)+?)(?<!`)(?P=ticks)(?!`)"
     r"|!?\[(?P<link>[^\[\]\n]+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
@@ -42,6 +47,42 @@ class Marked:
     inner_start: int
     inner_end: int
     style: Style
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """Lines of code between two fences, with the language that the first one names, or ""."""
+
+    language: str
+    code: str
+
+    @property
+    def markdown(self) -> str:
+        """The block between fences that nothing in it ends, whatever stands around it."""
+        longest = max(map(len, re.findall("`+", self.code)), default=0)
+        fence = "`" * max(longest + 1, 3)
+        return f"{fence}{self.language}\n{self.code}\n{fence}"
+
+
+def code_blocks(text: str) -> Iterator[str | CodeBlock]:
+    """The lines of a text, and in their place its blocks of code, the last one closed or not."""
+    rows = iter(text.split("\n"))
+    for row in rows:
+        found = _FENCE.fullmatch(row)
+        yield _code(found, rows) if found else row
+
+
+def _code(opening: re.Match[str], rows: Iterator[str]) -> CodeBlock:
+    fence = opening["ticks"] or opening["tildes"]
+    held = list[str]()
+    for row in rows:
+        end = row.strip()
+        if end.startswith(fence) and not end.strip(fence[0]):
+            break
+        blanks = len(row) - len(row.lstrip())
+        held.append(row[min(len(opening["indent"]), blanks) :])
+    named = _LANGUAGE.match(opening["told"] or opening["said"] or "")
+    return CodeBlock(named[1] if named else "", "\n".join(held))
 
 
 def inline_markup(text: str) -> Iterator[Marked]:

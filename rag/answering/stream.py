@@ -7,8 +7,9 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from time import perf_counter
 
+from rag import telemetry
 from rag.errors import TouchstoneError
-from rag.types import Answer, AnswerStatus, Delta, Usage
+from rag.types import Answer, AnswerStatus, Cost, Delta, Trace, Usage
 
 Finish = Callable[[str, Usage, AnswerStatus, str], Answer]
 """Makes the answer of its text, the usage, how it ended, and a note for the reader."""
@@ -19,10 +20,12 @@ class AnswerStream(Iterator[str]):
 
     A failing provider raises nothing here: the text that came is kept, and ``answer`` says with
     status and note what happened, and ``error`` is what stopped it. Anything that is not a
-    TouchstoneError is a defect and raised.
+    TouchstoneError is a defect and raised, and so is what ``while_allowed`` raises.
     """
 
-    def __init__(self, deltas: Generator[Delta, None, None], finish: Finish) -> None:
+    def __init__(self, deltas: Generator[Delta, None, None], finish: Finish, trace: Trace) -> None:
+        """``trace`` is what is there before the first piece; a tool may add to it later."""
+        self.trace = trace
         self._deltas = deltas
         self._finish = finish
         self._text = ""
@@ -30,13 +33,37 @@ class AnswerStream(Iterator[str]):
         self._answer: Answer | None = None
         self._began: float | None = None  # on the clock of perf_counter
         self._first: float | None = None
+        self._price: Callable[[Usage], Cost | None] | None = None
+        self._asked_in = telemetry.current()
+        self._span: telemetry.Span | None = None
+        self._turn: telemetry.Span | None = None  # which ends with the answer
+        self._look: Callable[[], None] | None = None
         self.error: TouchstoneError | None = None
+
+    def priced(self, price: Callable[[Usage], Cost | None]) -> AnswerStream:
+        """The same stream, whose answer says what its tokens cost."""
+        self._price = price
+        return self
+
+    def while_allowed(self, look: Callable[[], None]) -> AnswerStream:
+        """The same stream, which is closed before a piece where ``look`` raises."""
+        self._look = look
+        return self
+
+    def ending(self, turn: telemetry.Span) -> AnswerStream:
+        """The same stream, with whose end a turn ends."""
+        self._turn = turn
+        return self
 
     def __next__(self) -> str:
         self._began = self._began or perf_counter()
+        if self._span is None:
+            self._span = telemetry.begin("answer", {}, self._asked_in)
         while self._answer is None:
+            self._check()
             try:
-                delta = next(self._deltas)
+                with telemetry.at(self._span):
+                    delta = next(self._deltas)
             except StopIteration:
                 self._end("complete", "")
             except TouchstoneError as error:
@@ -47,12 +74,22 @@ class AnswerStream(Iterator[str]):
                 if self._answer is not None:  # closed by another thread during the wait
                     self._deltas.close()
                     break
+                self._check()
                 self._usage = delta.usage or self._usage
                 self._text += delta.text
                 if delta.text:
                     self._first = self._first or perf_counter()
                     return delta.text
         raise StopIteration
+
+    def _check(self) -> None:
+        """Raises where whoever asked may not go on: that may have ended while a model wrote."""
+        try:
+            if self._look is not None:
+                self._look()
+        except TouchstoneError:
+            self.close()
+            raise
 
     @property
     def answer(self) -> Answer:
@@ -77,5 +114,11 @@ class AnswerStream(Iterator[str]):
         now = perf_counter()
         began = self._began or now
         first = None if self._first is None else self._first - began
-        answer = self._finish(self._text, self._usage, status, note)
-        self._answer = replace(answer, seconds=now - began, first_token=first)
+        span = self._span or self._turn
+        with telemetry.at(span) if span else contextlib.nullcontext():
+            answer = self._finish(self._text, self._usage, status, note)
+        cost = self._price(answer.usage) if self._price else None
+        self._answer = replace(answer, seconds=now - began, first_token=first, cost=cost)
+        telemetry.note_work("answer", now - began, self._answer, status=self._answer.status)
+        for span in filter(None, (self._span, self._turn)):
+            telemetry.end(span, self._answer, self.error)

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+from time import perf_counter
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import HTTPException, Request
+from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rag import TokenRow, TouchstoneError, Workspace
+from rag import (
+    NOBODY_SIGNS_IN,
+    Asker,
+    NotAllowed,
+    Person,
+    TokenRow,
+    TouchstoneError,
+    Workspace,
+    note_work,
+    spanning,
+)
 from rag.api import problems
-from rag.api.rates import Rates
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="Touchstone"'}
 _NOBODY = problems.problem(
@@ -19,18 +29,25 @@ _NOBODY = problems.problem(
     "There is no valid token in the Authorization header.",
     "Send `Authorization: Bearer TOKEN`; tokens are made in Settings.",
 )
+# In the words of RFC 6750, section 3.1, which clients act on.
+_CHALLENGE_ANEW = {"WWW-Authenticate": f'{_CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
+_ENDED = problems.problem(
+    401, "This token is over, or was revoked.", "Make another one in Settings."
+)
 _TOO_OFTEN = problems.problem(429, "This token asks too often.", "Ask again later.")
 _TOO_LARGE = problems.problem(413, "The body is too large.")
 _THREADS = 4
+# Anybody can send a method of any name, and each would be a figure of its own for ever.
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class Admission:
     """Asks every request for its token, before anything of its body is read."""
 
-    def __init__(self, app: ASGIApp, workspace: Workspace, rates: Rates) -> None:
+    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
         self._app = app
         self._tokens = workspace.access.tokens
-        self._rates = rates
+        self._rates = workspace.access.token_rates
         self._limit = CapacityLimiter(_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -38,13 +55,42 @@ class Admission:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        caller = Headers(scope=scope).get("traceparent", "")
+        with spanning("request", {"method": scope["method"]}, caller) as span:
+            span.labels |= await self._timed(scope, receive, send)
+
+    async def _timed(self, scope: Scope, receive: Receive, send: Send) -> dict[str, str]:
+        """Answers a request, and returns what is told of it."""
+        started, status = perf_counter(), 500
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
         try:
-            holder = await self._holder(Headers(scope=scope).get("authorization", ""))
+            await self._admit(scope, receive, noted)
+        finally:
+            # The address as it is declared: that of a request names what somebody works on.
+            route = getattr(scope.get("route"), "path", "unknown")
+            seconds = perf_counter() - started
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            labels = {"method": method, "route": route, "status": str(status)}
+            note_work("request", seconds, **labels)
+        return labels
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
+        secret = secret.strip() if scheme.lower() == "bearer" else ""
+        try:
+            holder, ended = await to_thread.run_sync(self._holder, secret, limiter=self._limit)
         except TouchstoneError as error:
             await problems.answer(scope["path"], problems.of(error))(scope, receive, send)
             return
         if holder is None:
-            await problems.answer(scope["path"], _NOBODY, _CHALLENGE)(scope, receive, send)
+            told = (_ENDED, _CHALLENGE_ANEW) if ended else (_NOBODY, _CHALLENGE)
+            await problems.answer(scope["path"], *told)(scope, receive, send)
             return
         seconds = self._rates.wait(holder.id)
         if seconds:
@@ -54,11 +100,12 @@ class Admission:
         scope.setdefault("state", {})["holder"] = holder
         await self._app(scope, receive, _told(scope, receive, send))
 
-    async def _holder(self, header: str) -> TokenRow | None:
-        scheme, _, secret = header.partition(" ")
-        if scheme.lower() != "bearer" or not secret.strip():
-            return None
-        return await to_thread.run_sync(self._tokens.holder, secret.strip(), limiter=self._limit)
+    def _holder(self, secret: str) -> tuple[TokenRow | None, bool]:
+        """What a token allows, and whether it did once and lets nobody in any more."""
+        if not secret:
+            return None, False
+        found = self._tokens.holder(secret)
+        return found, found is None and self._tokens.ended(secret)
 
 
 def _told(scope: Scope, receive: Receive, send: Send) -> Send:
@@ -83,7 +130,15 @@ def holder(request: Request) -> TokenRow:
     return found
 
 
+def asker_of(token: TokenRow, via: str) -> Asker:
+    """Who asks by a token."""
+    person = Person(token.owner, "") if token.owner else NOBODY_SIGNS_IN
+    return Asker(person, via, token.id, token=token)
+
+
 def require(request: Request, scope: str) -> None:
     """Raises where the token of a request lacks a scope."""
     if scope not in holder(request).scopes:
-        raise HTTPException(403, f"This token lacks the scope {scope!r}.")
+        raise NotAllowed(
+            f"This token lacks the scope {scope!r}.", "Make a token that has it, in Settings."
+        )

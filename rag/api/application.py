@@ -12,12 +12,13 @@ from starlette.types import ASGIApp
 from rag import SCOPES, Workspace
 from rag.api import problems
 from rag.api.admission import Admission
-from rag.api.rates import Rates
 from rag.api.resources.answers import answers
 from rag.api.resources.bases import bases
+from rag.api.resources.builds import builds
 from rag.api.resources.compatible import compatible
 from rag.api.resources.documents import documents, uploads
 from rag.api.resources.jobs import jobs
+from rag.api.resources.members import links, members
 from rag.api.resources.question_sets import labels, question_files, question_sets
 from rag.api.resources.recipes import recipes
 from rag.api.resources.runs import runs
@@ -27,8 +28,8 @@ VERSION = "1"
 LARGEST_BODY = 16 << 20  # bytes of JSON; uploads have a bound of their own
 _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
-    *(bases, recipes, documents, jobs, search, answers),
-    *(question_sets, labels, runs, compatible),
+    *(bases, members, links, recipes, documents, jobs, search, answers),
+    *(builds, question_sets, labels, runs, compatible),
 )
 
 
@@ -55,7 +56,7 @@ def application(workspace: Workspace) -> ASGIApp:
     async def openapi() -> JSONResponse:
         return JSONResponse(document)
 
-    return Admission(app, workspace, Rates(workspace.settings.api_rate))
+    return Admission(app, workspace)
 
 
 def described(app: FastAPI) -> dict[str, Any]:

@@ -10,20 +10,25 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from rag import (
+    VERSION,
+    Asker,
     FurtherBase,
     Hit,
     KnowledgeBase,
     NotFound,
     Recipe,
+    ScopedWorkspace,
     TouchstoneError,
     Trace,
     Workspace,
     answer_data,
     findings_data,
+    spanning,
 )
 from rag.api.threads import ANSWERS, in_thread
 
 _MOST_CHARACTERS = 100_000  # of a document, around the passage that was asked for
+_LARGEST = 2**31 - 1  # of an id or a place
 _READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
 _TOLD = (
     "Searches the documents of this Touchstone. Use search for passages, fetch for the document "
@@ -31,125 +36,147 @@ _TOLD = (
 )
 
 Value = TypeVar("Value")
-Scopes = Callable[[Context[Any, Any]], tuple[str, ...]]
-"""What who calls a tool may do."""
+Known = Callable[[Context[Any, Any]], tuple[Asker, tuple[str, ...]]]
+"""Who calls a tool, and the scopes of the token."""
 
 
-def server(workspace: Workspace, scopes: Scopes) -> MCPServer[Any]:
+def server(workspace: Workspace, known: Known) -> MCPServer[Any]:
     """A server of the knowledge bases of a workspace."""
-    made: MCPServer[Any] = MCPServer("touchstone", instructions=_TOLD, log_level="WARNING")
-    tools = _Tools(workspace, scopes)
+    made: MCPServer[Any] = MCPServer(
+        "touchstone",
+        title="Touchstone",
+        version=VERSION,
+        instructions=_TOLD,
+        log_level="WARNING",
+    )
+    tools = _Tools(workspace, known)
     for tool in (tools.search, tools.fetch, tools.ask, tools.explain):
         made.add_tool(tool, annotations=_READ_ONLY)
     return made
 
 
 class _Tools:
-    def __init__(self, workspace: Workspace, scopes: Scopes) -> None:
+    def __init__(self, workspace: Workspace, known: Known) -> None:
         self._workspace = workspace
-        self._scopes = scopes
+        self._known = known
 
     async def search(
         self, query: str, context: Context[Any, Any], knowledge_base: str = ""
     ) -> dict[str, Any]:
         """Finds passages for a query, in one knowledge base or in all of them."""
-        return await self._done(context, "read", self._search, query, knowledge_base)
+        return await self._done(context, "read", _search, query, knowledge_base)
 
     async def fetch(self, id: str, context: Context[Any, Any]) -> dict[str, Any]:
         """The document around a passage that a search found, by the id of that result."""
-        return await self._done(context, "read", self._fetch, id)
+        return await self._done(context, "read", _fetch, id)
 
     async def ask(
         self, question: str, context: Context[Any, Any], knowledge_base: str = ""
     ) -> dict[str, Any]:
         """Answers a question from the documents, with citations."""
-        return await self._done(context, "ask", self._ask, question, knowledge_base)
+        return await self._done(context, "ask", _ask, question, knowledge_base)
 
     async def explain(
         self, question: str, words: str, context: Context[Any, Any], knowledge_base: str = ""
     ) -> dict[str, Any]:
         """Why passages that hold some words are found for a question or not."""
-        return await self._done(context, "read", self._explain, question, words, knowledge_base)
+        return await self._done(context, "read", _explain, question, words, knowledge_base)
 
     async def _done(
         self, context: Context[Any, Any], scope: str, work: Callable[..., Value], *given: Any
     ) -> Value:
-        if scope not in self._scopes(context):
-            raise ToolError(f"This token lacks the scope {scope!r}.")
         try:
-            return await in_thread(work, ANSWERS)(*given)
+            asker, scopes = self._known(context)
+            if scope not in scopes:
+                raise ToolError(f"This token lacks the scope {scope!r}.")
+            return await in_thread(work, ANSWERS)(ScopedWorkspace(self._workspace, asker), *given)
         except TouchstoneError as error:
             raise ToolError(f"{error.message} {error.hint}".strip()) from error
 
-    def _bases(self, name: str) -> list[KnowledgeBase]:
-        """The one that is named; else all that hold something."""
-        if name:
-            return [self._workspace.base(name)]
-        found = [info.name for info in self._workspace.bases() if info.passages]
-        if not found:
-            raise NotFound("There is no knowledge base with documents yet.")
-        return [self._workspace.base(each) for each in found]
 
-    def _found(self, question: str, name: str) -> tuple[KnowledgeBase, Recipe, Trace]:
-        first, *others = self._bases(name)
-        beside = [FurtherBase(each.name) for each in others]
-        recipe = first.recipe()
-        found = first.search(question, recipe, self._workspace.beside(first.name, beside))
-        return first, recipe, found
+def _bases(workspace: ScopedWorkspace, name: str) -> list[KnowledgeBase]:
+    """The one that is named; else all that hold something."""
+    if name:
+        return [workspace.base(name)]
+    found = [info.name for info in workspace.bases() if info.passages]
+    if not found:
+        raise NotFound("There is no knowledge base with documents yet.")
+    return [workspace.base(each) for each in found]
 
-    def _search(self, query: str, name: str) -> dict[str, Any]:
-        first, _, trace = self._found(query, name)
-        ids = {info.name: info.id for info in self._workspace.bases()}
-        return {
-            "results": [
-                {
-                    "id": f"{ids.get(hit.base or first.name, first.id)}:{_place(hit)}",
-                    "title": hit.document,
-                    "url": hit.url,
-                    "text": hit.chunk.text,
-                }
-                for hit in trace.hits
-                if not hit.from_tool
-            ]
-        }
 
-    def _fetch(self, id: str) -> dict[str, Any]:
-        base_id, _, place = id.partition(":")
-        document_id, _, start = place.partition("@")
-        if not base_id.isdigit() or not (start.isascii() and start.isdigit()):
-            raise NotFound("There is no such result.", "Give the id of a result of search.")
-        base = self._workspace.base_with_id(int(base_id))
-        document = base.documents.document(document_id)
-        begin = max(0, min(int(start), len(document.text)) - _MOST_CHARACTERS // 2)
-        text = document.text[begin : begin + _MOST_CHARACTERS]
-        return {
-            "id": id,
-            "title": document.name,
-            "text": text,
-            "url": document.source if document.source.startswith("http") else "",
-            "metadata": {
-                "knowledge_base": base.name,
-                "document_id": document_id,
-                "start": begin,
-                "end": begin + len(text),
-                "characters": len(document.text),
-            },
-        }
+def _found(
+    workspace: ScopedWorkspace, question: str, name: str
+) -> tuple[KnowledgeBase, Recipe, Trace]:
+    first, *others = _bases(workspace, name)
+    beside = [FurtherBase(each.name) for each in others]
+    recipe = first.recipe()
+    found = first.search(question, recipe, workspace.beside(first.name, beside))
+    return first, recipe, found
 
-    def _ask(self, question: str, name: str) -> dict[str, Any]:
-        base, recipe, trace = self._found(question, name)
+
+def _search(workspace: ScopedWorkspace, query: str, name: str) -> dict[str, Any]:
+    first, _, trace = _found(workspace, query, name)
+    ids = {info.name: info.id for info in workspace.bases()}
+    return {
+        "results": [
+            {
+                "id": f"{ids.get(hit.base or first.name, first.id)}:{_place(hit)}",
+                "title": hit.document,
+                "url": hit.url,
+                "text": hit.chunk.text,
+            }
+            for hit in trace.hits
+            if not hit.from_tool
+        ]
+    }
+
+
+def _fetch(workspace: ScopedWorkspace, id: str) -> dict[str, Any]:
+    base_id, _, place = id.partition(":")
+    document_id, _, start = place.partition("@")
+    if not (_is_number(base_id) and _is_number(start)):
+        raise NotFound("There is no such result.", "Give the id of a result of search.")
+    base = workspace.base_with_id(int(base_id))
+    document = base.documents.document(document_id)
+    begin = max(0, min(int(start), len(document.text)) - _MOST_CHARACTERS // 2)
+    text = document.text[begin : begin + _MOST_CHARACTERS]
+    return {
+        "id": id,
+        "title": document.name,
+        "text": text,
+        "url": document.source if document.source.startswith("http") else "",
+        "metadata": {
+            "knowledge_base": base.name,
+            "document_id": document_id,
+            "start": begin,
+            "end": begin + len(text),
+            "characters": len(document.text),
+        },
+    }
+
+
+def _ask(workspace: ScopedWorkspace, question: str, name: str) -> dict[str, Any]:
+    with spanning("turn", {"question": question}) as span:
+        base, recipe, trace = _found(workspace, question, name)
         stream = base.answer(trace, recipe, base.memory.examples(trace.question, recipe))
-        answer = stream.answer
-        if answer.status == "failed":
-            raise stream.error or TouchstoneError(answer.note)
-        return answer_data(answer)
+        span.about = answer = stream.answer
+    if answer.status == "failed":
+        raise stream.error or TouchstoneError(answer.note)
+    return answer_data(answer)
 
-    def _explain(self, question: str, words: str, name: str) -> dict[str, Any]:
-        base = self._bases(name)[0]
-        explainer = base.explain(question, base.recipe())
-        findings = explainer.find(words)
-        changes = [explainer.changes(each.standing.chunk.key) for each in findings]
-        return findings_data(explainer, findings, changes)
+
+def _explain(workspace: ScopedWorkspace, question: str, words: str, name: str) -> dict[str, Any]:
+    base = _bases(workspace, name)[0]
+    explainer = base.explain(question, base.recipe())
+    findings = explainer.find(words)
+    changes = [explainer.changes(each.standing.chunk.key) for each in findings]
+    return findings_data(explainer, findings, changes)
+
+
+def _is_number(text: str) -> bool:
+    """Whether it can be an id or a place: digits of ASCII, and no more than a column holds."""
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(_LARGEST))
+    return digits and int(text) <= _LARGEST
 
 
 def _place(hit: Hit) -> str:

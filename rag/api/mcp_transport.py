@@ -9,10 +9,10 @@ from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rag import InvalidInput, Workspace
-from rag.api.admission import Admission
+from rag import Asker, InvalidInput, TokenRow, Workspace
+from rag.api import problems
+from rag.api.admission import Admission, asker_of
 from rag.api.mcp_server import server
-from rag.api.rates import Rates
 
 PATH = "/mcp"
 _LOCAL: tuple[str, ...] = (
@@ -20,10 +20,12 @@ _LOCAL: tuple[str, ...] = (
     "ask",
 )  # of who starts the server beside the home, and could open it anyway
 
+_POST_ALONE = problems.problem(405, "MCP is spoken by POST here; nothing is told unasked.")
+
 
 def over_http(workspace: Workspace) -> ASGIApp:
     """What answers at ``/mcp``."""
-    return Admission(_Http(workspace), workspace, Rates(workspace.settings.api_rate))
+    return Admission(_Http(workspace), workspace)
 
 
 def over_stdio(workspace: Workspace) -> None:
@@ -31,22 +33,27 @@ def over_stdio(workspace: Workspace) -> None:
 
     Raises InvalidInput where ``TOUCHSTONE_API_TOKEN`` is no valid token.
     """
-    secret, scopes = workspace.settings.api_token, _LOCAL
-    if secret is not None:
-        found = workspace.access.tokens.holder(secret)
+    secret = workspace.settings.api_token
+
+    def known(_: object = None) -> tuple[Asker, tuple[str, ...]]:
+        if secret is None:
+            return Asker(via="mcp"), _LOCAL
+        found = workspace.access.tokens.holder(secret)  # each time: a token ends, a client stays
         if found is None:
             raise InvalidInput(
                 "TOUCHSTONE_API_TOKEN is no valid token.", "Make one by `token create`."
             )
-        scopes = found.scopes
-    server(workspace, lambda _: scopes).run("stdio")
+        return asker_of(found, "mcp"), found.scopes
+
+    known()
+    server(workspace, known).run("stdio")
 
 
 class _Http:
     """The server of MCP, begun with its first request: each request stands alone."""
 
     def __init__(self, workspace: Workspace) -> None:
-        made = server(workspace, _scopes_of_request)
+        made = server(workspace, _known_by_request)
         # A token is needed whatever the host is called, so a page of another site gets nowhere.
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         self._app = made.streamable_http_app(
@@ -61,6 +68,9 @@ class _Http:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request."""
+        if scope["method"] != "POST":  # nothing is told unasked: no stream stays open for it
+            await problems.answer(PATH, _POST_ALONE, {"Allow": "POST"})(scope, receive, send)
+            return
         if self._running is None:
             self._running = asyncio.create_task(self._run())
         await self._begun.wait()
@@ -72,7 +82,7 @@ class _Http:
             await asyncio.Event().wait()  # until the server ends
 
 
-def _scopes_of_request(context: Context[Any, Any]) -> tuple[str, ...]:
+def _known_by_request(context: Context[Any, Any]) -> tuple[Asker, tuple[str, ...]]:
     request: Any = context.request_context.request
-    scopes: tuple[str, ...] = request.state.holder.scopes
-    return scopes
+    holder: TokenRow = request.state.holder
+    return asker_of(holder, "mcp"), holder.scopes

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
+from starlette.datastructures import MutableHeaders
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag.api.health import Health
 
@@ -22,8 +23,10 @@ Open = Callable[[], "Workspace"]
 class Api:
     """REST, MCP and health of one workspace, which is opened when it is first asked for."""
 
-    def __init__(self, workspace: Open) -> None:
+    def __init__(self, workspace: Open, *, figures: bool = False) -> None:
+        """``figures`` are shown at ``/prometheus``, to everybody who reaches the server."""
         self._workspace = workspace
+        self._figures = figures
 
     def routes(self) -> list[BaseRoute]:
         """What to mount at the root of a server."""
@@ -31,9 +34,17 @@ class Api:
         return [
             Route("/healthz", health.alive),
             Route("/readyz", health.ready),
+            *self._watched(),
             Mount("/api", app=_Lazy(self._rest)),
             Route("/mcp", _Lazy(self._mcp)),
         ]
+
+    def _watched(self) -> list[BaseRoute]:
+        if not self._figures:
+            return []
+        from rag.api.figures import Figures
+
+        return [Route("/prometheus", Figures(self._workspace).answer)]
 
     def _rest(self) -> ASGIApp:
         from rag.api.application import application
@@ -55,9 +66,19 @@ class _Lazy:
         self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answers a request, and ends the connection.
+
+        The server ends one that was idle for five seconds, and a program that sends its next
+        request at that very moment would get an error: what it sent may have been done.
+        """
+
+        async def last(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["Connection"] = "close"
+            await send(message)
+
         if self._made is None:
             async with self._turn:
                 if self._made is None:
                     self._made = await to_thread.run_sync(self._make)
-        await self._made(scope, receive, send)
+        await self._made(scope, receive, last)

@@ -18,6 +18,7 @@ from rag import (
     BlockedAddress,
     InvalidInput,
     MissingDependency,
+    NotAllowed,
     NotFound,
     ProviderError,
     ProviderUnavailable,
@@ -33,6 +34,7 @@ MEDIA_TYPE = "application/problem+json"
 
 _STATUS: tuple[tuple[type[TouchstoneError], int], ...] = (
     (NotFound, 404),
+    (NotAllowed, 403),
     (AlreadyExists, 409),
     (InvalidInput, 422),
     (UnreadableDocument, 422),
@@ -68,7 +70,7 @@ _SCHEMA = {
 _SAID = {
     400: "The body is not JSON.",
     401: "There is no valid token.",
-    403: "The token lacks the scope.",
+    403: "The token lacks the scope, or its owner the role.",
     404: "There is no such thing.",
     405: "The address has no such method.",
     409: "A name is taken, or the same request is being worked on.",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from email.message import Message
 from inspect import iscoroutinefunction
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
@@ -15,9 +16,9 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
-from rag import KnowledgeBase, Made, NotFound, Workspace
+from rag import KnowledgeBase, Made, NotFound, ScopedWorkspace
 from rag.api import problems
-from rag.api.admission import holder, require
+from rag.api.admission import asker_of, holder, require
 from rag.api.threads import in_thread
 
 MOST = 200  # of a list at once
@@ -74,9 +75,18 @@ class Resource(APIRouter):
         super().add_api_route(path, in_thread(endpoint) if blocks else endpoint, **options)
 
 
-def needs(scope: str, *statuses: int, example: Any = None, **more: Any) -> dict[str, Any]:
-    """The options of an address: the scope it needs, problems it may have, what it answers."""
-    told = problems.responses(*statuses)
+def needs(
+    scope: str,
+    *statuses: int,
+    example: Any = None,
+    found: Mapping[int | str, dict[str, Any]] = MappingProxyType({}),
+    **more: Any,
+) -> dict[str, Any]:
+    """The options of an address: the scope it needs, problems it may have, what it answers.
+
+    ``found`` says what it answers by status, where that is no JSON.
+    """
+    told = problems.responses(*statuses) | dict(found)
     if example is not None:
         told[more.get("status_code", 200)] = {
             "description": "Done.",
@@ -86,20 +96,19 @@ def needs(scope: str, *statuses: int, example: Any = None, **more: Any) -> dict[
     return {"openapi_extra": extra, "responses": told, "response_model": None, **more}
 
 
-async def _workspace(request: Request) -> Workspace:
-    found: Workspace = request.app.state.workspace
-    return found
+async def _workspace(request: Request) -> ScopedWorkspace:
+    return ScopedWorkspace(request.app.state.workspace, asker_of(holder(request), "api"))
 
 
-Shared = Annotated[Workspace, Depends(_workspace)]
-"""The workspace."""
+Shared = Annotated[ScopedWorkspace, Depends(_workspace)]
+"""The workspace as the owner of the token sees it."""
 
 
 def _base(workspace: Shared, kb: Annotated[str, Path(description=_KB, max_length=80)]) -> Any:
     return base_called(workspace, kb)
 
 
-def base_called(workspace: Workspace, kb: str) -> KnowledgeBase:
+def base_called(workspace: ScopedWorkspace, kb: str) -> KnowledgeBase:
     """A knowledge base by id, or by name. Raises NotFound."""
     if kb.isascii() and kb.isdigit() and int(kb) <= MOST_ID:
         try:

@@ -12,7 +12,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.formats import question_files as question_files
 from rag.questions.sets import QuestionSets
 from rag.results import Run
-from rag.runs.evaluator import documents_hash
+from rag.runs.evaluator import USERS, documents_hash
 from rag.search.corpus import let_through
 from rag.search.threshold import as_fitted
 from rag.services import Services
@@ -87,6 +87,9 @@ class Packer:
             results = runs.results(connection, run.id)
             edits = passage_edits.every(connection, self._base_id)
         labelled = QuestionSets(self._services.database, self._base_id).export(run.question_set)
+        if USERS in run.environment:  # a file of questions does not say which came from users
+            asked = {each.question_id for each in results}
+            labelled = [each for each in labelled if each.id in asked]
         environment = Environment(format=contents.FORMAT, made_with=run.environment)
         folder = "" if with_documents else " --documents FOLDER"
         yield contents.README, _README.format(name=name, folder=folder).encode()

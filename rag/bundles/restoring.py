@@ -18,7 +18,7 @@ from rag.evaluation.formats import beir
 from rag.evaluation.retrieved_text import in_tokens
 from rag.questions.exchange import Exchange
 from rag.recipe import Recipe
-from rag.runs.evaluator import IDENTICAL, Evaluator
+from rag.runs.evaluator import IDENTICAL, USERS, Evaluator
 from rag.runs.history import RunHistory
 from rag.services import Services
 from rag.storage import Connection, builds, calibrations, documents, passage_edits
@@ -67,6 +67,7 @@ class Restorer:
             lambda done, total: self._tell(done, total, "measuring"),
             by_tokens=in_tokens(bundle.results.metrics),
             ignore_identical=IDENTICAL in bundle.made_with,
+            without_users=USERS in bundle.made_with,
         )
         history = RunHistory(self._services.database, self._base_id)
         history.set_note(evaluation.run.id, f"Repeats run {bundle.results.run} of a bundle.")

@@ -42,6 +42,13 @@ def precision(value: float) -> float:
     return value
 
 
+def number(text: str, what: str, hint: str) -> int:
+    """The id of something. Raises InvalidInput."""
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise InvalidInput(f"{text!r} is no id of {what}.", hint)
+    return int(text)
+
+
 def existing(text: str) -> Path:
     """A file or folder that is there. Raises InvalidInput."""
     hint = "Name a file, a folder or a URL."

@@ -29,10 +29,15 @@ from rag import (
     counted,
     failure_words,
     measured_data,
+    money,
     result_data,
     trace_data,
 )
 from rag.cli.lost_labels import Lost, lost_data, lost_lines
+
+_EVERY_SECONDS = 10.0
+_CONTROLS = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+_OBEYED = dict.fromkeys(_CONTROLS - set(map(ord, "\n\t")), "\N{REPLACEMENT CHARACTER}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ def follow(jobs: Jobs, job_id: int) -> None:
     started = time.monotonic()
 
     def tell(_done: int, _total: int, message: str) -> None:
-        _show(f"{time.monotonic() - started:5.0f} s  {snippet(message, 100)}")
+        _PROGRESS.show(f"{time.monotonic() - started:5.0f} s  {snippet(message, 100)}")
 
     job = jobs.run(job_id, tell)
     jobs.take_up(job.base_id, job.kind, tell)  # what an earlier command was killed at
@@ -71,7 +76,7 @@ def follow(jobs: Jobs, job_id: int) -> None:
 def unread(jobs: Jobs, base: KnowledgeBase) -> None:
     """Says on standard error that a base is still to read documents, which cannot answer yet."""
     for job in jobs.recent(base.id):
-        if job.active and job.kind in ("ingest", "import-beir"):
+        if job.active and job.kind in ("ingest", "import-beir", "duplicate"):
             print(
                 f"Note: {job.title!r} in {base.name!r} is not finished, and what it has not read "
                 "yet cannot be found. An open dashboard goes on with it.",
@@ -90,19 +95,43 @@ def by_words(names: Sequence[str]) -> None:
 
 def working(done: int, total: int, message: str) -> None:
     """The progress of an import, on standard error."""
-    _show(f"{done:,} of {total:,} {snippet(message, 80)}")
+    _PROGRESS.show(f"{done:,} of {total:,} {snippet(message, 80)}")
 
 
 def progress(done: int, total: int) -> None:
     """The progress of an evaluation, on standard error."""
     if done % 10 == 0 or done == total:
-        _show(f"{done} of {counted(total, 'question')}")
+        _PROGRESS.show(f"{done} of {counted(total, 'question')}")
 
 
-def _show(message: str) -> None:
-    """Writes over the last line of progress; nothing where standard error is no terminal."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{message}", end="", file=sys.stderr, flush=True)
+def harmless(text: str) -> str:
+    """Text for a terminal, which would obey what names and texts of documents may hold.
+
+    Those are control characters, such as those that begin colours, and marks that turn the
+    direction of writing around.
+    """
+    return text.translate(_OBEYED)
+
+
+class _Progress:
+    """Lines about work that takes long, on standard error."""
+
+    def __init__(self) -> None:
+        self._told: float | None = None
+
+    def show(self, message: str) -> None:
+        """Writes over the last line on a terminal; elsewhere a line now and then."""
+        message, now = harmless(message), time.monotonic()
+        if sys.stderr.isatty():
+            print(f"\r\033[K{message}", end="", file=sys.stderr, flush=True)
+        elif self._told is None:
+            self._told = now
+        elif now - self._told > _EVERY_SECONDS:
+            print(message, file=sys.stderr, flush=True)
+            self._told = now
+
+
+_PROGRESS = _Progress()
 
 
 def ingested(base: KnowledgeBase, items: Sequence[JobItem]) -> Output:
@@ -187,7 +216,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
     lines += [
         f"[{citation.n}] {_source(citation.hit, citation.page)}" for citation in given.citations
     ]
-    lines.append("(quotes, no language model)" if given.mode == "quotes" else f"({given.mode})")
+    lines.append("(quotes, no language model)" if given.mode == "quotes" else _made(given))
     lines += [*([given.note] if given.note else []), *map(_decision, given.decisions)]
     lines += [
         f"- example: {snippet(each.question, 80)} (cosine {each.similarity:.2f})"
@@ -206,6 +235,12 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
     why = (error.message, error.hint) if error else (given.note, "Ask again, or another model.")
     problem = why if given.status == "failed" else None
     return Output(answer_data(given), "\n".join(lines), problem=problem)
+
+
+def _made(given: Answer) -> str:
+    """The mode of a model's answer, and what it took."""
+    cost = money(given.cost.amount, given.cost.currency) if given.cost else "cost not known"
+    return f"({given.mode}; {given.usage.tokens:,} tokens, {cost})"
 
 
 def _decision(made: Decision) -> str:
@@ -233,6 +268,7 @@ def evaluation(
     }
     doubts = _doubts(found.run, intervals, open_hits)
     lines = [headline(found.run), *_metric_table(found.run.metrics), *doubts]
+    lines += [f"prompts: {found.run.prompts}"] if found.run.prompts else []
     lines += [plan.sentence] if plan.questions else []
     return Output(data, "\n".join([*lines, *map(_tagged, tags), *lost_lines(lost)]))
 

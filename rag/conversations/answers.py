@@ -39,12 +39,15 @@ class Answers:
         """An answer to the question of ``trace``; see ``KnowledgeBase.answer``."""
         services = self._services
         chat = services.models.chat(recipe.answer.provider, recipe.answer.model)
-        # Without passages a model may have to decide first, which nothing can be gone on with.
-        if chat is not None and goes_on is not None and trace.context:
-            chat = answering.Continuing(chat, begun(goes_on, trace))
+        # In mode auto a model may have to decide first, which nothing can be gone on with.
+        said, decides = "", recipe.answer.mode == "auto" and not trace.context
+        if chat is not None and goes_on is not None and not decides:
+            said = begun(goes_on, trace)
+            chat = answering.Continuing(chat, said)
         index = services.indexes.current(self._base_id, recipe.index)
-        asks_tools = chat is not None and recipe.answer.mode == "auto" and not trace.context
-        return answering.answer(
+        asks_tools = chat is not None and decides
+        price = services.models.price(recipe.answer.provider, recipe.answer.model)
+        stream = answering.answer(
             trace,
             recipe.answer,
             embedder=services.remembering(recipe.index.embedder),
@@ -53,10 +56,11 @@ class Answers:
             words=answering.Vocabulary(index.lexical, len(index.passages)),
             beside=None
             if chat is None
-            else Beside(tuple(history), wording=self._prompts.wording()),
+            else Beside(tuple(history), wording=self._prompts.wording(), begun=said),
             examples=examples,
             tools=answer_tools(services, recipe) if asks_tools else (),
         )
+        return stream if price is None else stream.priced(price.of)
 
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
         """What a language model would be shown for a retrieval, without a conversation before."""

@@ -70,6 +70,18 @@ class Arena:
         with self._database.read() as connection:
             return bouts.find(connection, self._scope, bout_id)
 
+    def get(self, bout_id: int) -> Bout:
+        """The same. Raises NotFound."""
+        found = self.find(bout_id)
+        if found is None:
+            raise NotFound("That bout is not in this knowledge base.")
+        return found
+
+    def every(self, limit: int = 100) -> list[Bout]:
+        """The bouts, newest first."""
+        with self._database.read() as connection:
+            return bouts.every(connection, self._scope, limit)
+
     def vote(self, bout_id: int, given: str) -> None:
         """Stores which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
         if given not in VOTES:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rag import telemetry
 from rag.conversations import exports
 from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
@@ -61,7 +62,7 @@ class Conversations:
         if wanted.isdecimal() and len(wanted) <= 9 and (found := self.find(int(wanted))):
             return found
         with self._database.read() as connection:
-            ids = sessions.called(connection, self._scope, wanted)
+            ids = sessions.called(connection, self._scope, wanted) if wanted else []
         if len(ids) > 1:
             listed = ", ".join(map(str, ids))
             raise InvalidInput(f"{len(ids)} conversations are called {wanted!r}.", f"Ids: {listed}")
@@ -142,9 +143,11 @@ class Conversations:
         """Stores a question that is about to be answered; returns the turn.
 
         It comes after the last turn shown, or is another version of ``instead_of``, and is shown.
-        ``settings`` are kept with the conversation. Raises NotFound.
+        ``settings`` are kept with the conversation. Raises NotFound, and InvalidInput for no words.
         """
         question = storable(question)
+        if not question.strip():
+            raise InvalidInput("The question is empty.", "Type a question.")
         kept = {} if settings is None else {"settings": dict(settings)}
         with self._database.write() as connection:
             turn_id = turns.ask(connection, conversation_id, question, recipe, also, instead_of)
@@ -161,6 +164,7 @@ class Conversations:
             if turns.conclude(connection, self._scope, turn_id, noted, metrics):
                 self._memory.record(connection, turn_id, noted)
         log_turn(self._scope.base_id, turn_id, metrics)
+        telemetry.came_of_it(noted)
 
     def rate(self, turn_id: int, thumb: int) -> None:
         """Stores a thumb: 1 up, -1 down, 0 none."""

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rag.answering.markup import CodeBlock, code_blocks
 from rag.storage.conversations import Conversation, StoredCitation, Turn
 
 _THUMBS = {1: "up", -1: "down"}
+_LIVE = re.compile(
+    r"(?<![`\\])(`+)(?!`)[^\r]*?[^`\r]\1(?!`)|`+|<(?=[a-z/!?])|!(?=\[)", re.IGNORECASE
+)
+"""Code in a line, a mark of code that ends in no line, and what HTML and pictures begin with."""
+_INERT = {"`": "&#96;", "<": "&lt;", "!": "&#33;"}
 
 
 def as_data(found: Conversation, asked: Sequence[Turn]) -> dict[str, Any]:
@@ -28,7 +35,10 @@ def json_text(found: Conversation, asked: Sequence[Turn]) -> str:
 
 
 def markdown(found: Conversation, asked: Sequence[Turn]) -> str:
-    """Questions as headings, answers as they came, and below each its numbered sources."""
+    """Questions as headings, answers as they came, and below each its numbered sources.
+
+    Whoever wrote them: nothing in it is HTML, or a picture that loads where the file is opened.
+    """
     title = found.name or (asked[0].question if asked else f"Conversation {found.id}")
     parts = [f"# {_one_line(title)}", f"Asked since {found.created:%Y-%m-%d %H:%M} UTC."]
     for turn in asked:
@@ -78,7 +88,7 @@ def _told(turn: Turn) -> Iterator[str]:
     yield f"## {_one_line(turn.question)}"
     if turn.rewritten:
         yield f"Understood as: {_one_line(turn.rewritten)}"
-    yield turn.answer or "No answer came."
+    yield _harmless(turn.answer) or "No answer came."
     sources = [f"- [{each.n}] {_source(each)}" for each in turn.citations]
     if sources:
         yield "\n".join(sources)
@@ -92,8 +102,21 @@ def _told(turn: Turn) -> Iterator[str]:
 def _source(citation: StoredCitation) -> str:
     page = f", page {citation.page}" if citation.page is not None else ""
     quote = _one_line(citation.quote)
-    return f"{citation.document}{page}" + (f": “{quote}”" if quote else "")
+    return f"{_one_line(citation.document)}{page}" + (f": “{quote}”" if quote else "")
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return _inert(" ".join(text.split()))
+
+
+def _harmless(text: str) -> str:
+    return "\n".join(
+        each.markdown if isinstance(each, CodeBlock) else _inert(each) for each in code_blocks(text)
+    )
+
+
+def _inert(line: str) -> str:
+    def entity(found: re.Match[str]) -> str:
+        return found[0] if found[1] else _INERT[found[0][0]] * len(found[0])
+
+    return _LIVE.sub(entity, line)

@@ -5,19 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
+from rag.errors import InvalidInput
 from rag.storage import Database
 from rag.storage.conversations import operations as rows
 from rag.storage.conversations.operations import TurnRow
 from rag.storage.conversations.sessions import Scope
+from rag.types import Cost
 
 HOURLY = timedelta(days=3)
 """Up to this long a span is drawn by the hour, a longer one by the day."""
+LONGEST_DAYS = 36_500
 
-Fault = Literal["thumb down", "failed", "interrupted", "unsupported", "no citation", "refused"]
+Fault = Literal[
+    "thumb down",
+    "failed",
+    "interrupted",
+    "unsupported",
+    "unsupported sentence",
+    "no citation",
+    "refused",
+]
+"""``unsupported`` is a citation of a passage that was not given, ``unsupported sentence`` one that
+its cited passages do not bear out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +38,8 @@ class OperationFigures:
     """What some turns come to. Shares are of ``questions``; None where nothing was measured.
 
     ``p50`` and ``p95`` are seconds from the question to the end of its answer, ``first_token`` the
-    median of those until its first piece. Turns that failed count as questions, not in the times.
+    median of those until its first piece. ``costs`` are of the turns that a model was asked for,
+    None where the price is not known. Turns that failed count as questions, not in the times.
     """
 
     questions: int
@@ -39,6 +53,7 @@ class OperationFigures:
     from_cache: int
     thumbs_up: int
     thumbs_down: int
+    costs: tuple[Cost | None, ...] = ()
 
     @property
     def refused_share(self) -> float | None:
@@ -67,7 +82,14 @@ class Operations:
         self._scope = scope
 
     def turns(self, days: float | None = None, now: datetime | None = None) -> list[TurnRow]:
-        """Those of the last days, or all; oldest first, at most the newest 20,000."""
+        """Those of the last days, or all; oldest first, at most the newest 20,000.
+
+        Raises InvalidInput for no number of days.
+        """
+        if days is not None and not 0 <= days <= LONGEST_DAYS:
+            raise InvalidInput(
+                "That is no number of days.", f"Give one of at most {LONGEST_DAYS:,}."
+            )
         now = now or datetime.now(UTC)
         first = None if days is None else now - timedelta(days=days)
         with self._database.read() as connection:
@@ -91,7 +113,19 @@ def operation_figures(turns: Sequence[TurnRow]) -> OperationFigures:
         from_cache=_total(turns, "from_cache"),
         thumbs_up=sum(turn.thumb > 0 for turn in turns),
         thumbs_down=sum(turn.thumb < 0 for turn in turns),
+        costs=tuple(cost_of(turn) for turn in turns if asked_model(turn)),
     )
+
+
+def asked_model(turn: TurnRow) -> bool:
+    """Whether a model was asked, as far as its tokens tell."""
+    return bool(turn.metrics.get("prompt_tokens") or turn.metrics.get("completion_tokens"))
+
+
+def cost_of(turn: TurnRow) -> Cost | None:
+    """What a turn cost when it was answered; None where that was not known."""
+    amount = turn.metrics.get("cost")
+    return None if amount is None else Cost(amount, str(turn.metrics.get("currency")))
 
 
 def total_seconds(turn: TurnRow) -> float:
@@ -130,19 +164,30 @@ def fault(turn: TurnRow) -> Fault | None:
         return "failed" if turn.status == "failed" else "interrupted"
     if turn.metrics.get("unsupported"):
         return "unsupported"
+    if unsupported_sentences(turn):
+        return "unsupported sentence"
     if turn.status == "complete" and turn.metrics.get("cited") == 0:
         return "no citation"
     return "refused" if turn.status == "refused" else None
 
 
-_FAULTS: tuple[Fault | None, ...]
-_FAULTS = ("thumb down", "failed", "interrupted", "unsupported", "no citation", "refused")
+def unsupported_sentences(turn: TurnRow) -> int:
+    """Sentences that what they cite does not bear out; 0 where they were not counted yet."""
+    return int(turn.metrics.get("unsupported_sentences") or 0)
+
+
+_FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
 def worst_turns(turns: Iterable[TurnRow], most: int = 10) -> list[tuple[TurnRow, Fault]]:
-    """Those with a fault, the worst kind first, newest first within a kind."""
+    """Those with a fault: the worst kind first, then most unsupported sentences, then newest."""
     found = [(turn, wrong) for turn in turns if (wrong := fault(turn)) is not None]
-    return sorted(found, key=lambda each: (_FAULTS.index(each[1]), -each[0].id))[:most]
+
+    def rank(each: tuple[TurnRow, Fault]) -> tuple[int, int, int]:
+        turn, wrong = each
+        return _FAULTS.index(wrong), -unsupported_sentences(turn), -turn.id
+
+    return sorted(found, key=rank)[:most]
 
 
 def _floor(moment: datetime, step: timedelta) -> datetime:

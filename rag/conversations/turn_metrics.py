@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Mapping
 
+from rag import telemetry
 from rag.types import Answer, Trace
 
 log = logging.getLogger("touchstone.turns")
@@ -16,11 +17,14 @@ Metrics = Mapping[str, float | str | None]
 def turn_metrics(answer: Answer) -> Metrics:
     """Figures of a turn by name; None where there was nothing to measure.
 
-    ``retrieved`` and ``cited`` count passages, ``mean_relevance`` and ``mean_score`` are means over
-    those retrieved. ``budget_tokens`` may be filled, ``budget_share`` of them was, by passages.
+    ``retrieved`` and ``cited`` count passages, ``unsupported`` citations that none has,
+    ``unsupported_sentences`` those that their passages do not bear out. ``mean_relevance`` and
+    ``mean_score`` are means over those retrieved. ``budget_tokens`` may be filled, ``budget_share``
+    of them was, by passages.
     ``from_cache`` is 1 where the search was done before: it then took no time. Times are seconds:
     of the retrieval, until the first piece of text after it, and of both together to the end.
-    Tokens are those that the provider reports, 0 where it reports none. ``decision`` says how the
+    Tokens are those that the provider reports, 0 where it reports none; ``cost`` is what they cost
+    by the table of prices at the time, in ``currency``. ``decision`` says how the
     turn ended.
     """
     trace = answer.trace
@@ -41,15 +45,23 @@ def turn_metrics(answer: Answer) -> Metrics:
         "total_seconds": searched + answer.seconds,
         "prompt_tokens": answer.usage.prompt_tokens,
         "completion_tokens": answer.usage.completion_tokens,
+        "cost": answer.cost.amount if answer.cost else None,
+        "currency": answer.cost.currency if answer.cost else None,
         "cited": len(answer.citations),
         "unsupported": len(answer.unsupported),
+        "unsupported_sentences": sum(one.verdict == "unsupported" for one in answer.sentences),
         "examples": len(answer.examples),
     }
 
 
 def log_turn(base_id: int, turn_id: int, metrics: Metrics) -> None:
-    """Writes the figures of a turn as one line of JSON: no text of anybody, and no key."""
+    """Writes the figures of a turn as one line of JSON: no text of anybody, and no key.
+
+    Where traces are kept, it names the one of the turn.
+    """
     told = {"event": "turn", "knowledge_base": base_id, "turn": turn_id, **metrics}
+    if trace := telemetry.trace_id():
+        told["trace_id"] = trace
     log.info("%s", json.dumps(told, sort_keys=True))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rag.cluster import Cluster, spread
 from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion
 from rag.documents.paces import Paces, work_for
@@ -14,14 +15,15 @@ from rag.storage import builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobRow
 
-_GROUP = 32  # documents stored in one transaction
+_GROUP, _MOST_IN_GROUP = 32, 512  # documents stored in one transaction; more on a cluster
 
 
 def build(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "build"; documents that are built already are left alone."""
     recipe = IndexRecipe.model_validate(job.payload["recipe"])
-    building = _Building(services, job, reporter, {"": recipe})
-    return f"{building.complete(''):,} documents built"
+    with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
+        building = _Building(services, job, reporter, cluster, {"": recipe})
+        return f"{building.complete(''):,} documents built{cluster.note()}"
 
 
 def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
@@ -35,14 +37,15 @@ def build_several(services: Services, job: JobRow, reporter: Reporter) -> str:
         for place, item in enumerate(items, 1)
         if item.status == "waiting"
     }
-    building = _Building(services, job, reporter, recipes)
     waiting = (item for item in items if item.status == "waiting")
-    for item, (name, recipe) in zip(waiting, recipes.items(), strict=True):
-        building.complete(name)
-        with services.database.write() as connection:
-            passages = builds.passages_of(connection, job.base_id, recipe.cut)
-            rows.set_item(connection, job.id, item.position, "added", chunks=passages)
-    return f"{len(items):,} indexes built"
+    with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
+        building = _Building(services, job, reporter, cluster, recipes)
+        for item, (name, recipe) in zip(waiting, recipes.items(), strict=True):
+            building.complete(name)
+            with services.database.write() as connection:
+                passages = builds.passages_of(connection, job.base_id, recipe.cut)
+                rows.set_item(connection, job.id, item.position, "added", chunks=passages)
+        return f"{len(items):,} indexes built{cluster.note()}"
 
 
 class _Building:
@@ -53,6 +56,7 @@ class _Building:
         services: Services,
         job: JobRow,
         reporter: Reporter,
+        cluster: Cluster,
         recipes: dict[str, IndexRecipe],
     ) -> None:
         """``recipes`` by what the messages about each begin with."""
@@ -62,7 +66,9 @@ class _Building:
         self._recipes = recipes
         self._paces = Paces(services)
         self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
-        self._ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+        embedder = spread(services.models.embedder, cluster)
+        self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
+        self._group = min(_GROUP * cluster.breadth, _MOST_IN_GROUP)
         with services.database.read() as connection:
             held = documents.every(connection, job.base_id)
             self._characters = {row.id: row.characters for row in held}
@@ -83,7 +89,7 @@ class _Building:
         groups = self._expect(name)
         total = sum(map(len, groups))
         for number, group in enumerate(groups):
-            self._add(name, recipe, group, f"{number * _GROUP:,} of {total:,} documents built")
+            self._add(name, recipe, group, f"{number * self._group:,} of {total:,} documents built")
         services.indexes.save(self._base_id, recipe)
         self._paces.keep(self._forecast.measured())
         return total
@@ -109,7 +115,8 @@ class _Building:
         recipe = self._recipes[name]
         with self._services.database.read() as connection:
             missing = builds.missing(connection, self._base_id, recipe.hash)
-        groups = [missing[start : start + _GROUP] for start in range(0, len(missing), _GROUP)]
+        most = self._group
+        groups = [missing[start : start + most] for start in range(0, len(missing), most)]
         for group in groups:
             size = sum(self._characters.get(each, 0) for each in group)
             self._forecast.add((name, group[0]), "text", size, work_for(recipe))

@@ -11,15 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag.errors import Cancelled, StorageError, TouchstoneError
-from rag.indexing.vector_cache import vectors_for
+from rag.indexing.vector_cache import uncached, vectors_for
 from rag.protocols import Embedder
 from rag.storage import Database, bases, builds, passages, vectors
 from rag.storage.builds import Waiting
 from rag.storage.passages import Unembedded
+from rag.storage.shared.claims import Claims
 
 log = logging.getLogger(__name__)
 
-_DOCUMENTS = 64  # looked at together
+_DOCUMENTS = 512  # looked at together
+_SHARED = 64  # passages of a document that are claimed together
+_MOST_CLAIMS = 128
 _BATCHES_FETCHED = 8  # more would let small documents that come in wait
 _LEAST_AT_ONCE, _MOST_AT_ONCE = 32, 512  # texts; more are quicker, because batches go by length
 _QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
@@ -28,13 +31,15 @@ _QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
 class AtOnce:
     """How many texts are embedded at once: so many that it takes about a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, breadth: int = 1) -> None:
+        """``breadth`` is how many texts are embedded at the same time, on a cluster."""
         self.texts = _LEAST_AT_ONCE
+        self._most = _MOST_AT_ONCE * breadth
 
     def took(self, texts: int, seconds: float) -> None:
         """Learns from a batch."""
         if seconds < _QUICK_SECONDS and texts >= self.texts:
-            self.texts = min(2 * self.texts, _MOST_AT_ONCE)
+            self.texts = min(2 * self.texts, self._most)
         elif seconds > _SLOW_SECONDS:
             self.texts = max(self.texts // 2, _LEAST_AT_ONCE)
 
@@ -60,18 +65,31 @@ class _Queue:
     embedder: Embedder
     documents: Mapping[str, Waiting]
     texts: Sequence[Unembedded]
+    claimed: Sequence[str] = ()
 
 
 class EmbeddingAhead:
-    """Embeds what waits in a knowledge base, about a second's worth at a time."""
+    """Embeds what waits in a knowledge base, about a second's worth at a time.
+
+    Of several workers on one database each embeds what it has claimed.
+    """
 
     def __init__(
-        self, database: Database, base_id: int, embedder: Callable[[str], Embedder]
+        self,
+        database: Database,
+        base_id: int,
+        embedder: Callable[[str], Embedder],
+        claims: Claims | None = None,
+        breadth: int = 1,
     ) -> None:
+        """``breadth`` is that of ``AtOnce``."""
+        self._claims = claims or Claims(database)
+        self.elsewhere = False
+        """Whether all that waits is claimed by others."""
         self._database = database
         self._base_id = base_id
         self._embedder = embedder
-        self._at_once = AtOnce()
+        self._at_once = AtOnce(breadth)
         self._queue: _Queue | None = None
         self.failed: dict[str, TouchstoneError] = {}
         """Builds, by hash, whose embedder failed: they wait for another job."""
@@ -88,6 +106,7 @@ class EmbeddingAhead:
 
         ``begins`` hears of which build, before the work.
         """
+        self.elsewhere = False
         if self._queue is not None:
             return self._embedded(self._queue, begins) or self.some(begins)
         for build_hash in dict.fromkeys(each.build_hash for each in self.waiting()):
@@ -96,11 +115,27 @@ class EmbeddingAhead:
         return None
 
     def _fetched(self, build_hash: str) -> _Queue | None:
-        """What comes next in a build, so much that the database is not asked for every batch."""
+        """What comes next in a build, and that nobody else has."""
+        documents, most = _DOCUMENTS, _BATCHES_FETCHED * self._at_once.texts
+        refused = set[str]()
+        while True:
+            queue = self._listed(build_hash, documents, most)
+            if queue is None or not (self._claims.shared and queue.texts):
+                return queue
+            claimed = self._claimed(queue, refused)
+            every = len(queue.documents) < documents and len(queue.texts) < most
+            if claimed is not None or every:
+                self.elsewhere = self.elsewhere or claimed is None
+                return claimed
+            documents, most = 2 * documents, 2 * most  # others have the first of them
+
+    def _listed(self, build_hash: str, most_documents: int, most_texts: int) -> _Queue | None:
+        """The first that waits in a build, so much that the database is not asked for every
+        batch."""
         with self._database.read() as connection:
             recipe = builds.recipe(connection, self._base_id, build_hash)
             every = builds.waiting(connection, self._base_id)
-            mine = [each for each in every if each.build_hash == build_hash][:_DOCUMENTS]
+            mine = [each for each in every if each.build_hash == build_hash][:most_documents]
             if recipe is None or not mine:
                 return None  # deleted meanwhile
             try:
@@ -109,10 +144,35 @@ class EmbeddingAhead:
                 self._fails(build_hash, error)
                 return None
             ids = [each.id for each in mine]
-            most = _BATCHES_FETCHED * self._at_once.texts
             place = self._base_id, build_hash, embedder.id
-            texts = passages.unembedded(connection, *place, ids, most)
+            texts = passages.unembedded(connection, *place, ids, most_texts)
         return _Queue(build_hash, embedder, {each.id: each for each in mine}, texts)
+
+    def _claimed(self, queue: _Queue, refused: set[str]) -> _Queue | None:
+        """What of a queue nobody else has, about two batches; None where others have it all.
+
+        Pieces that were ``refused`` a moment ago are not asked for again.
+        """
+        pieces: dict[str, list[Unembedded]] = {}
+        for each in queue.texts:
+            name = f"{self._base_id}/{queue.build_hash}/{each.document_id}/{each.order // _SHARED}"
+            pieces.setdefault(name, []).append(each)
+        texts, claimed = list[Unembedded](), list[str]()
+        for name, held in pieces.items():
+            if len(texts) >= 2 * self._at_once.texts or len(claimed) >= _MOST_CLAIMS:
+                break
+            if name not in refused and self._claims.take([name]):
+                claimed.append(name)
+                texts += held
+            else:
+                refused.add(name)
+        if not claimed:
+            return None
+        # Since they were listed, whoever had them before may have embedded some.
+        lacking = uncached(self._database, queue.embedder, [each.indexed_text for each in texts])
+        left = set(lacking.values())
+        texts = [each for each in texts if each.indexed_text in left]
+        return replace(queue, texts=texts, claimed=claimed)
 
     def _embedded(self, queue: _Queue, begins: Callable[[str], None]) -> Embedded | None:
         """Embeds the next batch of a queue; None where its embedder fails."""
@@ -126,11 +186,14 @@ class EmbeddingAhead:
             raise
         except TouchstoneError as error:
             self._fails(queue.build_hash, error)
+            self._claims.leave(queue.claimed)
             return None
         self._at_once.took(len(texts), time.monotonic() - started)
         left = {each.document_id for each in rest}
         held = {each.document_id for each in texts} if texts else set(queue.documents)
         done = self._stored(queue, new, sorted(held - left))
+        if not rest:
+            self._claims.leave(queue.claimed)
         return Embedded(
             queue.build_hash,
             tuple(dict.fromkeys(queue.documents[each.document_id].name for each in texts)),

@@ -7,9 +7,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from rag.cluster import Cluster, spread
 from rag.documents.forecast import Forecast
-from rag.documents.ingest_job import refresh
 from rag.documents.ingestion import Ingestion
+from rag.documents.job_vectors import refresh
 from rag.documents.paces import Paces
 from rag.evaluation.formats import beir
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
@@ -23,9 +24,15 @@ _GROUP = 256  # documents stored in one transaction
 
 def import_beir(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "import-beir"; documents that are present already are left alone."""
+    with Cluster(services.settings.cluster, reporter.cancelled) as cluster:
+        return _import(services, job, reporter, cluster) + cluster.note()
+
+
+def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluster) -> str:
     folder, split = Path(job.payload["folder"]), str(job.payload["split"])
     questions = beir.read_questions(folder, split)
-    ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+    embedder = spread(services.models.embedder, cluster)
+    ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
     paces = Paces(services)
     forecast = Forecast(paces.known())
     total = 0

@@ -8,30 +8,31 @@ from __future__ import annotations
 
 import io
 import logging
-import textwrap
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rag import readers
+from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
 from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion, Stored, Tell
 from rag.documents.job_size import size_of
-from rag.documents.job_vectors import JobVectors
+from rag.documents.job_vectors import JobVectors, refresh
 from rag.documents.paces import Paces
 from rag.errors import (
     Cancelled,
-    InvalidRecipe,
-    ProviderError,
     StorageError,
     TouchstoneError,
     UnreadableDocument,
 )
 from rag.evaluation.formats import question_files as question_files
 from rag.jobs.reporter import Reporter
+from rag.questions.reanchoring import lost_labels
 from rag.questions.sets import QuestionSets
 from rag.readers import web
 from rag.readers.page_names import distinguished
@@ -39,11 +40,11 @@ from rag.services import Services
 from rag.storage import Connection, documents, files
 from rag.storage import jobs as rows
 from rag.storage.jobs import ItemStatus, JobItem, JobRow
+from rag.storage.shared.claims import Claims
 from rag.types import Document
 
 log = logging.getLogger(__name__)
 
-_LOST_SHOWN, _LONGEST_SHOWN = 5, 60
 _INDEXING = "indexing"  # what is done once, for all items together
 _PATIENCE = 0.25  # seconds that reading may take before vectors are made meanwhile
 _POLL = 0.1
@@ -53,15 +54,39 @@ _Progress = Callable[[int, int], None]
 
 def ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "ingest"; items that an earlier process finished stay as they are."""
+    with (
+        Claims(services.database) as claims,
+        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
+    ):
+        reader = _ItemReader(services, job, reporter, claims, cluster)
+        return _ingest(services, job, reader) + cluster.note()
+
+
+def help_ingest(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Reads and embeds what nobody else has claimed of a job of kind "ingest"."""
+    with (
+        Claims(services.database) as claims,
+        Cluster(services.settings.cluster, reporter.cancelled) as cluster,
+    ):
+        reader = _ItemReader(services, job, reporter, claims, cluster)
+        read = sum(map(reader.handle, reader.shortest_first(_waiting(services, job))))
+        while reader.vectors.some():
+            pass
+    return f"{read} read"
+
+
+def _waiting(services: Services, job: JobRow) -> list[JobItem]:
     with services.database.read() as connection:
-        items = rows.items(connection, job.id)
-    reader = _ItemReader(services, job, reporter)
-    outcome = items
-    while waiting := [item for item in outcome if item.status == "waiting"]:
-        for item in reader.shortest_first(waiting):
-            reader.handle(item)
-        with services.database.read() as connection:
-            outcome = rows.items(connection, job.id)
+        return [item for item in rows.items(connection, job.id) if item.status == "waiting"]
+
+
+def _ingest(services: Services, job: JobRow, reader: _ItemReader) -> str:
+    while waiting := _waiting(services, job):
+        handled = sum(map(reader.handle, reader.shortest_first(waiting)))
+        if not handled and not reader.vectors.some():
+            reader.wait_for_others()
+    with services.database.read() as connection:
+        outcome = rows.items(connection, job.id)
     if reader.vectors.rest() or any(item.status in ("added", "replaced") for item in outcome):
         reader.refresh()
     if "questions" in job.payload:
@@ -83,26 +108,28 @@ def _import_questions(services: Services, job: JobRow) -> None:
     QuestionSets(services.database, job.base_id).save(given["set"], questions)
 
 
-def refresh(services: Services, base_id: int) -> None:
-    """Brings the snapshots of all builds up to date, so that the next question is quick."""
-    recipes = Ingestion(services.database, base_id, services.models.embedder).recipes()
-    for recipe in recipes:
-        try:
-            services.indexes.save(base_id, recipe)
-        except (InvalidRecipe, ProviderError, StorageError) as error:
-            # A build that cannot be searched now keeps no document out; a search says why.
-            log.warning("The index of build %s was not refreshed: %s", recipe.hash, error)
-
-
 class _ItemReader:
-    def __init__(self, services: Services, job: JobRow, reporter: Reporter) -> None:
+    def __init__(
+        self,
+        services: Services,
+        job: JobRow,
+        reporter: Reporter,
+        claims: Claims,
+        cluster: Cluster,
+    ) -> None:
+        self._claims = claims
         self._services = services
         self._job = job
         self._reporter = reporter
-        self._ingestion = Ingestion(services.database, job.base_id, services.models.embedder)
+        embedder = spread(services.models.embedder, cluster)
+        self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
+        self._ahead = ReadingAhead(cluster, self._to_read)
+        self._items: Mapping[int, JobItem] = {}
         self._paces = Paces(services)
         self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
-        self.vectors = JobVectors(services, job.id, self._ingestion, self._forecast, self._say)
+        self.vectors = JobVectors(
+            services, job.id, self._ingestion, self._forecast, self._say, claims
+        )
         self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
 
     def shortest_first(self, waiting: Sequence[JobItem]) -> list[JobItem]:
@@ -114,10 +141,31 @@ class _ItemReader:
             reading = "reading pdf" if kind == "pdf" else "reading"
             first = {"fetching": "fetching"} if kind == "address" else {}
             self._forecast.add(item.position, kind, size, {**first, "reading": reading, **work})
-        return sorted(waiting, key=lambda item: self._forecast.seconds(item.position))
+        order = sorted(waiting, key=lambda item: self._forecast.seconds(item.position))
+        self._items = {item.position: item for item in order}
+        self._ahead.expect(list(self._items))
+        return order
 
-    def handle(self, item: JobItem) -> None:
-        """Reads one item; whatever is wrong with it is noted, and the next one goes on."""
+    def handle(self, item: JobItem) -> bool:
+        """Reads one item, unless another worker has it; whether that was so.
+
+        Whatever is wrong with it is noted, and the next one goes on.
+        """
+        piece = f"item {item.job_id}/{item.position}"
+        if not self._claims.take([piece]):
+            return False
+        try:
+            self._handle(item)
+        finally:
+            self._claims.leave([piece])
+        return True
+
+    def wait_for_others(self) -> None:
+        """Lets those who have what is left go on for a moment. Raises Cancelled."""
+        self._say("other workers are reading")
+        time.sleep(_POLL)
+
+    def _handle(self, item: JobItem) -> None:
         with self._services.database.read() as connection:
             waits = rows.waits(connection, self._job.id, item.position)
         failed = False
@@ -153,7 +201,7 @@ class _ItemReader:
         if not source.get("again") and self._kept(item, source):
             return
         try:
-            document = self._read(source, tell)
+            document = self._read(item, source, tell)
         except UnreadableDocument as error:
             if error.reason == "needs_password":
                 self._keep(item, source)
@@ -216,28 +264,30 @@ class _ItemReader:
         name = distinguished(fetched.name, fetched.asked) if taken else fetched.name
         return {"file": stored.sha256, "name": name, "source": fetched.asked}
 
-    def _read(self, source: Mapping[str, Any], tell: Tell) -> Document:
+    def _read(self, item: JobItem, source: Mapping[str, Any], tell: Tell) -> Document:
         tell("reading", 0, 0)
-        path = self._services.files.path(source["file"])
+        file = self._file(source)
         if source.get("pasted"):
             return replace(
-                readers.read_text(path.read_text("utf-8"), source["name"]),
+                readers.read_text(file.path.read_text("utf-8"), source["name"]),
                 id=source["file"],
                 source=source["source"],
             )
+        return self._meanwhile(partial(self._ahead.read, item.position, file), tell)
+
+    def _file(self, source: Mapping[str, Any]) -> StoredFile:
+        path = self._services.files.path(source["file"])
         limits = readers.Limits(max_bytes=self._services.settings.max_upload_mb << 20)
+        return StoredFile(path, source["name"], source["source"], limits)
 
-        def read(progress: _Progress, cancelled: Callable[[], bool]) -> Document:
-            return readers.read(
-                path,
-                source["name"],
-                source=source["source"],
-                limits=limits,
-                progress=progress,
-                cancelled=cancelled,
-            )
-
-        return self._meanwhile(read, tell)
+    def _to_read(self, position: int) -> StoredFile | None:
+        """The file of an item that waits, where a worker may read it ahead."""
+        item = self._items[position]
+        if "file" not in item.payload or item.payload.get("pasted") or not is_sent(item.name):
+            return None
+        if not item.payload.get("again") and self._ingestion.present(item.payload["file"]):
+            return None
+        return self._file({"name": item.name, "source": "", **item.payload})
 
     def _meanwhile(
         self, read: Callable[[_Progress, Callable[[], bool]], Document], tell: Tell
@@ -296,13 +346,3 @@ class _ItemReader:
 def _unreadable(document: Document) -> str:
     pages = document.metadata.get("unreadable_pages")
     return f"unreadable fonts on pages {pages}" if pages else ""
-
-
-def lost_labels(quotes: Sequence[str]) -> str:
-    """Which labels have no words any more in a document that was read again, or replaced."""
-    shown = [" ".join(quote.split()) or "a whole document" for quote in quotes[:_LOST_SHOWN]]
-    told = ", ".join(
-        f"“{textwrap.shorten(each, _LONGEST_SHOWN, placeholder='…')}”" for each in shown
-    )
-    more = f" and {len(quotes) - len(shown):,} more" if len(quotes) > len(shown) else ""
-    return f"labels lost: {told}{more}" if quotes else ""

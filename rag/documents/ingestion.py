@@ -54,14 +54,20 @@ class Ingestion:
     """Puts documents into one knowledge base, for every build that it has."""
 
     def __init__(
-        self, database: Database, base_id: int, embedder: Callable[[str], Embedder]
+        self,
+        database: Database,
+        base_id: int,
+        embedder: Callable[[str], Embedder],
+        breadth: int = 1,
     ) -> None:
+        """``breadth`` is that of ``AtOnce``."""
         self._database = database
         self.base_id = base_id
-        self._embedder = embedder
+        self.embedder = embedder
+        self.breadth = breadth
         self._behind: dict[str, str] = {}
         self._loaded = set[str]()
-        self._at_once = AtOnce()
+        self._at_once = AtOnce(breadth)
 
     def recipes(self) -> list[IndexRecipe]:
         """Index recipes of all builds, the saved one first; a document is stored for each."""
@@ -226,7 +232,7 @@ class Ingestion:
 
         Where it does not ``embed``, it makes sure that the embedder can be asked.
         """
-        embedder = self._embedder(recipe.embedder)
+        embedder = self.embedder(recipe.embedder)
         cutting, embedding = paces.steps(recipe, number)
         before, total = 0, sum(len(document.text) for document in group)
 
@@ -261,7 +267,7 @@ class Ingestion:
         """
         if name in self._loaded or embed != providers.is_local(name):
             return
-        embedder = self._embedder(name)
+        embedder = self.embedder(name)
         if uncached(self._database, embedder, [chunk.indexed_text for chunk in cutting.chunks()]):
             tell("loading the embedding model", 0, 0)
             embedder.embed(["hello"], "query")
@@ -333,7 +339,7 @@ class Ingestion:
         for recipe in recipes:
             cut_id = builds.ensure(connection, self.base_id, recipe)
             self._insert_cut(connection, cut_id, cuttings[document.id, recipe.cut])
-            embedder = self._embedder(recipe.embedder).id
+            embedder = self.embedder(recipe.embedder).id
             place = self.base_id, cut_id, document.id
             waits = passages.lack_vectors(connection, *place, embedder)
             ids = [document.id]

@@ -8,12 +8,14 @@ from rag import readers
 from rag.errors import TouchstoneError
 from rag.readers.formats import extension_of
 from rag.services import Services
-from rag.storage import documents
+from rag.storage import builds, documents
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow
+from rag.storage.shared import file_parts
 
 LARGE = 1_000_000
 """Bytes; less is done before a process of its own would have started."""
+_WORTH_SHARING = 100_000  # characters; a worker starts while as many are embedded
 
 
 _BYTES_PER_PAGE = 100_000
@@ -30,6 +32,15 @@ def is_large(services: Services, job: JobRow) -> bool:
             corpus = Path(job.payload["folder"]) / "corpus.jsonl"
             return corpus.is_file() and corpus.stat().st_size > LARGE
     return False
+
+
+def can_be_shared(services: Services, job: JobRow) -> bool:
+    """Whether workers can share a job, and so much is left that another one is worth its start."""
+    if job.kind != "ingest" or services.database.dialect != "postgresql":
+        return False
+    with services.database.read() as connection:
+        waiting = {each.id: each.characters for each in builds.waiting(connection, job.base_id)}
+    return sum(waiting.values()) > _WORTH_SHARING or is_large(services, job)
 
 
 def size_of(services: Services, item: JobItem) -> tuple[str, float]:
@@ -57,9 +68,14 @@ def file_size(path: Path, kind: str) -> float:
 def _waiting_bytes(services: Services, job: JobRow) -> int:
     with services.database.read() as connection:
         items = rows.items(connection, job.id)
-    names = [item.payload["file"] for item in items if "file" in item.payload]
-    paths = [services.files.path(name) for name in names]
-    return sum(path.stat().st_size for path in paths if path.exists())
+    waiting = [item.payload for item in items if item.status == "waiting"]
+    names = {each["file"] for each in waiting if "file" in each}
+    here = [place for place in map(services.files.place, names) if place.exists()]
+    size = sum(place.stat().st_size for place in here)
+    if services.files.in_database:
+        with services.database.read() as connection:
+            size += file_parts.size(connection, sorted(names - {place.name for place in here}))
+    return size
 
 
 def _characters(services: Services, base_id: int) -> int:

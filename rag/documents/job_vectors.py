@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable
 
 from rag.documents.embedding_ahead import EmbeddingAhead
 from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion
-from rag.errors import TouchstoneError
+from rag.errors import InvalidRecipe, ProviderError, StorageError, TouchstoneError
 from rag.services import Services
 from rag.storage import jobs as rows
+from rag.storage.shared.claims import Claims
 
+log = logging.getLogger(__name__)
+
+_POLL = 0.1
 _VECTORS = "vectors"  # of a build, for all items together
 
 
@@ -24,11 +30,14 @@ class JobVectors:
         ingestion: Ingestion,
         forecast: Forecast,
         say: Callable[[str], None],
+        claims: Claims,
     ) -> None:
-        """``say`` hears what is done now."""
+        """``say`` hears what is done now; other workers have ``claims`` of their own."""
         self._database = services.database
         self._job_id = job_id
-        self._ahead = EmbeddingAhead(services.database, ingestion.base_id, services.models.embedder)
+        self._ahead = EmbeddingAhead(
+            services.database, ingestion.base_id, ingestion.embedder, claims, ingestion.breadth
+        )
         self._recipes = {recipe.hash: recipe for recipe in ingestion.recipes()}
         self._steps = ingestion.embedding()
         self._forecast = forecast
@@ -56,9 +65,17 @@ class JobVectors:
         return True
 
     def rest(self) -> bool:
-        """Makes all that are left; whether any were made since the job began."""
-        while self.some():
-            pass
+        """Makes all that are left; whether any were made since the job began.
+
+        Returns when those that other workers have claimed are in, too.
+        """
+        while True:
+            if self.some():
+                continue
+            if not self._ahead.elsewhere:
+                break
+            self._say("other workers are embedding")
+            time.sleep(_POLL)
         for build_hash in self._steps:
             self._forecast.end((_VECTORS, build_hash))
         return bool(self._done)
@@ -88,3 +105,14 @@ class JobVectors:
                     place = self._job_id, item.position, item.status, reason, error.hint
                     rows.set_item(connection, *place, chunks=item.chunks)
         return len(why)
+
+
+def refresh(services: Services, base_id: int) -> None:
+    """Brings the snapshots of all builds up to date, so that the next question is quick."""
+    recipes = Ingestion(services.database, base_id, services.models.embedder).recipes()
+    for recipe in recipes:
+        try:
+            services.indexes.save(base_id, recipe)
+        except (InvalidRecipe, ProviderError, StorageError) as error:
+            # A build that cannot be searched now keeps no document out; a search says why.
+            log.warning("The index of build %s was not refreshed: %s", recipe.hash, error)

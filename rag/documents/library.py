@@ -17,6 +17,7 @@ from rag.documents.previews import preview, sizes
 from rag.documents.reading_again import PASTED, ReadingAgain
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation.formats import beir
+from rag.indexing.kinds import VectorChoice
 from rag.jobs import Jobs
 from rag.network.requests import refuse_credentials
 from rag.questions.sets import checked_name
@@ -98,7 +99,10 @@ class Library:
             return documents.get(connection, self._base_id, document_id)
 
     def original(self, document_id: str) -> Path | None:
-        """The uploaded file, or None where a document came without one."""
+        """The uploaded file; None where a document came without one, or is not of this base."""
+        with self._database.read() as connection:
+            if documents.exists(connection, self._base_id, document_id) is None:
+                return None  # files are kept by their content: another base may have it
         path = self._services.files.path(document_id)
         return path if path.exists() else None
 
@@ -225,7 +229,7 @@ class Library:
         No document changes: only searches that filter by tag notice. Tags are kept when another
         version of it replaces it. Raises NotFound, and InvalidInput for a tag without words.
         """
-        words = sorted({" ".join(tag.split()) for tag in tags})
+        words = sorted({" ".join(storable(tag).split()) for tag in tags})
         if "" in words:
             raise InvalidInput("A tag needs a word.", "Leave empty ones out.")
         with self._database.write() as connection:
@@ -244,6 +248,10 @@ class Library:
         """The index recipes that it is built for, oldest first."""
         with self._database.read() as connection:
             return builds.every(connection, self._base_id)
+
+    def vector_index(self, recipe: IndexRecipe) -> VectorChoice:
+        """Which kind of vector index a build has, and why. Raises InvalidRecipe, ProviderError."""
+        return self._services.indexes.choice(self._base_id, recipe)
 
     def missing(self, recipe: IndexRecipe) -> int:
         """How many documents a build still lacks, or lacks vectors of."""

@@ -35,10 +35,9 @@ class ReadingAgain:
 
     def outdated(self) -> list[Outdated]:
         """Documents whose reader has another version now, by name."""
-        return [
-            Outdated(row.id, row.name, self._services.files.path(row.id).exists())
-            for row in self._readings()
-        ]
+        readings = list(self._readings())
+        missing = self._services.files.missing([row.id for row in readings])
+        return [Outdated(row.id, row.name, row.id not in missing) for row in readings]
 
     def queue(self, document_ids: Sequence[str] | None = None) -> int:
         """Queues the reading of documents, or of all that are outdated; returns the job.
@@ -47,11 +46,13 @@ class ReadingAgain:
         InvalidInput where there is none to read again, or no file is kept of it.
         """
         wanted = None if document_ids is None else set(document_ids)
+        readings = list(self._readings())
+        missing = self._services.files.missing([row.id for row in readings])
         items = [
             (row.name, {"file": row.id, "source": row.source, "again": True} | _pasted(row))
-            for row in self._readings()
+            for row in readings
             if wanted is None or row.id in wanted
-            if self._services.files.path(row.id).exists()
+            if row.id not in missing
         ]
         if not items:
             raise InvalidInput(

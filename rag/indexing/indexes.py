@@ -14,71 +14,27 @@ import shutil
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from rag.errors import InvalidInput
 from rag.indexing import snapshots
-from rag.indexing.servers import IN_PROCESS, Place, Servers, Words
+from rag.indexing.background import Background
+from rag.indexing.index import NO_CUT, Index, caught_up, copied, write
+from rag.indexing.kinds import Kind, VectorChoice
+from rag.indexing.servers import IN_PROCESS, Place, Servers, Words, is_served
 from rag.protocols import Embedder, VectorIndex
 from rag.recipe import IndexRecipe
-from rag.storage import Database, bases, builds, documents, passages, vectors
+from rag.storage import Connection, Database, bases, builds, documents, passages, vectors
 from rag.storage.files import sync_folder
 from rag.storage.passages import PassageBatch
-from rag.types import Chunk, Keys, Vectors
+from rag.types import Keys, Vectors
 
 log = logging.getLogger(__name__)
-
-_NO_CUT = 0  # no row has this number
-
-
-@dataclass(frozen=True)
-class Index:
-    """A build at one moment: ``keys`` lists the passages of every document that it holds.
-
-    ``cut_id`` is 0 where no document was ever cut that way. ``readers`` has the version of the
-    reader of each document: read again, a document has other passages. ``waiting`` lists the
-    passages, by document, whose vectors are not in yet: they are in ``keys`` and ``lexical`` only.
-    """
-
-    version: int
-    cut_id: int
-    dense: VectorIndex
-    lexical: Words
-    keys: Mapping[str, Keys]
-    readers: Mapping[str, int] = field(default_factory=dict)
-    waiting: Mapping[str, Keys] = field(default_factory=dict)
-
-    @cached_property
-    def bytes(self) -> int:
-        """About how much memory it takes."""
-        return self.dense.bytes + self.lexical.bytes + sum(k.nbytes for k in self.keys.values())
-
-    @cached_property
-    def passages(self) -> Keys:
-        """The keys of all passages, in order."""
-        return np.unique(np.concatenate([np.empty(0, np.int64), *self.keys.values()]))
-
-    @cached_property
-    def without_vector(self) -> Keys:
-        """The keys of the passages whose vectors are not in yet, in order."""
-        return np.unique(np.concatenate([np.empty(0, np.int64), *self.waiting.values()]))
-
-    @property
-    def embedded(self) -> Index:
-        """The same without the documents that lack vectors."""
-        # Never kept in itself: a server deletes rows when the last reader lets go of them, and
-        # what refers to itself waits for the garbage collector.
-        return self._embedded if self.waiting else self
-
-    @cached_property
-    def _embedded(self) -> Index:
-        keys = {name: held for name, held in self.keys.items() if name not in self.waiting}
-        return replace(self, keys=keys, waiting={})
 
 
 class Indexes:
@@ -102,17 +58,76 @@ class Indexes:
         self._servers = servers
         self._most_bytes = most_bytes
         self._current: OrderedDict[Place, Index] = OrderedDict()
-        self._locks: dict[Place, threading.Lock] = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._background = Background()
         self._guard = threading.Lock()
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory all of them take in this process."""
+        with self._guard:
+            return sum(each.bytes for each in self._current.values())
 
     def current(self, base_id: int, recipe: IndexRecipe) -> Index:
         """The index of a build, with every document that the database says it holds.
 
-        Looking registers nothing: the index of a recipe that was never built is empty. Raises
+        Looking registers nothing: the index of a recipe that was never built is empty. One that
+        has outgrown its kind is moved in the background; searches go on with what there is. Raises
         InvalidRecipe, ProviderError, or StorageError for a server.
         """
+        index = self._present(base_id, recipe)
+        if self._chosen(index, recipe).kind != index.kind or not index.dense.settled:
+            work = partial(self.settled, base_id, recipe)
+            self._background.start((base_id, recipe.hash), work)
+        return index
+
+    def settled(self, base_id: int, recipe: IndexRecipe) -> Index:
+        """The same in the kind that its size asks for, with its graph where it has one.
+
+        That may take minutes, in which other searches go on. Raises as ``current`` does.
+        """
         place = (base_id, recipe.hash)
+        with self._lock(("settling", *place)):
+            index = self._present(base_id, recipe)
+            kind = self._chosen(index, recipe).kind
+            if kind == index.kind:
+                if not index.dense.settled:
+                    index.dense.settle()
+                return index
+            dense = self._of_kind(index, place, recipe, kind)
+            dense.settle()
+            with self._lock(place):
+                present = self._known(place) or index
+                dense = caught_up(dense, index, present)
+                index = replace(present, dense=dense, kind=kind)
+                self._keep(place, index)
         with self._database.read() as connection:
+            is_there = place in builds.places(connection)
+        if not is_there:  # deleted meanwhile
+            self.forget(*place)
+        return index
+
+    def choice(self, base_id: int, recipe: IndexRecipe) -> VectorChoice:
+        """Which kind of vector index a build has, and why; nothing is loaded for it."""
+        with self._database.read() as connection:
+            passages = builds.passages_of(connection, base_id, recipe.cut)
+        return self._servers.chosen(recipe, passages, self._embedder(recipe.embedder).dimension)
+
+    def _chosen(self, index: Index, recipe: IndexRecipe) -> VectorChoice:
+        dimension = self._embedder(recipe.embedder).dimension
+        return self._servers.chosen(recipe, len(index.passages), dimension)
+
+    def _of_kind(self, index: Index, place: Place, recipe: IndexRecipe, kind: Kind) -> VectorIndex:
+        """The vectors of an index in another kind of index."""
+        log.info("Build %s: its vectors go from %s to %s.", recipe.hash, index.kind, kind)
+        dense = self._servers.dense(place, kind, self._embedder(recipe.embedder))
+        return copied(index.dense, dense, index.embedded_passages)
+
+    def _present(self, base_id: int, recipe: IndexRecipe) -> Index:
+        place = (base_id, recipe.hash)
+        with (
+            self._database.read() as connection
+        ):  # a replica may lag behind the caller's own change
             version = bases.version(connection, base_id)
         index = self._known(place)
         if index is not None and index.version == version:
@@ -122,16 +137,19 @@ class Indexes:
             index = self._known(place)
             if index is None:
                 index, is_spoilt = self._load(place, recipe)
-            index = self._refreshed(index, base_id, recipe)
+            index = self._refreshed(index, base_id, recipe, version)
             self._keep(place, index)
-            self._servers.tidy(index.dense, index.lexical)
+            self._tidy(index, base_id)
         if is_spoilt:
             self._save(index, place, recipe)
         return index
 
     def whole(self, base_id: int, recipe: IndexRecipe) -> Index:
-        """The same for whoever measures: raises InvalidInput while documents lack vectors."""
-        index = self.current(base_id, recipe)
+        """The same for whoever measures: raises InvalidInput while documents lack vectors.
+
+        It is settled, so that what is measured does not depend on the moment.
+        """
+        index = self.settled(base_id, recipe)
         if index.waiting:
             raise InvalidInput(
                 f"{len(index.waiting):,} of {len(index.keys):,} documents answer by words alone: "
@@ -141,13 +159,13 @@ class Indexes:
         return index
 
     def save(self, base_id: int, recipe: IndexRecipe) -> None:
-        """Writes a snapshot, so that the next start need not read every vector from SQL.
+        """Settles it and writes a snapshot: the next start need not read every vector from SQL.
 
         A snapshot is a convenience: a full disk, or another process that writes one at the same
         moment, costs time at the next start and nothing else. None is written while documents lack
         vectors: the last one stays.
         """
-        self._save(self.current(base_id, recipe), (base_id, recipe.hash), recipe)
+        self._save(self.settled(base_id, recipe), (base_id, recipe.hash), recipe)
 
     def _save(self, index: Index, place: Place, recipe: IndexRecipe) -> None:
         target = self._snapshot_folder(place)
@@ -157,7 +175,7 @@ class Indexes:
             target.parent.mkdir(parents=True, exist_ok=True)
             fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=".new-"))
             try:
-                _write(index, fresh, self._embedder(recipe.embedder).id)
+                write(index, fresh, self._embedder(recipe.embedder).id)
                 snapshots.seal(fresh)
                 with self._lock(place):
                     shutil.rmtree(target, ignore_errors=True)
@@ -192,12 +210,23 @@ class Indexes:
             self._current[place] = index
             self._current.move_to_end(place)
             total = sum(each.bytes for each in self._current.values())
-            while total > self._most_bytes and len(self._current) > 1 and self._servers.absent:
-                total -= self._current.popitem(last=False)[1].bytes
+            for old in [key for key in self._current if key != place]:
+                held = self._current[old]
+                if total > self._most_bytes and not is_served(held.dense, held.lexical):
+                    total -= self._current.pop(old).bytes
 
-    def _lock(self, place: Place) -> threading.Lock:
+    def _tidy(self, index: Index, base_id: int) -> None:
+        """Lets servers forget what nobody needs, unless another process has changed documents."""
+        if not self._servers.due(index.dense, index.lexical):
+            return
+        with self._database.write() as connection:
+            bases.hold(connection, base_id)  # and nobody changes any meanwhile
+            if bases.version(connection, base_id) == index.version:
+                self._servers.tidy(index.dense, index.lexical)
+
+    def _lock(self, what: Hashable) -> threading.Lock:
         with self._guard:
-            return self._locks.setdefault(place, threading.Lock())
+            return self._locks.setdefault(what, threading.Lock())
 
     def _snapshot_folder(self, place: Place) -> Path:
         return self._folder / str(place[0]) / place[1]
@@ -220,8 +249,10 @@ class Indexes:
                     recipe.hash,
                     error,
                 )
-        dense = self._servers.dense(place, recipe, self._embedder(recipe.embedder))
-        return Index(-1, _NO_CUT, dense, self._servers.lexical(place, recipe), {}), is_there
+        kind = self.choice(place[0], recipe).kind
+        dense = self._servers.dense(place, kind, self._embedder(recipe.embedder))
+        lexical = self._servers.lexical(place, recipe)
+        return Index(-1, NO_CUT, dense, lexical, {}, kind=kind), is_there
 
     def _read(self, place: Place, recipe: IndexRecipe, folder: Path) -> Index:
         embedder = self._embedder(recipe.embedder)
@@ -231,46 +262,54 @@ class Indexes:
         flat = np.load(folder / "keys.npy")
         ends = np.cumsum(about["sizes"], dtype=np.int64)
         keys = dict(zip(about["documents"], np.split(flat, ends)[: len(ends)], strict=True))
-        dense = self._servers.dense(place, recipe, embedder, str(folder / "dense"))
+        kind = about.get("vectors", recipe.vector_index)
+        dense = self._servers.dense(place, kind, embedder, str(folder / "dense"))
         lexical = self._servers.lexical(place, recipe, str(folder / "lexical"))
         # A snapshot has no version: documents are compared one by one on the first use.
         readers = dict(zip(about["documents"], about.get("readers", []), strict=False))
-        return Index(-1, _NO_CUT, dense, lexical, keys, readers)
+        return Index(-1, NO_CUT, dense, lexical, keys, readers, kind=kind)
 
-    def _refreshed(self, index: Index, base_id: int, recipe: IndexRecipe) -> Index:
-        """The index brought to the present by what changed, without reading the rest again."""
-        with self._database.read() as connection:
-            version = bases.version(connection, base_id)
-            held = builds.documents(connection, base_id, recipe.hash)
-            cut_id = builds.cut_id(connection, base_id, recipe.cut) or _NO_CUT
-            anew = documents.recut_since(connection, base_id, index.version)
-            present = {each.id: each.reader_version for each in held}
-            waits = {each.id for each in held if each.waits}
-            read = {name for name in index.keys if present.get(name) == index.readers.get(name, 0)}
-            kept = read - anew
-            gone = [name for name in index.keys if name not in kept]
-            new = sorted(set(present) - kept)
-            came = sorted((kept & set(index.waiting)) - waits)  # their vectors
-            dense, lexical = _without(index, gone)
-            keys = {name: index.keys[name] for name in index.keys if name in kept}
-            waiting = {name: index.waiting[name] for name in index.waiting if name in kept & waits}
-            embedder = self._embedder(recipe.embedder)
-            found: dict[str, list[Keys]] = {}
-            lacking: dict[str, list[Keys]] = {}
-            for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
-                pairs = zip(batch.documents, batch.vectors, strict=True)
-                late = np.array([data is None and name in waits for name, data in pairs])
-                ready = batch.at(~late)
-                dense = dense.added(ready.keys, self._vectors(ready, embedder))
-                lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
-                _note_keys(batch, found)
-                _note_keys(batch.at(late), lacking)
-            for batch in passages.stream(connection, base_id, cut_id, embedder.id, came):
-                dense = dense.added(batch.keys, self._vectors(batch, embedder))
+    def _refreshed(self, index: Index, base_id: int, recipe: IndexRecipe, version: int) -> Index:
+        """The index brought to ``version`` or later, without reading again what did not change."""
+        return self._database.nearby(
+            lambda connection: self._read_on(connection, index, base_id, recipe),
+            lambda connection: bases.has_version(connection, base_id, version),
+        )
+
+    def _read_on(
+        self, connection: Connection, index: Index, base_id: int, recipe: IndexRecipe
+    ) -> Index:
+        version = bases.version(connection, base_id)
+        held = builds.documents(connection, base_id, recipe.hash)
+        cut_id = builds.cut_id(connection, base_id, recipe.cut) or NO_CUT
+        anew = documents.recut_since(connection, base_id, index.version)
+        present = {each.id: each.reader_version for each in held}
+        waits = {each.id for each in held if each.waits}
+        read = {name for name in index.keys if present.get(name) == index.readers.get(name, 0)}
+        kept = read - anew
+        gone = [name for name in index.keys if name not in kept]
+        new = sorted(set(present) - kept)
+        came = sorted((kept & set(index.waiting)) - waits)  # their vectors
+        dense, lexical = _without(index, gone)
+        keys = {name: index.keys[name] for name in index.keys if name in kept}
+        waiting = {name: index.waiting[name] for name in index.waiting if name in kept & waits}
+        embedder = self._embedder(recipe.embedder)
+        found: dict[str, list[Keys]] = {}
+        lacking: dict[str, list[Keys]] = {}
+        for batch in passages.stream(connection, base_id, cut_id, embedder.id, new):
+            pairs = zip(batch.documents, batch.vectors, strict=True)
+            late = np.array([data is None and name in waits for name, data in pairs])
+            ready = batch.at(~late)
+            dense = dense.added(ready.keys, self._vectors(ready, embedder))
+            lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
+            _note_keys(batch, found)
+            _note_keys(batch.at(late), lacking)
+        for batch in passages.stream(connection, base_id, cut_id, embedder.id, came):
+            dense = dense.added(batch.keys, self._vectors(batch, embedder))
         keys.update({name: np.concatenate(parts) for name, parts in found.items()})
         keys.update({name: np.empty(0, np.int64) for name in new if name not in found})
         waiting.update({name: np.concatenate(parts) for name, parts in lacking.items()})
-        return Index(version, cut_id, dense, lexical, keys, present, waiting)
+        return Index(version, cut_id, dense, lexical, keys, present, waiting, index.kind)
 
     def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
         """Cached vectors of a batch, (n, dimension); any that are not there are computed again.
@@ -304,36 +343,3 @@ def _note_keys(batch: PassageBatch, found: dict[str, list[Keys]]) -> None:
     names = np.asarray(batch.documents)
     for name in dict.fromkeys(batch.documents):
         found.setdefault(name, []).append(batch.keys[names == name])
-
-
-def _write(index: Index, folder: Path, embedder: str) -> None:
-    for part in ("dense", "lexical"):
-        (folder / part).mkdir()
-    index.dense.save(str(folder / "dense"))
-    index.lexical.save(folder / "lexical")
-    sizes = [len(held) for held in index.keys.values()]
-    flat = np.concatenate([*index.keys.values(), np.empty(0, np.int64)])
-    np.save(folder / "keys.npy", flat)
-    readers = [index.readers.get(name, 0) for name in index.keys]
-    about = {
-        "embedder": embedder,
-        "documents": list(index.keys),
-        "sizes": sizes,
-        "readers": readers,
-    }
-    (folder / "index.json").write_text(json.dumps(about))
-
-
-def lookup(
-    database: Database, base_id: int, cut_id: int
-) -> Callable[[Sequence[int]], dict[int, tuple[Chunk, str]]]:
-    """Reads passages with the names of their documents, by key."""
-
-    def read(keys: Sequence[int]) -> dict[int, tuple[Chunk, str]]:
-        with database.read() as connection:
-            found = passages.by_key(connection, cut_id, keys)
-            ids = list({chunk.document_id for chunk in found.values()})
-            names = documents.names(connection, base_id, ids)
-        return {key: (chunk, names[chunk.document_id]) for key, chunk in found.items()}
-
-    return read

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from rag import stores
-from rag.errors import StorageError
+from rag.errors import InvalidInput, StorageError
+from rag.indexing.kinds import Kind, VectorChoice, chosen
 from rag.lexical import LexicalIndex, LexicalServer
 from rag.protocols import Embedder, VectorIndex, VectorServer
 from rag.recipe import IndexRecipe
-from rag.stores import ServedVectors, ServedWords
+from rag.settings import Settings
+from rag.storage import Database
+from rag.stores import ServedVectors, ServedWords, pgvector
+from rag.stores.moments import Moment
+from rag.stores.pgvector import PgVectors
 
 log = logging.getLogger(__name__)
 
@@ -19,34 +25,72 @@ Place = tuple[int, str]
 """A knowledge base and the hash of one of its builds."""
 Words = LexicalIndex | ServedWords
 
+_GRACE_SECONDS = 60.0  # longer than a search
+
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Servers of vectors and of words; None keeps them in this process."""
+    """Servers of vectors and of words; None keeps them in this process.
+
+    ``by_kind`` has other servers for recipes with some ``vector_index``. ``grace`` is for how many
+    seconds servers keep what is gone: for searches of other processes that ask them too.
+    """
 
     vectors: VectorServer | None = None
     words: LexicalServer | None = None
+    by_kind: Mapping[str, VectorServer] = field(default_factory=dict)
+    grace: float = 0.0
 
-    @property
-    def absent(self) -> bool:
-        """Whether everything is in this process."""
-        return self.vectors is None and self.words is None
+    @classmethod
+    def of(cls, settings: Settings, database: Database) -> Servers:
+        """What ``TOUCHSTONE_VECTORS_URL`` means with a database. Raises InvalidInput, StorageError.
+
+        By itself, pgvector has the graphs. What is scanned is in this process: an index of FAISS is
+        many times as quick at that (docs/measurements.md).
+        """
+        url = settings.vectors_url
+        if url not in (None, "process", "pgvector"):
+            server = stores.server(url, settings.vectors_key)
+            return cls(vectors=server, grace=_GRACE_SECONDS)
+        is_postgres = database.dialect == "postgresql"
+        if url == "pgvector" and not is_postgres:
+            raise InvalidInput(
+                "TOUCHSTONE_VECTORS_URL is 'pgvector', but the database is not PostgreSQL.",
+                "Set TOUCHSTONE_DATABASE_URL, or leave TOUCHSTONE_VECTORS_URL out.",
+            )
+        engine = database.engine
+        if not is_postgres or url == "process" or not (url or pgvector.available(engine)):
+            return IN_PROCESS
+        graphs = {"hnsw": PgVectors(engine, "hnsw", database.nearby)}
+        scanned = PgVectors(engine, "flat", database.nearby) if url == "pgvector" else None
+        return cls(vectors=scanned, by_kind=graphs, grace=_GRACE_SECONDS)
+
+    def _of(self, kind: str) -> VectorServer | None:
+        return self.by_kind.get(kind, self.vectors)
+
+    def chosen(self, recipe: IndexRecipe, vectors: int, dimension: int) -> VectorChoice:
+        """The kind of index for so many vectors; a server that has all kinds knows only one."""
+        if self.vectors is not None and not self.by_kind:
+            asked = recipe.vector_index
+            return VectorChoice(asked, asked, vectors, dimension, is_served=True)
+        return chosen(recipe, vectors, dimension)
 
     def dense(
-        self, place: Place, recipe: IndexRecipe, embedder: Embedder, folder: str | None = None
+        self, place: Place, kind: Kind, embedder: Embedder, folder: str | None = None
     ) -> VectorIndex:
         """The vectors of a snapshot in ``folder``, or an empty index where there is none.
 
         Raises OSError or ValueError for a snapshot that does not serve, StorageError.
         """
-        kind, dimension = recipe.vector_index, embedder.dimension
-        if self.vectors is None:
+        dimension = embedder.dimension
+        server = self._of(kind)
+        if server is None:
             return stores.load(kind, folder) if folder else stores.empty(kind, dimension)
         # Of another model the same passages have other vectors: it is another build to the server.
         build = _name(place) + hashlib.sha256(embedder.id.encode()).hexdigest()[:16]
         if folder is None:
-            return ServedVectors.empty(self.vectors, build, dimension)
-        return ServedVectors.load(self.vectors, build, dimension, folder)
+            return ServedVectors.empty(server, build, dimension)
+        return ServedVectors.load(server, build, dimension, folder)
 
     def lexical(self, place: Place, recipe: IndexRecipe, folder: str | None = None) -> Words:
         """The same for words."""
@@ -57,16 +101,21 @@ class Servers:
             return ServedWords.empty(self.words, _name(place), name)
         return ServedWords.load(self.words, _name(place), name, folder)
 
-    @staticmethod
-    def tidy(*indexes: VectorIndex | Words) -> None:
-        """Deletes from servers what was removed and nobody reads any more."""
-        for index in indexes:
-            if isinstance(index, ServedVectors | ServedWords):
-                index.moment.tidy()
+    def due(self, *indexes: VectorIndex | Words) -> bool:
+        """Whether ``tidy`` has anything to do."""
+        return any(moment.due(self.grace) for moment in _moments(indexes))
+
+    def tidy(self, *indexes: VectorIndex | Words) -> None:
+        """Deletes from servers what was removed and nobody reads any more.
+
+        Only for indexes of the present: an older one does not know what came in since.
+        """
+        for moment in _moments(indexes):
+            moment.tidy(self.grace)
 
     def forget(self, base_id: int, build_hash: str | None) -> None:
         """Drops a build, or all builds of a base. A server that is away keeps them."""
-        for server in (self.vectors, self.words):
+        for server in (self.vectors, *self.by_kind.values(), self.words):
             try:
                 if server is not None:
                     server.drop(_name((base_id, build_hash or "")))
@@ -75,6 +124,15 @@ class Servers:
 
 
 IN_PROCESS = Servers()
+
+
+def is_served(*indexes: VectorIndex | Words) -> bool:
+    """Whether any of what they hold is on a server."""
+    return any(_moments(indexes))
+
+
+def _moments(indexes: Iterable[VectorIndex | Words]) -> Iterator[Moment]:
+    return (each.moment for each in indexes if isinstance(each, ServedVectors | ServedWords))
 
 
 def _name(place: Place) -> str:

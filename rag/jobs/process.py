@@ -8,15 +8,31 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 _ENTRY = "import sys; sys.path.insert(0, sys.argv[1]); import rag.workspace as w; w.do_job()"
 _PROJECT = str(Path(__file__).parents[2])
+
+
+@cache
+def machine() -> str:
+    """Names those whose process ids are those of this process, as far as that can be told.
+
+    Containers on the network of their host have its name, and copies of a machine have one name,
+    but not its processes.
+    """
+    told = [socket.gethostname()]
+    with contextlib.suppress(OSError):
+        told += [Path("/proc/sys/kernel/random/boot_id").read_text().strip()]
+        told += [str(Path("/proc/self/ns/pid").readlink())]
+    return "/".join(told)
 
 
 def start(asked: Mapping[str, Any]) -> subprocess.Popen[bytes]:

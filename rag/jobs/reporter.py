@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.storage import Database, leases
+from rag.storage import Connection, Database, leases
 from rag.storage import jobs as rows
 
 log = logging.getLogger(__name__)
@@ -68,6 +68,11 @@ class Reporter:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="job-heartbeat", daemon=True)
 
+    @property
+    def progress(self) -> tuple[int, int, str]:
+        """Units done, units in all, and what is done now."""
+        return self._progress
+
     def __enter__(self) -> Reporter:
         self._thread.start()
         return self
@@ -105,10 +110,24 @@ class Reporter:
         left = None if self._ends is None else max(self._ends - time.monotonic(), 0.0)
         try:
             with self._database.write() as connection:
-                goes_on = rows.report(connection, self._job_id, self._owner, *self._progress, left)
+                goes_on = self._goes_on(connection, left)
                 leases.renew(connection, self._owner, ATTENDED_SECONDS)
         except TouchstoneError:
             log.warning("The progress of job %s could not be stored.", self._job_id, exc_info=True)
             return
         if not goes_on:
             self._stop.set()
+
+    def _goes_on(self, connection: Connection, left: float | None) -> bool:
+        """Stores the progress; False when the job was cancelled or taken away."""
+        return rows.report(connection, self._job_id, self._owner, *self._progress, left)
+
+
+class HelpersReporter(Reporter):
+    """That of a worker which helps with the job of another one, who tells its progress.
+
+    It stops when the job ends, or when another one waits for a worker.
+    """
+
+    def _goes_on(self, connection: Connection, _left: float | None) -> bool:
+        return rows.takes_help(connection, self._job_id)

@@ -11,16 +11,25 @@ import contextlib
 import logging
 import math
 import os
-import socket
 import subprocess
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rag.errors import Cancelled, StorageError, TouchstoneError
-from rag.jobs.reporter import ATTENDED_SECONDS, HEARTBEAT_SECONDS, Reporter, Watch, nobody
+from rag import telemetry
+from rag.errors import Cancelled, ConnectionLost, StorageError, TouchstoneError
+from rag.jobs.helping import Helping
+from rag.jobs.process import machine
+from rag.jobs.reporter import (
+    ATTENDED_SECONDS,
+    HEARTBEAT_SECONDS,
+    Reporter,
+    Watch,
+    nobody,
+)
 from rag.storage import Connection, Database, bases, leases
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
@@ -50,16 +59,19 @@ class Jobs:
         handlers: Mapping[str, Handler],
         tidy: Callable[[], object] = lambda: None,
         apart: Apart = lambda _job, _owner: None,
+        shared: Apart = lambda _job, _owner: None,
     ) -> None:
         """``tidy`` is called after every job, when the worker starts, and every hour.
 
-        The worker lets ``apart`` start a process for a job that would be in the way of others.
+        The worker lets ``apart`` start a process for a job that would be in the way of others, and,
+        when it has nothing to do, ``shared`` one that shares the job of another worker.
         """
+        self._helping = Helping(database, shared)
         self._database = database
         self._handlers = handlers
         self._tidy = tidy
         self._apart = apart
-        self._owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        self._owner = f"{machine()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._wake = threading.Event()
         self._closing = False
         self._reporter: Reporter | None = None
@@ -191,7 +203,7 @@ class Jobs:
                 if time.monotonic() - attended > _ATTENDS_SECONDS:
                     self._attend()
                     attended = time.monotonic()
-                if self._run_next(None):
+                if self._run_next(None) or self._helping.once(self._owner, lambda: self._closing):
                     continue
                 pause = _POLL_SECONDS
                 if time.monotonic() - tidied > _TIDIES_SECONDS:
@@ -209,12 +221,11 @@ class Jobs:
             self._adopt_orphans(connection)
 
     def _adopt_orphans(self, connection: Connection) -> None:
-        """Frees jobs of processes on this host that are gone, without waiting for their lease."""
-        host = socket.gethostname()
+        """Frees jobs of processes of this machine that are gone, without waiting for a lease."""
         workers = leases.holders(connection, _WORKER, ATTENDED_SECONDS)
         for owner in {*rows.owners(connection), *workers}:
             name, pid, _ = owner.rsplit(":", 2)
-            if name == host and owner != self._owner and not _alive(int(pid)):
+            if name == machine() and owner != self._owner and not _alive(int(pid)):
                 rows.release(connection, owner)
                 leases.release(connection, owner)
 
@@ -238,9 +249,20 @@ class Jobs:
         return True
 
     def _perform(self, job_id: int, owner: str, watch: Watch) -> None:
-        with Reporter(self._database, job_id, owner, watch) as reporter:
-            self._reporter = reporter
-            status, message = self._outcome(self.get(job_id), reporter)
+        try:
+            with (
+                telemetry.spanning("job", {"job": job_id}) as span,
+                Reporter(self._database, job_id, owner, watch) as reporter,
+            ):
+                self._reporter = reporter
+                job = self.get(job_id)
+                status, message = self._outcome(job, reporter)
+                if telemetry.followed():
+                    span.labels |= self._told(job, status, reporter)
+        except BaseException:  # the process is told to end: others need not wait for the lease
+            with self._database.write() as connection:
+                rows.give_back(connection, job_id, owner)
+            raise
         self._reporter = None
         if not (self._closing and status == "cancelled"):
             with self._database.write() as connection:
@@ -263,13 +285,26 @@ class Jobs:
     def _left_by(self, code: int, job_id: int) -> None:
         """A job whose process was ended is done again, until one brings it no further."""
         with self._database.write() as connection:
-            left = sum(item.status == "waiting" for item in rows.items(connection, job_id))
-            if job_id in self._left and left >= self._left[job_id]:
+            if self._stands_still(connection, job_id):
                 message = f"The process that worked on it ended ({code}). {_STAYS}"
                 rows.finish(connection, job_id, self._owner, "failed", message)
             else:
                 rows.give_back(connection, job_id, self._owner)
-            self._left[job_id] = left
+
+    def _stands_still(self, connection: Connection, job_id: int) -> bool:
+        """Whether a job that is left unfinished was brought no further since the last time."""
+        left = sum(item.status == "waiting" for item in rows.items(connection, job_id))
+        still = job_id in self._left and left >= self._left[job_id]
+        self._left[job_id] = left
+        return still
+
+    def _told(self, job: JobRow, status: JobStatus, reporter: Reporter) -> dict[str, Any]:
+        """What is told of a job that has ended: its units, and its items by what became of them."""
+        told_last, total, _ = reporter.progress
+        done = total if status == "done" else told_last
+        items = Counter(item.status for item in self.items(job.id))
+        told = {"kind": job.kind, "base": job.base_id, "status": status}
+        return {**told, "done": done, "total": total, "items": items}
 
     def _outcome(self, job: JobRow, reporter: Reporter) -> tuple[JobStatus, str]:
         try:
@@ -277,6 +312,10 @@ class Jobs:
         except Cancelled:
             return "cancelled", f"Stopped. {_STAYS}"
         except TouchstoneError as error:
+            if isinstance(error, ConnectionLost):
+                with self._database.read() as connection:
+                    if not self._stands_still(connection, job.id):
+                        raise  # whoever comes next goes on with it
             return "failed", f"{error.message} {error.hint}".strip()
         except Exception:
             identity = uuid.uuid4().hex[:8]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from time import perf_counter
 
 import numpy as np
 
-from rag import answering
+from rag import answering, telemetry
+from rag.access.links import Links
+from rag.access.members import Members
 from rag.answering import AnswerStream
 from rag.answering.asking.prompt import Prompt
 from rag.conversations.answers import Answers, searches, unsearched
@@ -22,11 +25,12 @@ from rag.documents.additions import Additions
 from rag.documents.library import Library
 from rag.documents.locked_files import LockedFiles
 from rag.documents.passage_edits import PassageEdits
-from rag.errors import InvalidInput, NotFound, TouchstoneError
+from rag.errors import InvalidInput, NotFound
 from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import Compared, compared
-from rag.indexing.indexes import lookup
+from rag.indexing.lookup import lookup
 from rag.jobs import Jobs
+from rag.knowledge_base.federated import federated_parts
 from rag.knowledge_base.words import Words
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
@@ -49,6 +53,8 @@ from rag.runs.pooling import Pooling
 from rag.runs.quality.answer_job import AnswerEvaluations
 from rag.runs.quality.estimates import Estimates
 from rag.runs.quality.judge_job import Judgements
+from rag.runs.quality.memory_effect import MemoryTrials
+from rag.runs.quality.preference_job import Preferring
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
@@ -93,10 +99,12 @@ class KnowledgeBase(Words):
         self.pooling = Pooling(services.database, base.id)
         self.evaluator = Evaluator(services, base.id)
         self.evaluations = Evaluations(services, jobs, base.id)
-        self.answer_evaluations = AnswerEvaluations(services, jobs, base.id)
+        self.answer_evaluations = AnswerEvaluations(services, jobs, base.id, visitor)
         self.judgements = Judgements(services, jobs, base.id)
+        self.preferences = Preferring(services, jobs, base.id)
         self.estimates = Estimates(services.database, base.id)
         self.runs = RunHistory(services.database, base.id)
+        self.memory_trials = MemoryTrials(self.answer_evaluations, self.runs)
         self.recipe_names = RecipeNames(services.database, base.id)
         self.run_figures = RunFigures(services.database, base.id)
         self.rankings = Rankings(services.database, base.id)
@@ -104,6 +112,8 @@ class KnowledgeBase(Words):
         self.gate = Gate(services, base.id)
         self.tuning = Tuning(services, jobs, base.id)
         self.maps = BaseMaps(maps, jobs, base.id)
+        self.members = Members(services.database, base.id)
+        self.links = Links(services.database, base.id)
         self.memory = Memory(services, base.id, base.name, visitor)
         self.conversations = Conversations(services.database, self.memory)
         self.operations = Operations(services.database, self.memory.scope)
@@ -118,15 +128,15 @@ class KnowledgeBase(Words):
         with self._database.read() as connection:
             return bases.by_id(connection, self.id).recipe
 
-    def save_recipe(self, recipe: Recipe) -> None:
-        """Makes a recipe the saved one; earlier ones stay in the list of versions.
+    def save_recipe(self, recipe: Recipe, instead_of: Recipe | None = None) -> bool:
+        """Makes a recipe the saved one, earlier ones stay; not if that is no more ``instead_of``.
 
         Raises InvalidRecipe for an embedder or analyzer that nobody knows, ProviderRejected for a
         key that is not set.
         """
         self._services.models.require(recipe.index)
         with self._database.write() as connection:
-            bases.save_recipe(connection, self.id, recipe)
+            return bases.save_recipe(connection, self.id, recipe, instead_of)
 
     def saved_recipes(self) -> list[tuple[datetime, Recipe]]:
         """All versions, newest first."""
@@ -180,9 +190,22 @@ class KnowledgeBase(Words):
         """Finds passages; in other knowledge bases and the recipe's tools too (see ``merged``).
 
         ``history`` is the conversation before, which recipes with ``rewrite`` make a follow-up
-        complete from. Raises InvalidInput for an empty question. What fails beside this base is a
-        note.
+        complete from. What fails elsewhere is a note. Raises InvalidInput for an empty question.
         """
+        asked = {"base": self.id, "question": question, "recipe": recipe}
+        with telemetry.spanning("search", asked) as span:
+            started = perf_counter()
+            span.about = found = self._found(question, recipe, beside, history)
+            telemetry.note_work("search", perf_counter() - started, found)
+            return found
+
+    def _found(
+        self,
+        question: str,
+        recipe: Recipe,
+        beside: Sequence[FederatedBase],
+        history: Sequence[Message],
+    ) -> Trace:
         first = self.part(question, recipe, history=history)
         trace = first.trace
         if beside or recipe.search.tools:
@@ -252,14 +275,25 @@ class KnowledgeBase(Words):
         return compared(traces, recipes, labels, self.documents)
 
     def ask(
-        self, question: str, recipe: Recipe, beside: Sequence[FederatedBase] = ()
+        self,
+        question: str,
+        recipe: Recipe,
+        beside: Sequence[FederatedBase] = (),
+        without: Collection[str] = (),
     ) -> AnswerStream:
-        """Searches, unless the mode is general, then answers; the stream yields pieces of text."""
-        if searches(recipe.answer):
-            trace = self.search(question, recipe, beside)
-        else:
-            trace = unsearched(question, recipe)
-        return self.answer(trace, recipe, self.memory.examples(trace.question, recipe))
+        """Searches, unless the mode is general, then answers; the stream yields pieces of text.
+
+        Past interactions about the questions ``without`` are no examples.
+        """
+        asked = {"base": self.id, "question": question, "recipe": recipe}
+        turn = telemetry.begin("turn", asked, telemetry.current())
+        with telemetry.within(turn):
+            if searches(recipe.answer):
+                trace = self.search(question, recipe, beside)
+            else:
+                trace = unsearched(question, recipe)
+            examples = self.memory.examples(trace.question, recipe, without=without)
+            return self.answer(trace, recipe, examples).ending(turn)
 
     def answer(
         self,
@@ -314,14 +348,3 @@ class FederatedBase:
     base: KnowledgeBase
     recipe: Recipe
     weight: float = 1.0
-
-
-def federated_parts(question: str, others: Sequence[FederatedBase]) -> tuple[list[Part], list[str]]:
-    """What each of the others found, and why some gave nothing: the rest still answers."""
-    parts, failures = [], []
-    for each in others:
-        try:
-            parts.append(each.base.part(question, each.recipe, each.weight))
-        except TouchstoneError as error:
-            failures.append(f"{each.base.name} gave nothing: {error.message}")
-    return parts, failures

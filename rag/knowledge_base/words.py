@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rag.indexing.indexes import lookup
+from rag.indexing.lookup import lookup
 from rag.lexical import Explanation
 from rag.recipe import Recipe
 from rag.retrieval import ScoreContribution, score_contributions

@@ -25,6 +25,7 @@ from rag.services import Services
 from rag.settings import Settings
 from rag.storage import Database, bases, documents, files, sqlite_file
 from rag.storage.files import Arrival, digest
+from rag.storage.shared import transfer
 
 _LIST = "backup.json"
 _DATABASE = "touchstone.db"
@@ -65,13 +66,16 @@ def _snapshot(services: Services, arrival: Arrival, copy: Path) -> set[str]:
     """
     gone: set[str] = set()
     for _ in range(_MOST_TRIES):
-        before = services.files.present()
-        services.database.copy_to(copy)
+        before = services.files.kept()
+        if services.files.in_database:
+            transfer.save(services.database, copy)
+        else:
+            services.database.copy_to(copy)
         with closing(Database(f"sqlite:///{copy}")) as copied, copied.read() as connection:
             wanted = files.every(connection) & before | files.expected(connection).keys()
         if not services.database.read_only:
             arrival.keep(wanted)
-        last, gone = gone, wanted - services.files.present()
+        last, gone = gone, services.files.missing(wanted)
         if not gone or gone == last:  # what a new copy lacks as well was lost before
             return wanted
     raise StorageError("Documents are deleted faster than they are copied.", "Try again later.")
@@ -101,30 +105,47 @@ def restore_backup(
 ) -> tuple[Backup, Path | None]:
     """Fills a home from a backup; every byte is checked before anything is put in its place.
 
-    With ``force``, what the home held is moved to a folder in it, which is returned. Raises
-    InvalidInput for a home that holds something or is in use, InvalidFile for a damaged backup.
+    A database on a server has to be empty. With ``force``, what the home held is moved to a folder
+    in it, which is returned. Raises InvalidInput for a home that holds something or is in use,
+    InvalidFile for a damaged backup, StorageError.
     """
     home, database = settings.home, sqlite_file.of(settings.database_url)
-    if database is None:
-        raise InvalidInput("A backup is restored into a file.", "Unset TOUCHSTONE_DATABASE_URL.")
-    held = [path for path in (database, *(home / name for name in _PARTS)) if path.exists()]
+    places = [home / name for name in _PARTS] + ([database] if database else [])
+    held = [path for path in places if path.exists()]
     if held and not force:
         raise InvalidInput(
             f"{home} holds something already.",
             "Name an empty folder with --home, or add --force: what is there is set aside.",
         )
-    if database.exists() and not sqlite_file.leave(database):
+    if database and database.exists() and not sqlite_file.leave(database):
         raise InvalidInput(f"{database} is in use.", "Stop what runs on it first.")
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=home, prefix=".restore-"))
     try:
         made = _unpacked(source, fresh)
+        if database is None:
+            _load(settings.database_url, fresh, made)
         aside = _set_aside(held, home) if held else None
         (fresh / "files").rename(home / "files")
-        (fresh / _DATABASE).rename(database)
+        if database is not None:
+            (fresh / _DATABASE).rename(database)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return made, aside
+
+
+def _load(url: str, fresh: Path, made: Backup) -> None:
+    """Fills the database of a server, which has the originals too, from an unpacked backup."""
+    originals = {name: _place(fresh, name) for name in made.files}
+    with (
+        closing(Database(f"sqlite:///{fresh / _DATABASE}")) as copy,
+        closing(Database(url)) as database,
+    ):
+        transfer.load(copy, database, originals)
+
+
+def _place(folder: Path, name: str) -> Path:
+    return folder / "files" / name[:2] / name
 
 
 def _unpacked(source: Path, folder: Path) -> Backup:
@@ -134,7 +155,7 @@ def _unpacked(source: Path, folder: Path) -> Backup:
             (folder / "files").mkdir()
             _extract(archive, _DATABASE, folder / _DATABASE, made.database)
             for name in made.files:
-                place = folder / "files" / name[:2] / name
+                place = _place(folder, name)
                 place.parent.mkdir(exist_ok=True)
                 _extract(archive, f"files/{name}", place, name)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:

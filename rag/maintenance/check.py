@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from rag.indexing import snapshots
+from rag.maintenance.retention import forget_old
 from rag.services import Services
 from rag.storage import builds, files, vectors
 from rag.storage.sqlite_file import JOURNAL_LOST
@@ -47,10 +48,12 @@ class Problem:
 
 
 def sweep(services: Services) -> list[Problem]:
-    """Removes what killed work left over; cheap. Returns what could not be removed.
+    """Removes what killed work left over, and what is kept no longer; cheap. Returns what could
+    not be removed.
 
     Files that nothing ever dropped stay: they may be those of another database.
     """
+    forget_old(services)
     services.files.discard()
     removed = (_removed(services, each) for each in _derived(services))
     return [each for each in removed if not each.repaired]
@@ -75,7 +78,7 @@ def _files(services: Services) -> Iterator[Problem]:
     with services.database.read() as connection:
         held = files.referenced(connection, list(present))
     for name in sorted(present - held):
-        yield _orphaned("file", services.settings.home, services.files.path(name))
+        yield _orphaned("file", services.settings.home, services.files.place(name))
 
 
 def _derived(services: Services) -> Iterator[Problem]:
@@ -112,12 +115,13 @@ def _lost_files(services: Services) -> Iterator[Problem]:
     with services.database.read() as connection:
         expected = files.expected(connection)
         held = files.referenced(connection, list(present))
+    missing = services.files.missing(expected)
     for sha256, name in expected.items():
-        path = services.files.path(sha256)
-        if not path.exists():
+        path = services.files.place(sha256)
+        if sha256 in missing:
             yield Problem("missing", "file", f"{path.relative_to(home)}, the original of {name}")
     for sha256 in sorted(held):
-        path = services.files.path(sha256)
+        path = services.files.place(sha256)
         if path.exists() and sha256 != files.digest(path):
             yield Problem("damaged", "file", str(path.relative_to(home)), _size(path))
 

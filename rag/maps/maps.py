@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rag.indexing.indexes import Index
+from rag.indexing.index import Index
 from rag.maps.projections import NEIGHBOURS, Method, Points, Projection, among
 from rag.recipe import IndexRecipe
 from rag.retrieval.candidates import blocks, fetched_cosines

@@ -84,6 +84,8 @@ def answer_data(given: Answer) -> dict[str, Any]:
             }
             for each in given.examples
         ],
+        "usage": asdict(given.usage),
+        "cost": asdict(given.cost) if given.cost else None,
         "recipe": given.trace.recipe,
     }
 

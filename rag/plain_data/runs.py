@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from statistics import fmean
 from typing import Any
 
 from rag.results import QuestionResult, Run
+from rag.storage.quality.answers import RunAnswer
+from rag.types import Cost
 
 
 def measured_data(run: Run) -> dict[str, Any]:
@@ -30,3 +34,24 @@ def result_data(result: QuestionResult) -> dict[str, Any]:
         "found": result.found,
         "relevant": result.relevant,
     }
+
+
+def answers_spent_data(given: Collection[RunAnswer]) -> dict[str, Any]:
+    """What answers of a run took: mean seconds; tokens and money in all, and those of a judge."""
+    return {
+        "seconds": fmean(each.seconds for each in given) if given else None,
+        "tokens": sum(each.tokens for each in given),
+        "cost": _costs([each.price for each in given]),
+        "judge_tokens": sum(each.judge_tokens for each in given),
+        "judge_cost": _costs([each.judge_price for each in given]),
+    }
+
+
+def _costs(costs: Sequence[Cost | None]) -> dict[str, Any]:
+    """Money by currency, and of how many answers it is not known."""
+    known = [each for each in costs if each is not None]
+    currencies = sorted({each.currency for each in known})
+    sums = {
+        name: sum(each.amount for each in known if each.currency == name) for name in currencies
+    }
+    return {"known": sums, "not_known": len(costs) - len(known)}

@@ -10,14 +10,17 @@ from rag.providers.making import (
     require_embedder,
     reranker,
 )
+from rag.providers.prices import Price, price_of, read_prices
 from rag.providers.probing import ProviderStatus, check, statuses
 from rag.providers.table import (
     ROWS,
     ProviderRow,
+    Variables,
     default_dense_weight,
     default_threshold,
     is_local,
     languages,
+    may_cost,
     multilingual_embedders,
 )
 
@@ -27,8 +30,10 @@ __all__ = [
     "STEP_PATIENCE",
     "Clients",
     "Patience",
+    "Price",
     "ProviderRow",
     "ProviderStatus",
+    "Variables",
     "chat_model",
     "check",
     "default_dense_weight",
@@ -36,7 +41,10 @@ __all__ = [
     "embedder",
     "is_local",
     "languages",
+    "may_cost",
     "multilingual_embedders",
+    "price_of",
+    "read_prices",
     "require_embedder",
     "reranker",
     "statuses",

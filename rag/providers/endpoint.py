@@ -30,6 +30,8 @@ LONGEST_WAIT = 60.0
 CONNECT_SECONDS = 10.0
 BATCH_CHARACTERS = 200_000
 """About 50,000 tokens: hosted services refuse requests of more than a few hundred thousand."""
+AT_ONCE = 8
+"""Requests to one service of a provider that may be under way, where nobody says otherwise."""
 LONGEST_DETAIL = 300
 """Characters of a server's own words that are passed on."""
 
@@ -42,7 +44,14 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 """How servers say that a prompt is too long: OpenAI, llama.cpp, Ollama, vLLM and their kin."""
-_COUNT = re.compile(r"\d[\d,]{2,}")
+_TOKENS = re.compile(r"(\d[\d,]*) tokens")
+_COUNT = re.compile(r"\d[\d,]{3,}")
+_CODE = re.compile(r"Error code: ([45]\d\d)\b")
+"""How a status is told inside of a reply: in the words of the openai package, by those between."""
+
+
+_EXTRAS = {"boto3": "-bedrock", "botocore": "-bedrock", "google": "-google", "requests": "-google"}
+"""Packages that are not in requirements.txt, and the end of the name of the file that has them."""
 
 
 class Busy(ProviderUnavailable):
@@ -70,6 +79,10 @@ class Endpoint:
     base_url: str
     key: str = field(repr=False)
     api_version: str = ""
+    lacks: str = ""
+    region: str = ""
+    at_once: int = AT_ONCE
+    per_minute: int = 0
     patience: Patience = Patience()
 
     @property
@@ -85,7 +98,7 @@ class Endpoint:
         row = self.row
         if row.key_variable and not row.key_optional and not self.key:
             return row.key_variable
-        return row.base_url_variable if not self.base_url else ""
+        return self.lacks or (row.base_url_variable if not self.base_url else "")
 
     def cause(self, error: Exception) -> Exception | None:
         """``error`` for ``raise ... from``, or None where its text would give the key away."""
@@ -99,6 +112,13 @@ class Endpoint:
             hint = f"Start it with: ollama serve. Its address is read from {where}."
         return Busy(f"{self.row.label} does not answer at {self.shown}.", hint)
 
+    def without_credentials(self) -> ProviderError:
+        """The error where a cloud's own package finds nothing to sign in with."""
+        return ProviderRejected(
+            f"{self.row.label} knows no credentials here.",
+            "Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        )
+
     def timed_out(self) -> ProviderError:
         """The error for an answer that did not come in time."""
         seconds = f"{self.patience.timeout:g} s"
@@ -107,16 +127,29 @@ class Endpoint:
             "The server may be loading a model or be overloaded. Try again.",
         )
 
-    def broke_off(self) -> ProviderError:
-        """The error for a reply that ended in the middle."""
+    def broke_off(self, detail: str = "") -> ProviderError:
+        """The error for a reply that ended in the middle, with what the server said of it."""
+        said = f" It said: {self._clean(detail)}" if detail.strip() else ""
         return ProviderUnavailable(
-            f"{self.row.label} broke off in the middle of its reply.", "Ask again."
+            f"{self.row.label} broke off in the middle of its reply.{said}", "Ask again."
         )
+
+    def within(self, detail: str, model: str, *, begun: bool) -> ProviderError:
+        """The error for one that is told inside of a reply whose status was good.
+
+        ``begun`` says that some of the reply came before it.
+        """
+        if begun:
+            return self.broke_off(detail)
+        code = _CODE.search(detail)
+        if code or _OVERFLOW.search(detail):
+            return self.status(int(code[1]) if code else 400, detail, model)
+        return self.misbehaved(f"an error: {detail}")
 
     def misbehaved(self, what: str) -> ProviderError:
         """The error for an answer that is not what was asked for."""
         return ProviderMisbehaved(
-            f"{self.row.label} answered {self._clean(what)}.",
+            f"{self.row.label} answered {self._clean(what).rstrip('.')}.",
             f"Check that {self.shown} is the right address and the model the right kind.",
         )
 
@@ -156,7 +189,9 @@ class Endpoint:
 
 def _share_that_fits(detail: str) -> float:
     """The limit that a server tells over what it was sent; 0 where it does not tell both."""
-    told = [int(found.replace(",", "")) for found in _COUNT.findall(detail)]
+    found = _TOKENS.findall(detail)
+    found = found if len(found) > 1 else _COUNT.findall(detail)
+    told = [int(each.replace(",", "")) for each in found]
     least, most = min(told, default=0), max(told, default=0)
     return least / most if least < most else 0.0
 
@@ -164,9 +199,16 @@ def _share_that_fits(detail: str) -> float:
 def resolve(row: ProviderRow, settings: Variables, patience: Patience) -> Endpoint:
     """The endpoint of a row; whether its key is there is checked when it is used."""
     configured = settings.variable(row.base_url_variable) if row.base_url_variable else None
+    parts = {name: settings.variable(name) or value for name, value in row.address.items()}
+    address = row.base_url.format(**parts) if parts else row.base_url
+    lacking = [name for name, value in parts.items() if not value]
     return Endpoint(
         row=row,
-        base_url=configured or row.base_url,
+        base_url=configured or address,
+        lacks=lacking[0] if lacking and not configured else "",
+        region=parts.get("AWS_REGION", ""),
+        at_once=int(settings.variable(f"TOUCHSTONE_PROVIDER_AT_ONCE[{row.name}]") or AT_ONCE),
+        per_minute=int(settings.variable(f"TOUCHSTONE_PROVIDER_RATE[{row.name}]") or 0),
         key=(settings.variable(row.key_variable) or "") if row.key_variable else "",
         api_version=settings.variable("OPENAI_API_VERSION") or "2024-10-21",
         patience=patience,
@@ -231,8 +273,9 @@ def required(name: str) -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
+        extra = _EXTRAS.get(name.partition(".")[0], "")
         raise MissingDependency(
-            f"The package {name} is not installed.", "Run: pip install -r requirements.txt"
+            f"The package {name} is not installed.", f"Run: pip install -r requirements{extra}.txt"
         ) from error
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from rag import telemetry
 from rag.errors import InvalidRecipe
 from rag.protocols import ChatModel, Embedder, Reranker
 from rag.providers.clients import Clients
@@ -9,19 +12,24 @@ from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
 from rag.providers.endpoint import Endpoint, Patience, model_of, require_configured, resolve
 from rag.providers.hashing import HashingEmbedder
 from rag.providers.minilm import MiniLM
-from rag.providers.ollama_wire import OllamaWire
-from rag.providers.openai_wire import OpenAIWire
 from rag.providers.remote import RemoteEmbedder
-from rag.providers.rerank_wire import RerankService
+from rag.providers.spanned import SpannedChat
 from rag.providers.static import WordLlama
 from rag.providers.table import (
     LOCAL_WIRES,
     Variables,
     chat_row,
     embedding_row,
+    reranking_names,
     reranking_row,
     traits,
 )
+from rag.providers.wires.bedrock_wire import BedrockReranker, BedrockWire
+from rag.providers.wires.embedding_forms import FORMS
+from rag.providers.wires.google_ranking import GoogleRanking
+from rag.providers.wires.ollama_wire import OllamaWire
+from rag.providers.wires.openai_wire import OpenAIWire
+from rag.providers.wires.rerank_wire import RerankService
 
 EMBEDDING_PATIENCE = Patience(timeout=60, tries=4)
 CHAT_PATIENCE = Patience(timeout=120, tries=2)
@@ -51,7 +59,8 @@ def embedder(
             return HashingEmbedder()
     endpoint = resolve(row, settings, patience)
     model = model_of(row, default, settings)
-    call = _wire(endpoint, model, clients).embeddings
+    form = FORMS.get(row.embedding_form)
+    call = partial(form, endpoint, model) if form else _wire(endpoint, model, clients).embeddings
     return RemoteEmbedder(endpoint, model, traits(row, model), call)
 
 
@@ -83,32 +92,46 @@ def chat_model(
     if row.wire == "extractive":
         return None
     name = model_of(row, model or row.chat_model, settings)
-    return _wire(resolve(row, settings, patience), name, clients)
+    wire = _wire(resolve(row, settings, patience), name, clients)
+    return SpannedChat(wire, row.name, name) if telemetry.followed() else wire
 
 
 def reranker(
     name: str, batch: int, settings: Variables, patience: Patience = STEP_PATIENCE
 ) -> Reranker:
-    """The reranker called ``service``, ``service:MODEL``, ``onnx:PATH`` or ``cross-encoder:PATH``.
+    """The reranker called ``PROVIDER[:MODEL]``, ``onnx:PATH`` or ``cross-encoder:PATH``.
 
     ``batch`` is the number of passages in one request, or one run of the model. Nothing is loaded
     here: what is missing is reported on first use. Raises InvalidRecipe for an unknown name.
     """
     kind, _, what = name.partition(":")
+    if row := reranking_row(kind):
+        endpoint = resolve(row.for_reranking, settings, patience)
+        model = what or row.rerank_model
+        if row.rerank_url:
+            return GoogleRanking(endpoint, model, batch)
+        if row.wire == "bedrock":
+            return BedrockReranker(endpoint, model, batch)
+        return RerankService(endpoint, model, batch)
     match kind:
-        case "service":
-            endpoint = resolve(reranking_row(), settings, patience)
-            return RerankService(endpoint, what, batch)
         case "onnx" if what:
             return OnnxCrossEncoder(what, batch)
         case "cross-encoder" if what:
             return TorchCrossEncoder(what, batch)
     raise InvalidRecipe(
         f"No reranker is called {name!r}.",
-        "Rerankers: service, service:MODEL, chat, onnx:PATH, cross-encoder:PATH.",
+        f"Rerankers: {', '.join(reranking_names())} (also as NAME:MODEL), chat, onnx:PATH, "
+        "cross-encoder:PATH.",
     )
 
 
-def _wire(endpoint: Endpoint, model: str, clients: Clients | None) -> OpenAIWire | OllamaWire:
-    wire = OllamaWire if endpoint.row.wire == "ollama" else OpenAIWire
-    return wire(endpoint, model, clients or Clients())
+def _wire(
+    endpoint: Endpoint, model: str, clients: Clients | None
+) -> OpenAIWire | OllamaWire | BedrockWire:
+    held = clients or Clients()
+    match endpoint.row.wire:
+        case "ollama":
+            return OllamaWire(endpoint, model, held)
+        case "bedrock":
+            return BedrockWire(endpoint, model, held)
+    return OpenAIWire(endpoint, model, held)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SLAB = 2048
 """Texts that are tokenized and sorted by length together; bounds memory."""
+_NO_TEXT = 101, 102  # the special tokens that stand around every text
 
 
 class MiniLM:
@@ -75,7 +76,11 @@ class MiniLM:
 
     @cached_property
     def _runtime(self) -> runtimes.Runtime:
-        return self._open()
+        runtime = self._open()
+        # Bindings to C++ look numpy up at their first run. Where two threads begin together, one
+        # may hold the interpreter and wait for the other, which waits for the interpreter.
+        runtime.means([np.array([_NO_TEXT], np.int64)])
+        return runtime
 
 
 def same_length(lengths: npt.NDArray[np.int64], most: int) -> Iterator[npt.NDArray[np.int64]]:

@@ -82,14 +82,17 @@ def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
 
 
 def _missing_package(row: ProviderRow) -> str:
-    package = _PACKAGES.get(row.wire, "")
+    package = row.package or _PACKAGES.get(row.wire, "")
     return package if package and not _is_installed(package) else ""
 
 
 @cache
 def _is_installed(package: str) -> bool:
     """Looked for once: it takes a walk through folders, and every page of the chat asks."""
-    return find_spec(package) is not None
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False
 
 
 def check(
@@ -103,7 +106,7 @@ def check(
     """
     provider, _, model = name.partition(":")
     row = row_named(provider)
-    if row.reranks:
+    if row.reranks and service is None and not row.embeds:
         return _check_reranking(name, settings)
     if service == "embedding" or (service is None and row.embeds):
         return _check_embedding(name, settings)

@@ -7,8 +7,10 @@ from threading import Lock
 
 import numpy as np
 
+from rag import telemetry
 from rag.protocols import InputType, Tokenizer
-from rag.providers.endpoint import Endpoint, batches, patiently
+from rag.providers.care import asked
+from rag.providers.endpoint import Endpoint, batches
 from rag.providers.table import ModelTraits
 from rag.providers.tokens import encodable, wordpiece_tokens
 from rag.providers.vectors import unit_rows
@@ -16,7 +18,7 @@ from rag.types import Vectors
 
 BATCH_TEXTS = 64
 
-Call = Callable[[list[str]], Sequence[Sequence[float]]]
+Call = Callable[[list[str], InputType], Sequence[Sequence[float]]]
 """Asks the server once: texts in, one vector for each out, in order. Raises ProviderError."""
 
 
@@ -42,7 +44,7 @@ class RemoteEmbedder:
     def dimension(self) -> int:
         """Length of a vector; embeds one word to learn it. Raises ProviderError."""
         if self._dimension is None:
-            self._ask(["dimension"])
+            self._ask(["dimension"], "document")
         return self._dimension or 0
 
     @property
@@ -58,12 +60,15 @@ class RemoteEmbedder:
         traits = self._traits
         prefix = traits.query_prefix if input_type == "query" else traits.document_prefix
         sent = [prefix + (encodable(text) or " ") for text in texts]
-        parts = [self._ask(batch) for batch in batches(sent, BATCH_TEXTS)]
+        parts = [self._ask(batch, input_type) for batch in batches(sent, BATCH_TEXTS)]
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
-    def _ask(self, texts: list[str]) -> Vectors:
-        rows = patiently(lambda: self._call(texts), self._endpoint.patience)
-        return unit_rows(self._checked(rows, len(texts)))
+    def _ask(self, texts: list[str], input_type: InputType) -> Vectors:
+        told = {"provider": self._endpoint.row.name, "model": self._model, "texts": texts}
+        with telemetry.spanning("embeddings", told) as span:
+            rows = asked(self._endpoint, "embedding", lambda: self._call(texts, input_type))
+            span.about = found = unit_rows(self._checked(rows, len(texts)))
+            return found
 
     def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Vectors:
         if len(rows) != expected:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, Protocol
 
 from rag.errors import InvalidRecipe
+from rag.protocols import InputType
 
-Wire = Literal["onnx", "static", "hash", "extractive", "openai", "azure", "ollama", "rerank"]
+Wire = Literal[
+    "onnx", "static", "hash", "extractive", "openai", "azure", "ollama", "bedrock", "rerank"
+]
+Form = Literal["", "cohere", "gemini", "vertex"]
 LOCAL_WIRES: tuple[Wire, ...] = ("onnx", "static", "hash", "extractive")
 
 
@@ -29,7 +33,13 @@ class Variables(Protocol):
 class ProviderRow:
     """One provider. A default model of "" says that it does not offer that service.
 
-    ``key_variable`` "" says that no key is needed; ``base_url_variable`` overrides ``base_url``.
+    ``key_variable`` "" says that no key is needed; ``base_url_variable`` overrides ``base_url``,
+    whose ``{NAME}`` are variables with the defaults in ``address`` ("" must be set). Paths go
+    behind it. ``embedding_form`` is how embeddings are asked for where not by ``wire``;
+    ``input_field`` says there whether a text is a query or a passage, in the words of
+    ``query_input`` and ``document_input``. One that does not ``sends_floats`` sends them in base64.
+    ``rerank_url`` is the whole address where reranking is a service of its own (Google's).
+    ``dimension`` is that of the default embedding model.
     ``languages`` are the only ones that its embedding model knows, by ISO 639-1 code, "" where it
     knows many or that is not known; ``multilingual`` is a model of it that knows many.
     ``dense_weight`` is what its vectors deserve in hybrid search.
@@ -45,6 +55,20 @@ class ProviderRow:
     base_url_variable: str = ""
     model_variable: str = ""
     key_optional: bool = False
+    address: Mapping[str, str] = field(default_factory=dict, hash=False)
+    chat_path: str = ""
+    embedding_form: Form = ""
+    sends_floats: bool = True
+    input_field: str = ""
+    query_input: str = ""
+    document_input: str = ""
+    dimension: int = 0
+    rerank_model: str = ""
+    rerank_path: str = "/rerank"
+    rerank_limit: str = "top_n"
+    rerank_url: str = ""
+    rerank_url_variable: str = ""
+    package: str = ""
     threshold: float = 0.3
     dense_weight: float = USUAL_WEIGHT
     languages: str = ""
@@ -59,7 +83,19 @@ class ProviderRow:
     @property
     def reranks(self) -> bool:
         """Whether it can put passages in order."""
-        return self.wire == "rerank"
+        return self.wire == "rerank" or bool(self.rerank_model)
+
+    @property
+    def for_reranking(self) -> ProviderRow:
+        """The row with the address that reranks."""
+        if not self.rerank_url:
+            return self
+        return replace(self, base_url=self.rerank_url, base_url_variable=self.rerank_url_variable)
+
+    def input_words(self, input_type: InputType) -> dict[str, str]:
+        """What a request says of its texts, by field."""
+        word = self.query_input if input_type == "query" else self.document_input
+        return {self.input_field: word} if self.input_field else {}
 
     @property
     def chats(self) -> bool:
@@ -113,6 +149,18 @@ def is_local(embedder: str) -> bool:
     return embedding_row(embedder)[0].wire in LOCAL_WIRES
 
 
+def may_cost(provider: str, variables: Variables) -> bool:
+    """Whether asking a provider may cost money: it knows its user by a key, or by an account.
+
+    One whose key is optional is a server of one's own, unless a key is set. Raises InvalidRecipe.
+    """
+    row = row_named(provider)
+    if row.wire in LOCAL_WIRES:
+        return False
+    needs_key = bool(row.key_variable) and not row.key_optional
+    return bool(row.package) or needs_key or bool(variables.variable(row.key_variable))
+
+
 def chat_row(provider: str) -> ProviderRow:
     """The row of a provider that answers. Raises InvalidRecipe, listing those that do."""
     return _named(provider, [row for row in ROWS if row.chats], "provider of answers")
@@ -125,9 +173,14 @@ def _named(name: str, rows: Sequence[ProviderRow], what: str) -> ProviderRow:
     raise InvalidRecipe(f"No {what} is called {name!r}.", f"Providers: {_listed(rows)}")
 
 
-def reranking_row() -> ProviderRow:
-    """The row of the service that reranks."""
-    return next(row for row in ROWS if row.reranks)
+def reranking_row(provider: str) -> ProviderRow | None:
+    """The row of a provider that reranks, None where there is none of that name."""
+    return next((row for row in ROWS if row.reranks and row.name == provider), None)
+
+
+def reranking_names() -> tuple[str, ...]:
+    """The providers that rerank, as a recipe names them."""
+    return tuple(row.name for row in ROWS if row.reranks)
 
 
 def traits(row: ProviderRow, model: str) -> ModelTraits:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import unquote
 
@@ -12,6 +13,8 @@ from rag.readers import SUPPORTED
 from rag.storage import Connection, documents, labels, questions
 from rag.storage.labels import FROM_FILE, Label
 from rag.types import Document
+
+_LOST_SHOWN, _LONGEST_SHOWN = 5, 60
 
 
 def reanchor(
@@ -47,6 +50,16 @@ def reanchor(
                 moved.add(set_id)
     questions.count_versions(connection, moved)
     return tuple(lost)
+
+
+def lost_labels(quotes: Sequence[str]) -> str:
+    """Which labels have no words any more in a document that was read again, or replaced."""
+    shown = [" ".join(quote.split()) or "a whole document" for quote in quotes[:_LOST_SHOWN]]
+    told = ", ".join(
+        f"“{textwrap.shorten(each, _LONGEST_SHOWN, placeholder='…')}”" for each in shown
+    )
+    more = f" and {len(quotes) - len(shown):,} more" if len(quotes) > len(shown) else ""
+    return f"labels lost: {told}{more}" if quotes else ""
 
 
 def spellings(name: str) -> tuple[str, ...]:

@@ -45,9 +45,11 @@ __all__ = [
 class Recipe(RecipePart):
     """One way to answer, whole."""
 
-    index: IndexRecipe = IndexRecipe(analyzer="auto", chunk_unit="auto", context="table")
+    index: IndexRecipe = IndexRecipe(
+        analyzer="auto", chunk_unit="auto", vector_index="auto", context="table"
+    )
     search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto", other_languages="words")
-    answer: AnswerRecipe = AnswerRecipe(mode="strict")
+    answer: AnswerRecipe = AnswerRecipe(mode="strict", tools=())
 
     def with_fields(self, changes: Mapping[str, Any]) -> Recipe:
         """A copy with fields replaced by dotted name. Raises InvalidRecipe, naming the field."""
@@ -91,15 +93,16 @@ _NAMES = {*_PARTS, *(field for part in _PARTS.values() for field in part.model_f
 
 
 def _refused(problem: Any) -> InvalidRecipe:
-    """What was found wrong first; in the words of the field, where a pattern says too little."""
+    """What was found wrong first, and what the field means, or which there are."""
     path = [str(part) for part in problem["loc"] if part in _NAMES]
     where, said = ".".join(path) or "recipe", validation_words(problem)
-    if problem["type"] == "string_pattern_mismatch" and len(path) == 2:
-        meant = _PARTS[path[0]].model_fields[path[1]].description
-        return InvalidRecipe(
-            f"Recipe field {where} cannot be {problem['input']!r}.", f"The field means: {meant}."
-        )
-    return InvalidRecipe(f"Recipe field {where}: {said}.", _known_fields_hint())
+    told = f"Recipe field {where}: {said}."
+    if len(path) != 2:
+        return InvalidRecipe(told, _known_fields_hint())
+    if problem["type"] == "string_pattern_mismatch":  # whose words say too little
+        told = f"Recipe field {where} cannot be {problem['input']!r}."
+    meant = _PARTS[path[0]].model_fields[path[1]].description
+    return InvalidRecipe(told, f"The field means: {meant}.")
 
 
 def _known_fields_hint() -> str:

@@ -64,8 +64,10 @@ class IndexRecipe(RecipePart):
         description="how words are cut for BM25: as in one language, or auto, as in that of each "
         "passage; absent is english, a new recipe has auto",
     )
-    vector_index: Literal["flat", "hnsw", "ivf"] = Field(
-        "flat", description="flat is exact; hnsw and ivf are approximate"
+    vector_index: Literal["auto", "flat", "hnsw", "ivf"] = Field(
+        "flat",
+        description="flat is exact; hnsw and ivf are approximate; auto is flat while comparing all "
+        "vectors is quick, and hnsw beyond; absent is flat, a new recipe has auto",
     )
     context: ContextLevel = Field(
         "none",
@@ -187,8 +189,9 @@ class SearchRecipe(Retrievers):
     # The order of what was found.
     rerank: str | None = Field(
         None,
-        pattern=r"^(service(:.+)?|chat|onnx:.+|cross-encoder:.+)$",
-        description="who looks again: service[:MODEL], chat, onnx:PATH or cross-encoder:PATH",
+        pattern=r"^((service|cohere|vertex|bedrock|jina|voyage)(:.+)?|chat|(onnx|cross-encoder):.+)$",
+        description="who looks again: service, cohere, vertex, bedrock, jina or voyage, each also "
+        "as NAME:MODEL, chat, onnx:PATH or cross-encoder:PATH",
     )
     rerank_depth: int = Field(20, ge=1, le=200, description="rerank: how many of the first")
     rerank_batch: int = Field(16, ge=1, le=200, description="rerank: passages in one request")
@@ -281,6 +284,11 @@ class AnswerRecipe(RecipePart):
         "that were answered and whose sources are unchanged; 0 is off",
     )
     tool_calls: int = Field(2, ge=0, le=10, description="auto: most calls of tools for one answer")
+    tools: tuple[str, ...] | None = Field(
+        None,
+        description="auto: HTTP tools that a model may call, with those of search.tools; null is "
+        "every tool there is, which recipes before this field mean",
+    )
 
     @property
     def left_out(self) -> set[str]:
@@ -297,7 +305,7 @@ def _hash(part: RecipePart) -> str:
 
 # Of the retrievers: recipes stored before do without them.
 _LATER = frozenset({"exact_codes", "refuse", "other_languages"})
-_LATER_TO_ANSWER = frozenset({"memory", "tool_calls"})
+_LATER_TO_ANSWER = frozenset({"memory", "tool_calls", "tools"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 
 

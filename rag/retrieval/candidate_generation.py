@@ -84,7 +84,8 @@ def _search(
     reach = corpus.passages if corpus.allowed is None else len(corpus.allowed)
     near = nearest(asked, corpus.dense, recipe, corpus.allowed)
     if recipe.mode != "lexical":
-        note = f"nearest {depth} vectors{of}{_late(corpus)}"
+        near_enough = "" if corpus.dense.exact else ", approximately"
+        note = f"nearest {depth} vectors{near_enough}{of}{_late(corpus)}"
         timeline.passed("dense", reach, len(near.keys), note)
     words = best_by_words(asked, corpus.lexical, recipe, corpus.allowed)
     if recipe.mode != "dense":

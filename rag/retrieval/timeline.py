@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
+from rag import telemetry
 from rag.types import Dropped, Stage, StageName
 
 
@@ -32,10 +33,10 @@ class Timeline:
         """
         now = time.perf_counter()
         seconds = now - self._last
-        self.stages.append(
-            Stage(name, taken, given, tuple(dropped), seconds, note, failed, figures or {})
-        )
+        stage = Stage(name, taken, given, tuple(dropped), seconds, note, failed, figures or {})
+        self.stages.append(stage)
         self._last = now
+        telemetry.passed(seconds, stage)
 
     @property
     def seconds(self) -> float:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from rag.evaluation.report.words import counted, setting
 from rag.recipe import Recipe
-from rag.results import EDITS, Run
+from rag.results import EDITS, PROMPTS, Run
 from rag.retrieval.filters import OF_DOCUMENTS
 
 Asked = Mapping[str, str]
 """The texts of a run's questions by id."""
 
-_TOLD_APART = frozenset({"answers", "filtered", "touchstone", EDITS})  # of the environment of a run
+_TOLD_APART = frozenset({"answers", "filtered", "touchstone", EDITS, PROMPTS})
+"""Of the environment of a run: what has a sentence of its own, or is a figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ def _surroundings(run: Run, before: Run) -> list[str]:
         found.append(
             f"The runs were made by different code: {before.code_version}, then {run.code_version}."
         )
+    if run.prompts and before.prompts and run.prompts != before.prompts:
+        found.append(f"The prompts of the answers differ: {before.prompts}, then {run.prompts}.")
     for name in dict.fromkeys([*before.environment, *run.environment]):
         old, new = (each.environment.get(name, "none") for each in (before, run))
         if old != new and name not in _TOLD_APART:

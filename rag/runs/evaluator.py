@@ -22,7 +22,7 @@ from rag.evaluation.measuring import measured, with_figures
 from rag.evaluation.relevance import is_measurable
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.span_metrics import by_tokens
-from rag.indexing.indexes import Index
+from rag.indexing.index import Index
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import EDITS, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Timeline, gather, select

@@ -15,7 +15,9 @@ from rag.runs.groups import groups_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
 from rag.runs.looks import compared, other_runs
+from rag.runs.quality.spending import told_bills
 from rag.storage import Database, recipe_names, runs
+from rag.storage.quality import answers
 
 LEADING = "ndcg@10"
 """The metric that runs are ranked by, unless another is asked for."""
@@ -157,6 +159,17 @@ class RunHistory:
             given = recipe_names.every(connection, self._base_id)
             groups = groups_of_set(connection, self._base_id, set_name)
         return leaderboard(found, baseline, metric, figures, asked, given, groups)
+
+    def spent(self, set_name: str) -> dict[str, tuple[int, str]]:
+        """Tokens of the answers of each run of a set and of their judge, and what they cost in
+        words; runs for which no language model was asked are absent."""
+        ids = [run.id for run in self.every(set_name)]
+        with self._database.read() as connection:
+            found = answers.bills(connection, ids)
+        return {
+            run_id: (sum(bill.tokens for bill in bills), told_bills(bills))
+            for run_id, bills in found.items()
+        }
 
     def differences(self, run_id: str, before_id: str) -> RunDifferences:
         """What a run has otherwise than another one. Raises NotFound."""

@@ -143,7 +143,7 @@ class Reports:
         self, connection: Connection, run: Run, results: Sequence[QuestionResult], metric: str
     ) -> list[Miss]:
         """The questions with the lowest figures; those that are ideal are no misses."""
-        below = [item for item in results if item.metrics and item.metrics[metric] < 1.0]
+        below = [item for item in results if item.metrics.get(metric, 1.0) < 1.0]
         worst = sorted(below, key=lambda item: item.metrics[metric])[:_MISSES]
         labels = self._labels(connection, run)
         texts = self._texts(connection, run, worst)

@@ -11,7 +11,8 @@ import numpy as np
 from rag import providers
 from rag.errors import NotFound
 from rag.evaluation.calibration import Calibration
-from rag.indexing.indexes import Index, lookup
+from rag.indexing.index import Index
+from rag.indexing.lookup import lookup
 from rag.protocols import ChatModel, Reranker, VectorView
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, IncompleteVectors, Listwise, filters
@@ -38,7 +39,7 @@ def corpus(
         embedder=services.models.embedder(recipe.index.embedder),
         dense=vectors_of(index),
         lexical=index.lexical,
-        lookup=lookup(services.database, base_id, index.cut_id),
+        lookup=lookup(services.database, base_id, index.cut_id, index.version),
         keys=index.passages,
         calibration=calibration,
         chat=chat,

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from rag import telemetry
 from rag.answering.asking.routing import AnswerTool
 from rag.errors import InvalidInput, NotFound, TouchstoneError
 from rag.http_tools import HttpTool, ToolOutcome, ToolResult, call
@@ -67,7 +68,11 @@ class Tools:
             raise InvalidInput("The question is empty.", "Type a question.")
         settings = self._services.settings
         private = settings.allow_private_urls
-        return call(tool, question.strip(), settings.tool_variables, allow_private=private)
+        asked = {"tool": tool.name, "description": tool.description, "question": question.strip()}
+        with telemetry.spanning("tool", asked) as span:
+            variables = settings.tool_variables
+            span.about = found = call(tool, asked["question"], variables, allow_private=private)
+            return found
 
 
 def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace) -> list[Part]:
@@ -99,7 +104,7 @@ def tool_parts(services: Services, question: str, recipe: Recipe, leading: Trace
 
     names = tuple(dict.fromkeys(recipe.search.tools))
     with ThreadPoolExecutor(max_workers=max(len(names), 1)) as pool:
-        traces = list(pool.map(found, names))
+        traces = list(pool.map(telemetry.carried(found), names))
     scale = f"cosine of {embedder.id}"
     return [Part(name, trace, scale) for name, trace in zip(names, traces, strict=True)]
 
@@ -116,7 +121,10 @@ def without_tools(recipe: Recipe) -> Recipe:
 
 
 def answer_tools(services: Services, recipe: Recipe) -> tuple[AnswerTool, ...]:
-    """All tools of the workspace, for an answer that may call them."""
+    """The tools that an answer in mode auto may call: those that the recipe names.
+
+    A recipe from before it could name them means all tools of the workspace.
+    """
     tools, embedder = Tools(services), services.models.embedder(recipe.index.embedder)
 
     def asking(tool: HttpTool) -> AnswerTool:
@@ -125,7 +133,9 @@ def answer_tools(services: Services, recipe: Recipe) -> tuple[AnswerTool, ...]:
 
         return AnswerTool(tool.name, tool.description, ask)
 
-    return tuple(map(asking, tools.every()))
+    named = recipe.answer.tools
+    allowed = None if named is None else {*named, *recipe.search.tools}
+    return tuple(asking(tool) for tool in tools.every() if allowed is None or tool.name in allowed)
 
 
 def refuse_tools(search: SearchRecipe) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -63,10 +64,12 @@ def create(connection: Connection, name: str, recipe: Recipe) -> Base:
     return Base(base_id, name, recipe, 0, created)
 
 
-def every(connection: Connection) -> list[Base]:
-    """All knowledge bases, by name."""
-    rows = connection.execute(select(knowledge_base).order_by(knowledge_base.c.name))
-    return [_base(row) for row in rows]
+def every(connection: Connection, ids: Collection[int] | None = None) -> list[Base]:
+    """Knowledge bases by name: all, or those with some ids."""
+    statement = select(knowledge_base).order_by(knowledge_base.c.name)
+    if ids is not None:
+        statement = statement.where(knowledge_base.c.id.in_(ids))
+    return [_base(row) for row in connection.execute(statement)]
 
 
 def measured(connection: Connection) -> dict[str, tuple[int, datetime | None]]:
@@ -143,6 +146,12 @@ def version(connection: Connection, base_id: int) -> int:
     return int(counted)
 
 
+def has_version(connection: Connection, base_id: int, version: int) -> bool:
+    """Whether a database, or a copy that lags behind, has seen a change of the documents."""
+    counted = connection.execute(_VERSION, {"base_id": base_id}).scalar()
+    return counted is not None and int(counted) >= version
+
+
 def touch(connection: Connection, base_id: int) -> None:
     """Counts a change of the documents; every index of the base is stale from here on."""
     connection.execute(
@@ -152,14 +161,24 @@ def touch(connection: Connection, base_id: int) -> None:
     )
 
 
-def save_recipe(connection: Connection, base_id: int, recipe: Recipe) -> None:
-    """Makes ``recipe`` the saved one and keeps it among the versions."""
+def save_recipe(
+    connection: Connection, base_id: int, recipe: Recipe, instead_of: Recipe | None = None
+) -> bool:
+    """Makes ``recipe`` the saved one and keeps it among the versions.
+
+    Where ``instead_of`` is given and is not the saved one any more, nothing changes: False.
+    """
+    if instead_of is not None:
+        hold(connection, base_id)
+        if by_id(connection, base_id).recipe != instead_of:
+            return False
     data = recipe.model_dump(mode="json")
     connection.execute(
         update(knowledge_base).where(knowledge_base.c.id == base_id).values(recipe=data)
     )
     version = {"base_id": base_id, "hash": recipe.hash, "recipe": data, "saved": datetime.now(UTC)}
     insert_or_replace(connection, recipe_version, version)
+    return True
 
 
 def saved_recipes(connection: Connection, base_id: int) -> list[tuple[datetime, Recipe]]:

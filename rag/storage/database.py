@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import sqlite3
+import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from rag.errors import InvalidInput, StorageError
+from rag.errors import ConnectionLost, InvalidInput, StorageError
 from rag.storage import sqlite_file
 
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0025"
+HEAD = "0031"
 _VERSION = "SELECT version_num FROM alembic_version"
+_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+_AVOIDED_SECONDS = 5.0
+
+T = TypeVar("T")
 
 
 class Database:
@@ -31,8 +37,10 @@ class Database:
     begin (BEGIN IMMEDIATE): a read that is later upgraded could fail half-way.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, read_url: str | None = None) -> None:
         self._engine = _engine(url)
+        self._replica = _engine(read_url).execution_options(**_SNAPSHOT) if read_url else None
+        self._avoided = -math.inf  # when the replica was found away
         self.file = sqlite_file.of(url)
         self.read_only = self.file is not None and not sqlite_file.writable(self.file)
         self._mark: int | None = None
@@ -42,16 +50,14 @@ class Database:
             _configure_sqlite(self._engine, self.read_only)
         self._reader = self._engine
         if self.dialect == "postgresql":  # where each statement would see a moment of its own
-            self._reader = self._engine.execution_options(
-                isolation_level="REPEATABLE READ", postgresql_readonly=True
-            )
+            self._reader = self._engine.execution_options(**_SNAPSHOT)
         self._writer = self._engine.execution_options(touchstone_write=True)
-        with _translated():
+        with translated():
             if self.file is None or self.read_only:
                 _migrate(self._engine)
             else:
                 self._enter(self.file)
-        self._leave = weakref.finalize(self, _leave, self._engine, self.file)
+        self._leave = weakref.finalize(self, _leave, self._engine, self._replica, self.file)
 
     def _enter(self, file: Path) -> None:
         """Opens a file, and says where its journal did not come with it."""
@@ -72,6 +78,11 @@ class Database:
         return self._mark == sqlite_file.INCOMPLETE
 
     @property
+    def engine(self) -> Engine:
+        """For adapters that keep something in the same database, in transactions of their own."""
+        return self._engine
+
+    @property
     def dialect(self) -> str:
         """``"sqlite"`` or ``"postgresql"``."""
         return self._engine.dialect.name
@@ -79,13 +90,29 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent view of the database: all of it sees one moment. Raises StorageError."""
-        with _translated(), self._reader.connect() as connection:
+        with translated(), self._reader.connect() as connection:
             yield connection
+
+    def nearby(self, work: Callable[[Connection], T], ready: Callable[[Connection], bool]) -> T:
+        """What ``work`` reads in the replica where that is ``ready``, else in the database itself.
+
+        ``work`` is done again where the replica fails meanwhile. Raises StorageError.
+        """
+        if self._replica is not None and time.monotonic() - self._avoided > _AVOIDED_SECONDS:
+            try:
+                with translated(), self._replica.connect() as connection:
+                    if ready(connection):
+                        return work(connection)
+            except StorageError:
+                self._avoided = time.monotonic()
+                log.warning("The replica is away: the database is asked itself.", exc_info=True)
+        with self.read() as connection:
+            return work(connection)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction: all of it is stored when the block ends, or none. Raises StorageError."""
-        with _translated():
+        with translated():
             with self._writer.begin() as connection:
                 first = self._mark == sqlite_file.CLOSED
                 if first:
@@ -129,13 +156,8 @@ class Database:
     def copy_to(self, file: Path) -> None:
         """Copies the database as it is at one moment, while others go on reading and writing.
 
-        Raises InvalidInput for the database of a server.
+        For a file alone: see ``transfer.save`` for the database of a server.
         """
-        if self.dialect != "sqlite":
-            raise InvalidInput(
-                "The database of a server is backed up with its own tools.",
-                "Use pg_dump first, then copy the folder files of the home.",
-            )
         with self.read() as connection, contextlib.closing(sqlite3.connect(file)) as target:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
@@ -149,12 +171,15 @@ class Database:
 
 
 def storable(text: str) -> str:
-    """``text`` with lone surrogates, which no encoding has, as question marks."""
-    return text.encode("utf-8", "replace").decode()
+    """``text`` with lone surrogates, which no encoding has, as question marks; without the
+    character 0, which PostgreSQL does not store."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
-def _leave(engine: Engine, file: Path | None) -> None:
+def _leave(engine: Engine, replica: Engine | None, file: Path | None) -> None:
     engine.dispose()
+    if replica is not None:
+        replica.dispose()
     if file is not None:
         sqlite_file.leave(file)
 
@@ -163,15 +188,22 @@ def _engine(url: str | URL) -> Engine:
     """The engine of a database URL. Raises StorageError; the URL is not shown: it may hold a
     password."""
     try:
-        return create_engine(url, pool_size=16, max_overflow=48)
+        # Asked first whether they still live: a server may have been started anew, or another one.
+        return create_engine(url, pool_size=16, max_overflow=48, pool_pre_ping=True)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         missing = getattr(error, "name", None)
-        hint = f"Install the package {missing}." if missing else "Check TOUCHSTONE_DATABASE_URL."
+        hint = (
+            "Write it like postgresql+psycopg://USER:PASSWORD@HOST:PORT/DATABASE, with a % code "
+            "for each sign such as @ in the password."
+        )
+        if missing:
+            hint = f"Install the package {missing}, or {hint[0].lower()}{hint[1:]}"
         raise StorageError("The database of that URL cannot be used here.", hint) from error
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Raises StorageError, or InvalidInput, for what the database says within the block."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -180,9 +212,20 @@ def _translated() -> Iterator[None]:
             "Type it again, or leave it out.",
         ) from error
     except DBAPIError as error:
-        raise StorageError(f"The database said: {error.orig}.", _hint(str(error.orig))) from error
+        said = " ".join(str(error.orig).split()).rstrip(" .")
+        kind = ConnectionLost if _is_away(error) else StorageError
+        raise kind(f"The database said: {said}.", _hint(said)) from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database failed: {error}.") from error
+
+
+def _is_away(error: DBAPIError) -> bool:
+    """Whether a server has ended the connection, or takes none.
+
+    Drivers have no ``sqlstate`` for a server that says nothing, and SQLite, a file, has none ever.
+    """
+    silent = isinstance(error, OperationalError) and getattr(error.orig, "sqlstate", "") is None
+    return error.connection_invalidated or silent
 
 
 def _hint(message: str) -> str:
@@ -192,7 +235,15 @@ def _hint(message: str) -> str:
         return "Another process is writing. Try again in a moment."
     if "readonly" in message or "unable to open" in message:
         return "Check that the folder exists and may be written to (TOUCHSTONE_HOME)."
+    if message.startswith("connection ") or "getaddrinfo" in message or "resolve host" in message:
+        return "Check TOUCHSTONE_DATABASE_URL, and that the server is up."
+    if message.startswith("permission denied"):
+        return "An administrator of the database has to GRANT that to the role of the URL."
     return ""
+
+
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 def _configure_sqlite(engine: Engine, read_only: bool) -> None:
@@ -208,6 +259,8 @@ def _configure_sqlite(engine: Engine, read_only: bool) -> None:
             "temp_store=MEMORY",
         ):
             connection.execute(f"PRAGMA {pragma}")
+        # SQLite's own knows ASCII alone: Ü would not be found as ü.
+        connection.create_function("lower", 1, _lower, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _on_begin(connection: Connection) -> None:

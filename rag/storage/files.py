@@ -29,6 +29,7 @@ from rag.storage import leases
 from rag.storage.database import Database
 from rag.storage.leases import lease
 from rag.storage.rows import listable
+from rag.storage.shared import file_parts
 from rag.storage.tables import document, job, job_item
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,10 @@ class Arrival:
         try:
             stored = _written(content, descriptor)
             self.keep([stored.sha256])
-            final = self.files.path(stored.sha256)
+            if self.files.in_database:
+                with self.files.database.write() as connection:
+                    file_parts.store(connection, stored.sha256, Path(draft))
+            final = self.files.place(stored.sha256)
             final.parent.mkdir(exist_ok=True)
             Path(draft).replace(final)
         finally:
@@ -120,15 +124,35 @@ class Arrival:
 
 
 class Files:
-    """A folder of files named by content, so that the same bytes are stored once."""
+    """A folder of files named by content, so that the same bytes are stored once.
+
+    Where the database is a server, which other machines ask too, it has the files, and the folder
+    has copies of those that were used here.
+    """
 
     def __init__(self, folder: Path, database: Database) -> None:
         self.folder = folder
         self.database = database
+        self.in_database = database.dialect == "postgresql"
+
+    def place(self, sha256: str) -> Path:
+        """Where a file is in the folder, or would be."""
+        return self.folder / sha256[:2] / sha256
 
     def path(self, sha256: str) -> Path:
-        """Where a file is, or would be."""
-        return self.folder / sha256[:2] / sha256
+        """The same; one that is in the database alone is brought here first. StorageError."""
+        place = self.place(sha256)
+        if self.in_database and not place.exists():
+            file_parts.bring(self.database, sha256, place)
+        return place
+
+    def missing(self, names: Collection[str]) -> set[str]:
+        """Those of some files that are nowhere."""
+        absent = {name for name in names if not self.place(name).exists()}
+        if self.in_database:
+            with self.database.read() as connection:
+                absent -= file_parts.known(connection, list(absent))
+        return absent
 
     @contextlib.contextmanager
     def arriving(self) -> Iterator[Arrival]:
@@ -148,8 +172,15 @@ class Files:
         except StorageError:  # what was stored is safe, and a lease ends by itself
             log.warning("The lease of new files could not be given back.", exc_info=True)
 
+    def kept(self) -> set[str]:
+        """The files that are here: in the folder, or in the database that machines share."""
+        if not self.in_database:
+            return self.present()
+        with self.database.read() as connection:
+            return self.present() | file_parts.every(connection)
+
     def present(self) -> set[str]:
-        """The files that are here, by SHA-256."""
+        """The files that are in the folder, by SHA-256."""
         return {path.name for path in self.folder.glob(_PLACES)}
 
     def discard(self, dropped: Collection[str] = ()) -> None:
@@ -159,9 +190,12 @@ class Files:
 
     def _discard(self, connection: Connection, names: Sequence[str]) -> None:
         """Deletes within the transaction: whoever takes a lease meanwhile waits for it."""
-        for name in set(names) - referenced(connection, names):
+        gone = set(names) - referenced(connection, names)
+        if self.in_database:
+            file_parts.forget(connection, sorted(gone))
+        for name in gone:
             try:
-                self.path(name).unlink(missing_ok=True)
+                self.place(name).unlink(missing_ok=True)
             except OSError:
                 log.warning("The file %s could not be deleted.", name, exc_info=True)
 

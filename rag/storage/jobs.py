@@ -214,12 +214,23 @@ def _renew(connection: Connection, job_id: int, owner: str, **told: object) -> b
     return cancelled is False
 
 
+def to_help(connection: Connection, owner: str) -> list[JobRow]:
+    """Jobs that others than an owner work on, oldest first."""
+    theirs = _jobs().where(job.c.status == "running", job.c.owner != owner, ~job.c.cancel)
+    return [_row(row) for row in connection.execute(theirs.order_by(job.c.id))]
+
+
+def takes_help(connection: Connection, job_id: int) -> bool:
+    """Whether a job is worked on, and no other one waits for a worker."""
+    waits = select(job.c.id).where(job.c.status == "queued").exists()
+    this = select(job.c.id).where(job.c.id == job_id, job.c.status == "running", ~job.c.cancel)
+    return connection.execute(this.where(~waits)).first() is not None
+
+
 def owners(connection: Connection) -> list[str]:
     """Who holds jobs now."""
-    statement = (
-        select(job.c.owner).distinct().where(job.c.status == "running", job.c.owner.is_not(None))
-    )
-    return list(connection.execute(statement).scalars())
+    held = (job.c.status == "running") & job.c.owner.is_not(None)
+    return list(connection.execute(select(job.c.owner).distinct().where(held)).scalars())
 
 
 def release(connection: Connection, owner: str) -> None:
@@ -250,7 +261,7 @@ def finish(
     """
     leases.drop(connection, files.of_job(connection, job_id))
     values = {"status": status, "finished": datetime.now(UTC), "message": message, "lease": None}
-    values["result"] = result
+    values |= {"result": result} | ({"done": job.c.total} if status == "done" else {})
     connection.execute(update(job).where(_held(job_id, owner)).values(**values))
 
 

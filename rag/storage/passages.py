@@ -169,11 +169,15 @@ def texts(connection: Connection, cut_id: int | None, every: int = 1) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A passage whose text has no vector; ``characters`` are those that are shown."""
+    """A passage whose text has no vector; ``characters`` are those that are shown.
+
+    ``order`` is its place in the document.
+    """
 
     document_id: str
     indexed_text: str
     characters: int
+    order: int = 0
 
 
 def unembedded(
@@ -188,7 +192,7 @@ def unembedded(
     cut_id = select(build.c.cut_id).where(build.c.base_id == base_id, build.c.hash == build_hash)
     statement = (
         vectors.without(embedder)
-        .add_columns(chunk.c.context, chunk.c.text)
+        .add_columns(chunk.c.context, chunk.c.text, chunk.c.order)
         .join(
             document,
             and_(document.c.base_id == base_id, document.c.id == chunk.c.document_id),
@@ -202,7 +206,7 @@ def unembedded(
         .limit(most)
     )
     return [
-        Unembedded(row.document_id, with_context(row.context, row.text), len(row.text))
+        Unembedded(row.document_id, with_context(row.context, row.text), len(row.text), row.order)
         for row in connection.execute(statement)
     ]
 

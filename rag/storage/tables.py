@@ -130,8 +130,9 @@ chunk = Table(
 )
 
 # Vectors by embedder and text, so that cutting or reading again embeds only text that is new.
+# Not called as pgvector calls its type: PostgreSQL makes a type of each table's name too.
 vector = Table(
-    "vector",
+    "text_vector",
     metadata,
     Column("embedder", String, primary_key=True),
     Column("text_hash", LargeBinary(16), primary_key=True),
@@ -159,6 +160,24 @@ indexed = Table(
     Column("waits", Boolean, nullable=False, default=False, server_default=false()),
     goes_with("build", base_id="base_id", build_hash="hash"),
     goes_with("document", base_id="base_id", document_id="id"),
+)
+
+# The bytes of files where the database is on a server: other machines have no part in a folder.
+file_part = Table(
+    "file_part",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+# Whose vectors are in which table of pgvector, by number (PostgreSQL only; see rag/stores).
+vector_build = Table(
+    "vector_build",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String, nullable=False, unique=True),
+    Column("dimension", Integer, nullable=False),
 )
 
 question_set = Table(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from rag.errors import InvalidRecipe
-from rag.protocols import VectorIndex
+from urllib.parse import parse_qsl, urldefrag
+
+from rag.errors import InvalidInput, InvalidRecipe
+from rag.protocols import VectorIndex, VectorServer
 from rag.stores.served_vectors import ServedVectors
 from rag.stores.served_words import ServedWords
 
-__all__ = ["KINDS", "ServedVectors", "ServedWords", "empty", "load"]
+__all__ = ["KINDS", "ServedVectors", "ServedWords", "empty", "load", "server"]
 
 KINDS = ("flat", "hnsw", "ivf")
+_FORMS = (
+    "Write qdrant+http://host:6333, elasticsearch+https://host:9200, opensearch+https://host:9200 "
+    "or mongodb+srv://user:password@host; pgvector and process need no address."
+)
 
 
 def empty(kind: str, dimension: int) -> VectorIndex:
@@ -29,6 +35,41 @@ def load(kind: str, folder: str) -> VectorIndex:
     from rag.stores.faiss import FaissIndex
 
     return FaissIndex.load(kind, folder)
+
+
+def server(url: str, key: str | None = None) -> VectorServer:
+    """The server of vectors at ``url``; options stand behind ``#``, as in ``#exact=true&shards=6``.
+
+    Raises InvalidInput for a URL of no known form, or where its package is not installed. The URL
+    is not shown: it may hold a password.
+    """
+    address, fragment = urldefrag(url)
+    options = dict(parse_qsl(fragment))
+    kind, _, rest = address.partition("+")
+    is_web = rest.startswith(("http://", "https://"))
+    try:
+        if kind == "qdrant" and is_web:
+            from rag.stores.qdrant import QdrantVectors
+
+            return QdrantVectors.connect(rest, key, options)
+        if kind in ("elasticsearch", "opensearch") and is_web:
+            from rag.stores.search_engines import SearchEngineVectors
+
+            search = kind == "opensearch"
+            return SearchEngineVectors.connect(rest, key, options, open_search=search)
+        if address.startswith(("mongodb://", "mongodb+srv://")):
+            from rag.stores.mongodb import MongoVectors
+
+            return MongoVectors.connect(address, options)
+    except ImportError as error:
+        package = "qdrant" if kind == "qdrant" else "mongodb"
+        raise InvalidInput(
+            f"The package {error.name} is not installed.",
+            f"Run: pip install -r requirements-{package}.txt",
+        ) from error
+    except ValueError as error:
+        raise InvalidInput("TOUCHSTONE_VECTORS_URL is not understood.", _FORMS) from error
+    raise InvalidInput("TOUCHSTONE_VECTORS_URL names no server of a known kind.", _FORMS)
 
 
 def _check(kind: str) -> None:

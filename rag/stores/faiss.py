@@ -33,7 +33,7 @@ class _VectorSegment(PassageRows):
         choice, wanted = int(np.count_nonzero(mask)), k + MARGIN
         if choice <= wanted:
             return np.flatnonzero(mask)
-        if not (self.index.exact or exact):
+        if self.index.settled and not (self.index.exact or exact):
             rows = self.index.approximate(query, wanted, mask)
             if len(rows) >= k:
                 return rows
@@ -119,6 +119,16 @@ class FaissIndex:
         if is_missing.any():
             raise KeyError(int(names[is_missing][0]))
         return result
+
+    @property
+    def settled(self) -> bool:
+        """Whether every graph or list is made; until then all vectors are compared."""
+        return all(segment.index.settled for segment in self.segments)
+
+    def settle(self) -> None:
+        """Makes them."""
+        for segment in self.segments:
+            segment.index.settle()
 
     def save(self, folder: str) -> None:
         """Writes the index into an existing, empty folder. Raises OSError."""

@@ -29,8 +29,8 @@ faiss: Any = faiss_module
 class FaissRows:
     """The one place that holds a segment's vectors: a flat index, or what was built from it.
 
-    HNSW and IVF are built at the first search or save, so that merges copy plain vectors, and
-    replace the flat index. Small indexes stay flat: scanning them is quicker, and exact.
+    HNSW and IVF are built when it settles, so that merges copy plain vectors and no search waits,
+    and replace the flat index. Small indexes stay flat: scanning them is quicker, and exact.
     """
 
     def __init__(self, kind: str, index: Any) -> None:
@@ -62,7 +62,8 @@ class FaissRows:
     def write(self, path: Path) -> None:
         """Writes one file. Raises OSError."""
         try:
-            faiss.write_index(self._ready(), str(path))
+            self.settle()
+            faiss.write_index(self._index, str(path))
         except RuntimeError as error:
             raise OSError(f"{path.name} cannot be written: {error}") from error
 
@@ -87,8 +88,11 @@ class FaissRows:
         return found
 
     def approximate(self, query: Vectors, count: int, mask: Mask) -> Integers:
-        """About the ``count`` nearest rows of ``mask``, sometimes fewer, in no exact order."""
-        index = self._ready()
+        """About the ``count`` nearest rows of ``mask``, sometimes fewer, in no exact order.
+
+        Only once it is settled.
+        """
+        index = self._index
         _, found = index.search(query[None], count, params=_depth(index, count, mask))
         rows: Integers = found[0][found[0] >= 0]
         return rows
@@ -111,12 +115,17 @@ class FaissRows:
         rounding = 2 * index.d * np.finfo(np.float32).eps
         return np.flatnonzero(scores >= least - rounding)
 
-    def _ready(self) -> Any:
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing to build, or it is built."""
+        return self.exact or not isinstance(self._index, faiss.IndexFlat)
+
+    def settle(self) -> None:
+        """Builds what its kind is searched by; may take a minute."""
         with self._lock:
-            if not self.exact and isinstance(self._index, faiss.IndexFlat):
+            if not self.settled:
                 build = {"hnsw": _hnsw, "ivf": _ivf}[self.kind]
                 self._index = build(_view(self._index))
-            return self._index
 
 
 def chunks(rows: Integers) -> Iterator[Integers]:

@@ -7,9 +7,11 @@ was there. New rows are not seen by older moments, and old rows stay until nobod
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Protocol
 from weakref import WeakSet
 
@@ -36,15 +38,15 @@ class Moment:
     """The ``keys`` of a build at one moment, in order, each once.
 
     ``_living`` has the moments of this build that somebody holds, and ``_gone`` the keys that the
-    server still has though a later moment does not; both are shared. Changes are made by one
-    thread at a time.
+    server still has though a later moment does not, with when they went; both are shared. Changes
+    are made by one thread at a time.
     """
 
     server: RowServer
     build: str
     keys: Keys
     _living: WeakSet[Moment] = field(default_factory=WeakSet, repr=False)
-    _gone: list[Keys] = field(default_factory=list, repr=False)
+    _gone: list[tuple[float, Keys]] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         self._living.add(self)
@@ -58,7 +60,7 @@ class Moment:
         held, wanted = server.keys(build), np.unique(keys)
         if len(np.setdiff1d(wanted, held)):
             raise ValueError(f"The server has lost passages of build {build}.")
-        return cls(server, build, wanted, _gone=[np.setdiff1d(held, wanted)])
+        return cls(server, build, wanted, _gone=[(monotonic(), np.setdiff1d(held, wanted))])
 
     @classmethod
     def load(cls, server: RowServer, build: str, folder: Path | str) -> Moment:
@@ -96,15 +98,24 @@ class Moment:
 
     def minus(self, keys: Keys) -> Moment:
         """A later moment without ``keys``, which stay on the server until it is tidied."""
-        self._gone.append(keys[self.holds(keys)])
+        self._gone.append((monotonic(), keys[self.holds(keys)]))
         return replace(self, keys=np.setdiff1d(self.keys, keys))
 
-    def tidy(self) -> None:
+    def due(self, grace: float = 0.0) -> bool:
+        """Whether ``tidy`` would find anything that is gone."""
+        latest = monotonic() - grace
+        return any(len(keys) and since <= latest for since, keys in self._gone)
+
+    def tidy(self, grace: float = 0.0) -> None:
         """Deletes from the server what is gone and nobody reads; the rest waits for the next time.
 
-        Searches go on where that fails: what is gone is passed over.
+        What went less than ``grace`` seconds ago stays too: other processes may read it. Searches
+        go on where the server fails: what is gone is passed over.
         """
-        gone = np.setdiff1d(np.concatenate([_NONE, *self._gone]), self.keys)
+        latest = monotonic() - grace
+        young = [(since, keys) for since, keys in self._gone if since > latest]
+        old = [keys for since, keys in self._gone if since <= latest]
+        gone = np.setdiff1d(np.concatenate([_NONE, *old]), self.keys)
         read = np.concatenate([_NONE, *(moment.keys for moment in self._living)])
         unread = np.setdiff1d(gone, read) if len(gone) else gone
         try:
@@ -113,4 +124,4 @@ class Moment:
         except StorageError:
             log.warning("Removed passages of build %s stay.", self.build, exc_info=True)
             unread = _NONE
-        self._gone[:] = [np.setdiff1d(gone, unread)]
+        self._gone[:] = [*young, (-math.inf, np.setdiff1d(gone, unread))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,8 @@ from rag.protocols import VectorServer
 from rag.stores.given import check_dimension, checked
 from rag.stores.moments import Moment
 from rag.types import Keys, Scores, Vectors
+
+log = logging.getLogger(__name__)
 
 _BLOCK = 4096  # vectors in one request
 
@@ -102,8 +105,21 @@ class ServedVectors:
             ) from error
 
     def save(self, folder: str) -> None:
-        """Notes what is on the server in an existing, empty folder. Raises OSError."""
+        """Settles, and notes in an existing, empty folder what is on the server. Raises OSError."""
+        self.settle()
         self.moment.save(folder)
+
+    @property
+    def settled(self) -> bool:
+        """True: whoever changes documents settles at the end, once for all processes."""
+        return True
+
+    def settle(self) -> None:
+        """Lets the server make what its searches are quick by."""
+        try:
+            self.server.settle(self.moment.build)
+        except StorageError:  # searches go on, more slowly
+            log.warning("Build %s is not settled.", self.moment.build, exc_info=True)
 
 
 def _blocks(rows: Keys) -> Iterator[Keys]:

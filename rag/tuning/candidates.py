@@ -12,7 +12,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.calibration import Calibration
 from rag.evaluation.judging import Judge
 from rag.evaluation.sweeping import Bm25Grid, Deep, Field, Pair, Prepared, flattened
-from rag.indexing.indexes import Index
+from rag.indexing.index import Index
 from rag.lexical import LexicalIndex, Postings
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from rag.evaluation.metrics import parse_metric
 from rag.evaluation.selection import Selection
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
@@ -61,9 +62,10 @@ class Searches:
     ) -> int:
         """Queues ``Tuner.search`` over a grid around ``recipe``; the job, also where it is queued.
 
-        Raises InvalidRecipe, InvalidInput for a grid that is none.
+        Raises InvalidRecipe, InvalidInput for a grid or a metric that is none.
         """
         Grid.parse(grid, recipe)
+        parse_metric(metric)
         payload = {
             "set": set_name,
             "grid": dict(grid),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rag.types.retrieval import Hit, Trace
@@ -28,6 +28,25 @@ class Usage:
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Both together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Money, by a table of prices."""
+
+    amount: float
+    currency: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +140,7 @@ class Answer:
     are the past interactions that the prompt held. ``seconds`` passed from the moment the stream
     was first read to the end of the text, ``first_token`` of them until its first piece; None where
     none came. ``sentences`` are the checks of what it claims; a refused answer claims nothing.
+    ``cost`` is what the model's tokens cost, None where the price or the tokens are not known.
     """
 
     text: str
@@ -141,6 +161,7 @@ class Answer:
     prompt_version: str = ""
     quotes: tuple[Citation, ...] = ()
     suspicious: int = 0
+    cost: Cost | None = None
 
     @property
     def uncited(self) -> bool:
@@ -162,7 +183,11 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a streamed reply; ``usage`` comes with the last one, where the provider tells."""
+    """A piece of a streamed reply; ``usage`` comes with the last one, where the provider tells.
+
+    With it comes ``finish``: why the reply ended, in the provider's word.
+    """
 
     text: str = ""
     usage: Usage | None = None
+    finish: str = field(default="", compare=False)

@@ -28,7 +28,7 @@ import numpy as np
 
 from rag import SAMPLE, KnowledgeBase, Recipe, Settings, Workspace
 from rag.evaluation.refusal_limits import TopicProbabilities
-from rag.indexing.indexes import Index
+from rag.indexing.index import Index
 from rag.services import Services
 from rag.topic import FEATURES, TopicEvidence, TopicModel, taught, topic_evidence
 from rag.topic.model import write_shipped

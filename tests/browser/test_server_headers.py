@@ -22,7 +22,7 @@ EVERY_KIND = ("/", "/chat", "/favicon.png", "/_stcore/health", "/_stcore/host-co
 
 @pytest.mark.parametrize("path", EVERY_KIND)
 def test_every_answer_has_the_headers(address: str, path: str) -> None:
-    sent = httpx.get(f"{address}{path}", trust_env=False).headers
+    sent = httpx.get(f"{address}{path}", trust_env=False, timeout=60).headers
     assert sent["X-Content-Type-Options"] == "nosniff"
     assert sent["X-Frame-Options"] == "SAMEORIGIN"
     assert sent["Referrer-Policy"] == "same-origin"

@@ -89,6 +89,35 @@ def test_recipes_have_versions(api: TestClient, manuals: str) -> None:
     assert api.get("/api/v1/recipe-schema").json() == Recipe.model_json_schema()
 
 
+def test_a_field_that_somebody_else_saves_meanwhile_stays(
+    api: TestClient, workspace: Workspace, manuals: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved, other = Recipe.with_fields, QUICK.with_fields({"search.candidates": 50})
+
+    def later(recipe: Recipe, changes: Any) -> Recipe:
+        monkeypatch.undo()
+        workspace.base("manuals").save_recipe(other)
+        return saved(recipe, changes)
+
+    monkeypatch.setattr(Recipe, "with_fields", later)
+    changed = api.patch(f"{manuals}/recipe", json={"fields": {"search.top_k": 2}}).json()
+    assert changed["hash"] == other.with_fields({"search.top_k": 2}).hash
+    assert api.get(f"{manuals}/recipe").json()["hash"] == changed["hash"]
+    versions = api.get(f"{manuals}/recipes").json()["items"]
+    assert [each["hash"] for each in versions] == [changed["hash"], other.hash]
+
+
+def test_a_recipe_that_was_replaced_meanwhile_is_not_saved_over(
+    workspace: Workspace, manuals: str
+) -> None:
+    base, mine = workspace.base("manuals"), QUICK.with_fields({"search.top_k": 2})
+    theirs = QUICK.with_fields({"search.top_k": 3})
+    assert base.save_recipe(theirs, instead_of=QUICK)
+    assert not base.save_recipe(mine, instead_of=QUICK)
+    assert base.recipe() == theirs
+    assert [each.hash for _, each in base.saved_recipes()] == [theirs.hash]
+
+
 def test_a_search_finds_what_the_workspace_finds(
     api: TestClient, workspace: Workspace, manuals: str
 ) -> None:
@@ -171,7 +200,7 @@ def test_what_nobody_expected_has_an_id_and_no_traceback(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def broken() -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 
     api.get(BASES)

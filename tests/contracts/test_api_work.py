@@ -149,7 +149,7 @@ def test_a_real_client_hears_of_a_job_and_an_answer_as_they_go_on(
     allowed = {"Authorization": f"Bearer {secret}"}
     with (
         served(workspace) as address,
-        httpx.Client(base_url=address, headers=allowed, trust_env=False) as real,
+        httpx.Client(base_url=address, headers=allowed, trust_env=False, timeout=60) as real,
     ):
         given = {"title": "Cats", "text": "Cats purr."}
         job = real.post(f"{manuals}/documents/text", json=given).json()["id"]
@@ -166,6 +166,18 @@ def test_a_real_client_hears_of_a_job_and_an_answer_as_they_go_on(
         with real.stream("POST", f"{manuals}/ask", json=asked) as stream:
             told = list(events("\n".join(stream.iter_lines())))
         assert [name for name, _ in told][0 :: len(told) - 1] == ["passages", "answer"]
+
+
+def test_no_request_is_sent_into_a_connection_that_the_server_ends(
+    workspace: Workspace, manuals: str
+) -> None:
+    secret, _ = workspace.access.tokens.create("test", ["read"])
+    given = {"Authorization": f"Bearer {secret}"}
+    with served(workspace) as address, httpx.Client(headers=given, trust_env=False) as real:
+        for path in (manuals, "/mcp", "/api/v1/nothing"):
+            with real.stream("GET", address + path) as reply:
+                assert reply.headers["connection"] == "close"
+        assert real.post(f"{address}{manuals}/search", json={"question": "leave"}).json()["hits"]
 
 
 def test_answers_have_citations_whole_and_in_pieces(api: TestClient, manuals: str) -> None:
@@ -212,6 +224,14 @@ def test_question_sets_and_labels_are_edited(
     (held,) = api.get(f"{address}/questions").json()["items"]
     assert held["labels"] == [changed]
     assert api.get(address).json()["questions"] == 1
+    edited = {"question": "How long is it?", "tags": ["leave"]}
+    asked = f"{address}/questions/{question['id']}"
+    assert api.patch(asked, json=edited).json() == held | edited
+    problem(api.patch(asked, json={"answerable": False}), 422)  # a label says where
+    problem(api.patch(f"{address}/questions/none", json=edited), 404)
+    assert api.patch(asked, json={"question": "How long?"}).json()["tags"] == ["leave"]
+    assert api.patch(address, json={"name": "rules"}).json()["name"] == "rules"
+    problem(api.patch(address, json={"name": " "}), 422)
     exported = api.get(f"{address}/export").text
     assert "How long?" in exported
     copied = api.post(
@@ -220,6 +240,9 @@ def test_question_sets_and_labels_are_edited(
     assert (copied.status_code, copied.json()["questions"]) == (201, 1)
     assert api.delete(f"{address}/labels/{label['id']}").status_code == 204
     problem(api.delete(f"{address}/labels/{label['id']}"), 404)
+    assert api.delete(asked).status_code == 204
+    problem(api.delete(asked), 404)
+    assert api.get(address).json()["questions"] == 0
     problem(api.patch(f"{address}/labels/99", json={"grade": 2}), 404)
     problem(api.post(f"{address}/labels", json=judged | {"question_id": "none"}), 404)
     problem(api.post(f"{address}/labels", json=judged | {"end": 9999}), 422)
@@ -268,6 +291,8 @@ def test_recipes_are_evaluated_swept_compared_and_reported(
     problem(api.get(f"{manuals}/runs/{ids[0]}"), 404)
     problem(api.post(f"{manuals}/evaluations", json={"set": "none"}), 404)
     problem(api.post(f"{manuals}/sweeps", json=grid | {"grid": {"search.tpo_k": [1]}}), 422)
+    told = problem(api.post(f"{manuals}/sweeps", json=grid | {"metric": "ndgc@10"}), 422)
+    assert told["detail"] == "'ndgc@10' is not a metric."
 
 
 def test_dify_gets_records_and_its_codes(

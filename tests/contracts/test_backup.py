@@ -18,6 +18,7 @@ from rag.maintenance import backup
 from rag.storage import Database
 from tests.workspaces import DATABASE, QUICK, add, found, workspace_at
 
+pytestmark = pytest.mark.sqlite("about a home with its file; test_backup_server.py has servers")
 LEAVE = "Unused leave may be carried over for three months."
 TRAVEL = "Trains are booked in second class."
 FILES = {"leave.md": LEAVE, "travel.md": TRAVEL}

@@ -11,6 +11,7 @@ import pytest
 from rag import Recipe, Workspace
 from rag.__main__ import main
 from rag.errors import AlreadyExists, InvalidInput
+from rag.storage.labels import FROM_USERS
 from tests.bundles import bundle, evaluated, parts_of, written
 from tests.runs import DOCUMENTS, QUESTIONS, SET, WORDS
 from tests.workspaces import QUICK, add, workspace_at
@@ -53,6 +54,23 @@ def test_another_machine_gets_every_figure_to_the_last_digit(
     )
     mine = [replace(item, tags=()) for item in base.runs.results(run.id)]
     assert [replace(item, tags=()) for item in copy.runs.results(found.run)] == mine
+
+
+def test_a_run_without_users_questions_is_repeated_with_the_same_questions(
+    here: Workspace, there: Workspace, tmp_path: Path
+) -> None:
+    base = here.base("handbook")
+    asked = base.question_edits.collect(SET, "Which train do we take?", origin=FROM_USERS)
+    base.question_edits.edit_question(SET, asked, answerable=False)
+    run = base.evaluator.evaluate(SET, QUICK, (1, 3, 10), without_users=True).run
+    assert base.evaluator.evaluate(SET, QUICK, (1, 3, 10)).run.questions == run.questions + 1
+    here.bundle(run.id, tmp_path / "run.zip", with_documents=True)
+    found = there.import_bundle(tmp_path / "run.zip")
+    assert (found.exact, found.deviations, found.environment) == (True, (), {})
+    copy = there.base("handbook")
+    assert [each.question_id for each in copy.runs.results(found.run)] == [
+        each.question_id for each in base.runs.results(run.id)
+    ]
 
 
 def test_documents_arrive_as_they_were(here: Workspace, there: Workspace, tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +15,9 @@ import pytest
 from rag import Jobs, KnowledgeBase, Recipe, Settings, Workspace
 from rag.__main__ import main
 from rag.cli import printing
+from rag.jobs.process import machine
 from rag.storage import jobs, leases
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, surroundings, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ("--set", "index.embedder=fake")
@@ -40,7 +41,7 @@ def test_a_result_is_told_in_the_characters_that_standard_output_has(
 ) -> None:
     add(workspace, workspace.create("notes", QUICK), {"σ.txt": "Leave lapses in June → “soon” 😀."})
     asked = [sys.executable, "-m", "rag", "search", "notes", "leave", "--home", str(home)]
-    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    environment = surroundings(home, PYTHONIOENCODING=encoding)
     for more in (["--json"], []):
         done = subprocess.run(
             [*asked, *more], cwd=ROOT, env=environment, capture_output=True, check=False
@@ -113,6 +114,46 @@ def test_a_database_that_cannot_be_used_is_bad_input(
     assert said.startswith("Error: The database of that URL cannot be used here.\nHint: ")
 
 
+@pytest.mark.parametrize(
+    "url", ["postgresql+psycopg://me@127.0.0.1:9/x", "postgresql+psycopg://me@nowhere.invalid/x"]
+)
+def test_a_server_that_does_not_answer_is_told_in_two_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_DATABASE_URL", url)
+    code, _, said = _run(capsys, "runs", "notes")
+    what, hint = said.splitlines()
+    assert code == 2
+    assert what.startswith("Error: The database said: ")
+    assert hint == "Hint: Check TOUCHSTONE_DATABASE_URL, and that the server is up."
+
+
+def test_a_terminal_obeys_no_name_of_a_document(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "\x1b[31mred\u202efdp\x07.txt"
+    add(workspace, workspace.create("notes", QUICK), {name: "Leave lapses in June."})
+    for verb in ("search", "ask"):
+        assert main([verb, "notes", "When does leave lapse?"]) == 0
+        told = capsys.readouterr().out
+        assert "\ufffd[31mred\ufffdfdp\ufffd.txt" in told
+        assert not {"\x1b", "\u202e", "\x07"} & set(told)
+    _, found, _ = _run(capsys, "search", "notes", "When does leave lapse?")
+    assert found["hits"][0]["document"] == name
+
+
+def test_long_work_gives_signs_of_life_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(printing, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(printing, "_PROGRESS", printing._Progress())
+    for done in range(0, 300, 10):
+        clock[0] += 1.0
+        printing.progress(done, 300)
+    assert capsys.readouterr().err.splitlines() == ["110 of 300 questions", "220 of 300 questions"]
+
+
 def test_a_knowledge_base_that_another_process_makes_meanwhile_is_used(
     workspace: Workspace,
     tmp_path: Path,
@@ -157,7 +198,7 @@ def test_what_a_killed_command_left_is_done_by_the_next(
     (tmp_path / "leave.md").write_text("Leave lapses in March.")
     base = workspace.create("notes", QUICK)
     left = base.documents.add_paths([tmp_path / "leave.md"])
-    dead = f"{socket.gethostname()}:999999:abcdef01"
+    dead = f"{machine()}:999999:abcdef01"
     with workspace._services.database.write() as connection:
         assert jobs.claim(connection, dead, left) == left
         leases.take(connection, dead, ["worker"], 30.0)
@@ -185,7 +226,7 @@ def test_a_build_that_cannot_follow_is_told_without_a_traceback(
     done = subprocess.run(
         [*given, "--home", home, "--json"],
         cwd=ROOT,
-        env={**os.environ, **place},
+        env=surroundings(workspace.settings.home, **place),
         capture_output=True,
         check=False,
     )

@@ -24,6 +24,7 @@ from rag.storage.sqlite_file import JOURNAL_LOST
 from tests.workspaces import DATABASE, QUICK, add, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.sqlite("about the file, its journal and its rights")
 FILES = {f"{name}.md": f"The {name} is serviced in June.\n" for name in ("pump", "oven")}
 LABEL = {"document": "pump.md", "quote": "pump is serviced"}
 QUESTION = {"id": "q1", "text": "When is the pump serviced?", "evidence": [LABEL]}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase, Run, Workspace
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, surroundings, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = 500
@@ -31,7 +31,7 @@ def wait(*_):
 
 if sys.argv[3] == "never ends":
     jobs.finish = wait
-workspace = Workspace(Settings.from_env({}, home=Path(sys.argv[1])))
+workspace = Workspace(Settings.from_env(home=Path(sys.argv[1])))
 workspace.jobs.run(int(sys.argv[2]))
 """
 
@@ -59,8 +59,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, Knowled
 
 def _working(workspace: Workspace, job: int, ending: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", WORK, str(workspace.settings.home), str(job), ending]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+    environment, pipe = surroundings(workspace.settings.home), subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    )
 
 
 def _killed_when(process: subprocess.Popen[bytes], reached: Callable[[], bool]) -> None:

@@ -11,25 +11,26 @@ import pytest
 
 from rag.errors import AlreadyExists
 from tests.bundles import bundle, evaluated
-from tests.workspaces import workspace_at
+from tests.workspaces import surroundings, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tests.workspaces import workspace_at
+from rag import Settings, Workspace
 
 def tell(done, total, message):
     if message.startswith(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
 
-workspace_at(Path(sys.argv[1])).import_bundle(Path(sys.argv[2]), tell=tell)
+workspace = Workspace(Settings.from_env(home=Path(sys.argv[1])))
+workspace.import_bundle(Path(sys.argv[2]), tell=tell)
 """
 
 
 def _import_until(moment: str, home: Path, file: Path) -> int:
     command = [sys.executable, "-c", KILLED, str(home), str(file), moment]
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+    return subprocess.run(command, cwd=ROOT, env=surroundings(home), check=False).returncode
 
 
 def test_a_base_has_its_name_only_when_all_is_in_it(tmp_path: Path) -> None:

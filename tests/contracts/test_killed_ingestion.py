@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rag import KnowledgeBase
-from tests.workspaces import QUICK, workspace_at
+from tests.workspaces import QUICK, surroundings, workspace_at
 
 ROOT = Path(__file__).resolve().parents[2]
 MOMENTS = 20
@@ -37,6 +37,7 @@ def _ingest(home: Path, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "rag", *arguments],
         cwd=ROOT,
+        env=surroundings(home),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )

@@ -13,10 +13,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from rag import Workspace
+from rag import VERSION, Workspace
 from tests.api import served
 from tests.rooms import ROOT
-from tests.workspaces import QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, surroundings, workspace_at
 
 LEAVE = "Unused leave may be carried over until the end of March."
 
@@ -57,9 +57,10 @@ async def use(client: Any) -> None:
     assert answer["citations"][0]["document"] == "leave.md"
     why = await called(client, "explain", question="leave", words="Cats", **asked)
     assert [each["document"] for each in why["found"]] == ["cats.md"]
-    wrong = await client.call_tool("fetch", {"id": "nothing"})
-    assert wrong.is_error
-    assert "no such result" in wrong.content[0].text
+    for name in ("nothing", "²:x@0", "1:x@²", f"{'9' * 30}:x@0", f"1:x@{2**31}"):
+        wrong = await client.call_tool("fetch", {"id": name})
+        assert wrong.is_error
+        assert "no such result" in wrong.content[0].text
 
 
 def test_over_http(workspace: Workspace) -> None:
@@ -72,6 +73,8 @@ def test_over_http(workspace: Workspace) -> None:
             async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
                 transport = streamable_http_client(f"{address}/mcp", http_client=http)
                 async with Client(transport) as client:
+                    assert client.server_info is not None
+                    assert client.server_info.version == VERSION
                     if token == secret:
                         await use(client)
                     else:
@@ -80,6 +83,10 @@ def test_over_http(workspace: Workspace) -> None:
                         assert "'ask'" in refused.content[0].text
         async with httpx2.AsyncClient(trust_env=False) as http:
             assert (await http.post(f"{address}/mcp", json={})).status_code == 401
+            headers = {"Authorization": f"Bearer {secret}", "Accept": "text/event-stream"}
+            # A stream that waits for nothing would be there when the token is no more.
+            async with http.stream("GET", f"{address}/mcp", headers=headers) as stream:
+                assert (stream.status_code, stream.headers["allow"]) == (405, "POST")
 
     with served(workspace) as address:
         anyio.run(visit, address)
@@ -87,11 +94,11 @@ def test_over_http(workspace: Workspace) -> None:
 
 def test_over_standard_input_and_output(workspace: Workspace) -> None:
     home = workspace.settings.home
-    reader, _ = workspace.access.tokens.create("reader", ["read"])
+    reader, row = workspace.access.tokens.create("reader", ["read"])
 
     def started(**more: str) -> StdioServerParameters:
-        command = ["-m", "rag", "mcp", "--home", str(home)]
-        return StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT), env=more)
+        command, there = ["-m", "rag", "mcp", "--home", str(home)], surroundings(home, **more)
+        return StdioServerParameters(command=sys.executable, args=command, cwd=str(ROOT), env=there)
 
     async def visit() -> None:
         async with Client(started()) as client:
@@ -99,5 +106,9 @@ def test_over_standard_input_and_output(workspace: Workspace) -> None:
         async with Client(started(TOUCHSTONE_API_TOKEN=reader)) as client:
             assert (await called(client, "search", query="leave"))["results"]
             assert (await client.call_tool("ask", {"question": "leave"})).is_error
+            workspace.access.tokens.revoke(row.id)  # while the client stays
+            refused = await client.call_tool("search", {"query": "leave"})
+            assert refused.is_error
+            assert "no valid token" in refused.content[0].text
 
     anyio.run(visit)

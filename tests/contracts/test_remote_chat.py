@@ -3,6 +3,7 @@
 import pytest
 
 from rag import errors
+from rag.providers import endpoint
 from rag.types import Delta, Message, Usage
 from tests.remote import HELLO, chat, say
 from tests.servers import Reply, ollama_stream, openai_error, openai_stream, scripted
@@ -107,3 +108,63 @@ def test_a_missing_model_of_ollama_names_the_command() -> None:
     ):
         say(chat(script, "ollama"))
     assert "ollama pull m" in caught.value.hint
+
+
+OVERFLOW = "request (6114 tokens) exceeds the available context size (1024 tokens)"
+
+
+@pytest.mark.parametrize(
+    ("provider", "reply"),
+    [
+        ("openai", f'data: {{"error": {{"message": "Error code: 400 - {OVERFLOW}"}}}}\n\n'),
+        ("ollama", f'{{"error": "Error code: 400 - {OVERFLOW}", "done": true}}\n'),
+        ("ollama", f'{{"error": "{OVERFLOW}"}}\n'),
+    ],
+)
+def test_an_overflow_that_is_told_inside_of_a_reply(provider: str, reply: str) -> None:
+    with (
+        scripted(Reply(body=reply, content_type="text/event-stream")) as script,
+        pytest.raises(errors.ContextOverflow, match="answered 400") as caught,
+    ):
+        say(chat(script, provider))
+    assert caught.value.share == pytest.approx(1024 / 6114)
+    assert len(script.requests) == 1
+
+
+def test_a_proxy_of_ollama_that_is_busy_says_so_inside_of_a_reply() -> None:
+    busy = Reply(body='{"error": "Error code: 429 - slow down", "done": true}\n')
+    with scripted(busy, ollama_stream("a")) as script:
+        assert say(chat(script, "ollama"))[0] == Delta("a")
+
+
+@pytest.mark.parametrize(
+    ("provider", "reply"),
+    [
+        ("openai", openai_stream("half", finish=False).body + 'data: {"error": "gone"}\n\n'),
+        ("ollama", ollama_stream("half", done=False).body + '{"error": "Connection error."}\n'),
+    ],
+)
+def test_an_error_in_the_middle_of_a_reply(provider: str, reply: str) -> None:
+    with scripted(Reply(body=reply, content_type="text/event-stream")) as script:
+        stream = chat(script, provider).stream(HELLO, temperature=0.0, max_tokens=9)
+        assert next(stream) == Delta("half")
+        with pytest.raises(errors.ProviderUnavailable, match=r"of its reply\. It said"):
+            next(stream)
+
+
+@pytest.mark.parametrize("wait", ["0.05", "a while"])
+def test_ollama_that_is_busy_is_asked_again_when_it_says(
+    wait: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float | None]()
+    made = endpoint.Busy.__init__
+
+    def noting(self: endpoint.Busy, message: str, hint: str, wait: float | None) -> None:
+        waits.append(wait)
+        made(self, message, hint, wait)
+
+    monkeypatch.setattr(endpoint.Busy, "__init__", noting)
+    refused = openai_error(429, "slow down", **{"Retry-After": wait})
+    with scripted(refused, ollama_stream("a")) as script:
+        assert say(chat(script, "ollama"))[0] == Delta("a")
+    assert waits == [0.05 if wait == "0.05" else None]

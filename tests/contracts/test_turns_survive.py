@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -43,6 +46,7 @@ def _asked(
     provider: str = "compatible",
     tool: HttpTool | None = None,
     stop_after: int | None = None,
+    allowed: Mapping[str, Any] = MappingProxyType({"answer.tools": ["wiki"]}),
 ) -> Turn:
     """A turn as the chat makes it, read back from the database by another process's eyes."""
     variables = {
@@ -55,7 +59,7 @@ def _asked(
     base = workspace.base("handbook")
     if tool is not None:
         workspace.tools.save(tool)
-    recipe = QUICK.with_fields({**fields, "search.threshold": 0.1})
+    recipe = QUICK.with_fields({**fields, **allowed, "search.threshold": 0.1})
     talk = base.conversations.open(None)
     turn = base.conversations.ask(talk, question, recipe)
     assert [each.question for each in base.conversations.turns(talk)] == [question]
@@ -165,6 +169,29 @@ class TestATool:
         assert [each.step for each in failed] == ["tool"]
         assert "did not answer within 0.3 s" in failed[0].why
         assert "did not answer within 0.3 s" in turn.note
+
+    @pytest.mark.parametrize(
+        ("allowed", "told"),
+        [
+            ({"answer.tools": None}, {"wiki", "pumps"}),
+            ({"answer.tools": ["pumps"]}, {"pumps"}),
+            ({"answer.tools": [], "search.tools": ["wiki"]}, {"wiki"}),
+            ({"answer.tools": ["gone"]}, set()),
+        ],
+    )
+    def test_a_recipe_says_which_may_be_called(
+        self, tmp_path: Path, allowed: dict[str, Any], told: set[str]
+    ) -> None:
+        with closing(Workspace(Settings.from_env({}, home=tmp_path))) as workspace:
+            for name in ("wiki", "pumps"):
+                workspace.tools.save(HttpTool(name=name, url="http://127.0.0.1:9/?q={question}"))
+        knows = openai_stream('{"use": "knowledge", "why": "w"}')
+        with scripted(knows, openai_stream("I know it.")) as script:
+            turn = _asked(tmp_path, script, OFF_TOPIC, "auto", allowed=allowed)
+        assert (turn.status, turn.mode) == ("complete", "general")
+        asked = script.requests[0]["messages"][0]["content"]
+        assert {name for name in ("wiki", "pumps") if f"- {name}: " in asked} == told
+        assert len(script.requests) == (2 if told else 1)
 
     def test_its_result_is_cited(self, tmp_path: Path) -> None:
         with scripted(Reply(body='[{"text": "A zebra has stripes."}]')) as service:

@@ -19,11 +19,11 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 
 def test_stated_changes_turn_the_fate_and_shorter_ones_do_not(base: KnowledgeBase) -> None:
-    found = turned(base, PAIRS)
+    found = turned(base, PAIRS // 6)  # all of them are in the benchmark
     assert found["stated"] == found["turned by it"] == sum(found[f"stated: {f}"] for f in FIELDS)
     assert (found["a shorter one turned"], found["not confirmed"]) == (0, 0)
-    assert all(found[f"stated: {field}"] > 20 for field in FIELDS)
-    assert found["a shorter one tried"] > 500
+    assert all(found[f"stated: {field}"] > 10 for field in FIELDS)
+    assert found["a shorter one tried"] > 100
 
 
 def test_the_words_of_an_explanation_add_up_to_the_score(base: KnowledgeBase) -> None:

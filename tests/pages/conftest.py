@@ -6,17 +6,19 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.components.shell import session
-from rag import JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
+from pages.components.shell import identity, session
+from rag import Claims, JobRow, KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.storage import Database
 from rag.storage import jobs as rows
 from tests.handbook import make
+from tests.members import World
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 RECIPE = Recipe().with_fields({"index.embedder": "fake", "index.chunk_size": 24})
@@ -59,7 +61,7 @@ def _closed_workspaces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def _forget() -> None:
-    session.workspace.clear()
+    session.opened.clear()
     st.cache_data.clear()
 
 
@@ -148,3 +150,31 @@ def open_page() -> OpenPage:
         return app
 
     return opened
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    home = tmp_path_factory.mktemp("home")
+    world = World(home)
+    yield world
+    world.workspace.close()
+
+
+@pytest.fixture
+def visit(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Opens a page as somebody, with everything that an address can name of Ann's."""
+    monkeypatch.setenv("TOUCHSTONE_HOME", str(world.workspace.settings.home))
+
+    def visit(who: str, page: str, *, issued: datetime | None = None, **parameters: str) -> AppTest:
+        name, email = who.title(), f"{who}@example.org"
+        claims = Claims("https://id.example", who, email, name, verified=True, issued=issued)
+        monkeypatch.setattr(identity, "configured", lambda: True)
+        monkeypatch.setattr(identity, "claims", lambda: claims if who else None)
+        monkeypatch.setattr(identity, "providers", lambda: [""])
+        app = AppTest.from_file(str(FRAME), default_timeout=300)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        app.run()
+        return app.switch_page(page).run() if who else app
+
+    return visit

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 
 import pytest
+from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 from pages.components.chat.answer_text import answer_text
 from pages.components.chat.conversations import LATEST
 from pages.components.shell import session
-from rag import KnowledgeBase, Upload
+from rag import KnowledgeBase, SentenceCheck, Upload
 from tests.handbook import FRAME, LEAVE, ask, marked, texts, visit
 from tests.servers import Reply, scripted
 
@@ -77,7 +78,7 @@ def test_earlier_conversations_are_listed_and_open_again(base: KnowledgeBase) ->
 
 @pytest.mark.parametrize("talk", ["7", "99999999999999999999", "x"])
 def test_a_link_to_a_conversation_that_is_gone_says_so(base: KnowledgeBase, talk: str) -> None:
-    app = AppTest.from_file(str(FRAME), default_timeout=30)
+    app = AppTest.from_file(str(FRAME), default_timeout=300)
     app.query_params["talk"] = talk
     app.run()
     assert not app.exception
@@ -126,6 +127,35 @@ def test_the_markdown_of_a_model_is_set_and_all_else_is_shown(said: str, shown: 
     assert answer_text(said, lambda number: link.get(number, "")).replace("\\", "") == shown
 
 
+_PIXEL = "![x](https://elsewhere.example/p.png)"
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "```a`b",  # no fence: there is a backtick behind it
+        "    ```",  # no fence: so far from the edge it is code itself
+        "- one\n  ```",  # ends with its item
+        "1. one\n   ~~~\n   two",
+        "```\n`` `",
+        "`a\r\r",  # no code: a paragraph ends in it
+        "`a\r- ",
+    ],
+)
+def test_what_only_looks_like_code_loads_nothing(opening: str) -> None:
+    for said in (f"{opening}\n{_PIXEL}", f"{opening}{_PIXEL}`", f"{opening}\n{_PIXEL}\n```\nEnd."):
+        assert "<img" not in MarkdownIt().enable("table").render(answer_text(said)), said
+
+
+def test_code_is_shown_as_it_is_and_a_doubt_stands_behind_it() -> None:
+    said = "So:\n  ```python\n  if x:\n      y = 15\n  ```\nThen stop."
+    doubt = SentenceCheck(0, said.index("\nThen"), "unsupported", ())
+    assert answer_text(said, checks=[doubt]) == (
+        "So\\:\n\n```python\nif x:\n    y = 15\n```\n\n"
+        ":orange-badge[:material/warning: not supported]  \nThen stop\\."
+    )
+
+
 def test_brackets_within_a_quoted_sentence_are_the_document_s() -> None:
     text = "“As shown in [1], it works.” [1]\n\n“So says [2].” [2]"
     shown = answer_text(text, lambda number: f"?s={number}", quoted=True).replace("\\", "")
@@ -136,7 +166,7 @@ def test_chat_and_inspector_name_the_same_heading(base: KnowledgeBase) -> None:
     words = "Forklifts are charged in the north hall and never left there over night."
     text = f"# Doors\n\nClose them.\n\n# Forklifts\n\n{words}"
     upload = Upload("hall.md", io.BytesIO(text.encode()))
-    session.workspace().jobs.run(base.documents.add_files([upload]))
+    session.opened().jobs.run(base.documents.add_files([upload]))
     question = "Where are forklifts charged, and are they left there over night?"
     app = ask(visit("chat.py"), question)
     app.get("pills")[0].set_value(1).run()

@@ -44,7 +44,7 @@ def test_every_retrieved_passage_can_be_graded_and_all_pages_count_alike(
 
 def test_passages_to_grade_are_not_cut_within_a_word(base: KnowledgeBase) -> None:
     words = " ".join(["Forklifts are charged overnight in the northern warehouse"] * 8)
-    session.workspace().jobs.run(base.documents.add_text("hall.txt", f"{words}."))
+    session.opened().jobs.run(base.documents.add_text("hall.txt", f"{words}."))
     app = ask(visit("chat.py"), "Where are forklifts charged overnight?")
     app.button(key="chat_collect_1").click().run()
     labels = [each.label for each in app.get("button_group") if "hall" in (each.label or "")]

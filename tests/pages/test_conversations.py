@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from rag import KnowledgeBase, Visitor, Workspace
 from tests.handbook import FRAME, LEAVE, make, texts, visit
-from tests.servers import openai_stream, scripted
+from tests.servers import Reply, openai_stream, scripted
 
 HOTEL = "What may a hotel cost?"
 
@@ -73,7 +73,7 @@ def test_a_conversation_keeps_its_settings_and_brings_them_back(base: KnowledgeB
     menu(app, 1).button(key="chat_talk_1").click().run()
     assert app.slider(key="k").value == 7
     assert ask(app, HOTEL).session_state["recipe_working"][base.id].working.search.top_k == 7
-    again = AppTest.from_file(str(FRAME), default_timeout=30)  # after a restart
+    again = AppTest.from_file(str(FRAME), default_timeout=300)  # after a restart
     again.query_params["talk"] = "1"
     again.run().switch_page("chat.py").run()
     assert again.slider(key="k").value == 7
@@ -105,7 +105,7 @@ def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_not_here(
     other = workspace.base(base.name, Visitor("other", ("other",)))
     talk = other.conversations.open(None)
     other.conversations.ask(talk, "A secret question", base.recipe())
-    app = AppTest.from_file(str(FRAME), default_timeout=30)
+    app = AppTest.from_file(str(FRAME), default_timeout=300)
     app.query_params["talk"] = str(talk)
     app.run()
     assert "is not in this knowledge base" in app.warning[0].value
@@ -130,6 +130,26 @@ def test_another_recipe_answers_again_and_both_versions_stay(base: KnowledgeBase
     assert "120 a night" in texts(app)
 
 
+def test_a_turn_tells_how_its_prompt_was_spent_and_what_was_left_out(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"context": "300", "length": "100", "cut": "Off", "k": "10"}
+    with scripted(openai_stream("Until 30 June [1].")) as server:
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
+        app = ask(visit("chat.py", provider="compatible", **limits), LEAVE)
+    [turn] = base.conversations.turns(1)
+    spent = {part.name: part for part in turn.details.budget}
+    passages, rules = spent["passages"], spent["rules and question"].used
+    assert passages.left_out
+    said = texts(app)
+    assert f"[instructions and question] {rules:,} · " in said
+    assert f"[passages] {passages.used:,}" in said
+    assert "[kept free for the answer] 100" in said
+    assert "left out for want of room, passages: " in said
+    assert "earlier conversation" not in said
+
+
 def test_a_model_goes_on_where_its_answer_broke_off(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,3 +169,37 @@ def test_a_model_goes_on_where_its_answer_broke_off(
         assert before == {"role": "assistant", "content": "Until 30 June [2], so it"}
         assert asked["content"].startswith("Your reply was cut off.")
         assert "chat_continue_1" not in [button.key for button in app.button]
+
+
+def test_an_answer_that_cannot_go_on_keeps_what_it_had_said(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = openai_stream("Until 30 June, so it", finish=False, cut=True)
+    with scripted(broken, Reply(status=401)) as server:
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
+        fields = {"answer.provider": "compatible", "search.refuse": "off", "answer.mode": "strict"}
+        base.save_recipe(base.recipe().with_fields(fields))
+        app = ask(visit("chat.py", cut="Off"), LEAVE)
+        assert base.conversations.turns(1)[0].answer == "Until 30 June, so it"
+        held = base.documents.documents(base.recipe().index)
+        base.documents.delete_documents([each.id for each in held])
+        app.button(key="chat_continue_1").click().run()
+        assert not app.exception
+        [turn] = base.conversations.turns(1)
+        assert (turn.status, turn.answer) == ("interrupted", "Until 30 June, so it")
+
+
+def test_general_knowledge_goes_on_too(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = openai_stream("Paris, because", finish=False, cut=True)
+    with scripted(broken, openai_stream(" it is the capital.")) as server:
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
+        fields = {"answer.provider": "compatible", "answer.mode": "general"}
+        base.save_recipe(base.recipe().with_fields(fields))
+        app = ask(visit("chat.py"), "Where?")
+        app.button(key="chat_continue_1").click().run()
+        [turn] = base.conversations.turns(1)
+        assert (turn.status, turn.answer) == ("complete", "Paris, because it is the capital.")

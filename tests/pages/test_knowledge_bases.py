@@ -49,6 +49,19 @@ def test_the_open_base_is_renamed_and_stays_open(two: Workspace, open_page: Open
     assert not app.warning
 
 
+def test_a_copy_is_made_and_opened(two: Workspace, open_page: OpenPage) -> None:
+    app = open_page("upload.py", kb="notes")
+    app.button(key="documents_duplicate").click().run()
+    assert app.text_input(key="documents_copy_name").value == "notes 2"
+    next(b for b in app.button if b.form_id == "documents_duplicate_form").click().run()
+    app.run()
+    assert app.sidebar.selectbox(key="kb").value == "notes 2"
+    (job,) = two.jobs.recent(two.base("notes 2").id)
+    assert (job.kind, two.jobs.run(job.id).status) == ("duplicate", "done")
+    app = open_page("upload.py", kb="notes 2")
+    assert list(app.dataframe[0].value["Documents"]) == [0, 3, 3]
+
+
 def test_deleting_asks_for_the_name(two: Workspace, open_page: OpenPage) -> None:
     app = open_page("upload.py", kb="notes")
     app.button(key="documents_delete_base").click().run()

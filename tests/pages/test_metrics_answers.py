@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pages.components.shell.text import plain
 from rag import Workspace
+from tests.answer_runs import Chat, with_chat
 from tests.handbook import texts
 from tests.pages.conftest import OpenPage, finished
 
@@ -19,7 +22,25 @@ def test_answers_are_measured_beside_retrieval(labelled: Workspace, open_page: O
     shown = {card.label: card.value for card in app.metric}
     assert shown["Groundedness"] == f"{run.metrics['groundedness']:.3f}"
     assert shown["nDCG@10"] == f"{run.metrics['ndcg@10']:.3f}"
+    assert plain(run.environment["answers"]) in texts(app)
     assert shown["Correct decisions"] == f"{run.metrics['refusal_correctness']:.0%}"
+
+
+def test_the_prompts_of_answers_are_named(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_chat(monkeypatch, Chat())
+    base = labelled.base("notes")
+    recipe = base.recipe().with_fields({"answer.provider": "ollama", "answer.model": "small"})
+    job = base.answer_evaluations.start("checks", recipe)
+    assert labelled.jobs.run(job).status == "done"
+    (run,) = base.runs.every()
+    assert run.prompts == base.prompts.wording().version(recipe.answer.mode)
+    said = [each.value for each in open_page("metrics.py").caption]
+    assert f":material/edit_note: Prompts: {plain(run.prompts)}" in said
+    base.runs.remove(run.id)
+    base.evaluator.evaluate("checks", base.recipe())
+    assert not any("Prompts:" in each.value for each in open_page("metrics.py").caption)
 
 
 def test_a_run_without_answers_has_no_cards_for_them(

@@ -9,6 +9,7 @@ import pytest
 import streamlit as st
 
 from rag import KnowledgeBase, Visitor
+from tests.answer_runs import Chat, with_chat
 from tests.handbook import LEAVE, make, texts, visit
 from tests.workspaces import workspace_at
 
@@ -68,3 +69,33 @@ def test_what_another_visitor_asked_is_counted_and_not_told(
     assert "asked by another visitor" in texts(app)
     assert LEAVE.rstrip("?") not in texts(app)
     assert "Nothing was asked yet." in texts(visit("memory.py"))
+
+
+def test_money_is_told_where_the_price_is_known(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_chat(monkeypatch, Chat())
+    for model in ("openai", "openai", "mistral"):
+        recipe = base.recipe().with_fields({"answer.provider": model})
+        turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)
+        base.conversations.conclude(turn, base.ask(LEAVE, recipe).answer)
+    app = visit("operations.py")
+    # Twice 100 tokens of a prompt and 10 of an answer, at 0.15 and 0.60 for a million.
+    assert {each.label: each.value for each in app.metric}["Cost, USD"] == "0.000042"
+    card = next(each for each in app.metric if each.label == "Cost, USD")
+    assert "Not known of 1 answer, left out here." in card.help
+    said = texts(app)
+    assert "100 + 10 tokens · 0.000021 USD" in said
+    assert "100 + 10 tokens · cost not known" in said
+
+
+def test_an_answer_that_its_sources_do_not_bear_out_is_among_the_worst(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_chat(monkeypatch, Chat())
+    recipe = base.recipe().with_fields({"answer.provider": "openai"})
+    turn = base.conversations.ask(base.conversations.open(None), LEAVE, recipe)
+    base.conversations.conclude(turn, base.ask(LEAVE, recipe).answer)
+    said = texts(visit("operations.py"))
+    assert f":orange-badge[not borne out] {LEAVE.rstrip('?')}" in said
+    assert "1 cited · 1 unsupported sentence · " in said

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import STATE
-from rag import KnowledgeBase, Recipe
+from rag import HttpTool, KnowledgeBase, Recipe
 from tests.handbook import LEAVE, unfold, visit
+from tests.workspaces import workspace_at
 
 
 def recipe(app: AppTest, base: KnowledgeBase) -> Recipe:
@@ -121,3 +126,21 @@ def test_a_widget_without_a_value_changes_nothing(base: KnowledgeBase) -> None:
     assert not app.exception
     assert not app.error
     assert recipe(app, base) == base.recipe()
+
+
+def test_the_tools_that_an_answer_may_call_are_chosen(
+    base: KnowledgeBase, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("TOUCHSTONE_OPENAI_COMPATIBLE_MODEL", "tiny")
+    with closing(workspace_at(home)) as workspace:
+        for name in ("wiki", "pumps"):
+            workspace.tools.save(HttpTool(name=name, url="http://127.0.0.1:9/?q={question}"))
+    app = visit("chat.py", provider="compatible", draws_on="auto")
+    chosen = app.multiselect(key="may_call")
+    assert (chosen.label, chosen.value) == ("Tools it may call", [])
+    assert set(chosen.options) == {"wiki", "pumps"}
+    chosen.set_value(["pumps"]).run()
+    assert recipe(app, base).answer.tools == ("pumps",)
+    app.selectbox(key="draws_on").set_value("strict").run()
+    assert "may_call" not in {each.key for each in app.multiselect}

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from streamlit import config
+from streamlit.runtime.secrets import Secrets
 from streamlit.testing.v1 import AppTest
 
 from pages.components.settings.data_locations import shown_database
@@ -34,6 +36,32 @@ def test_a_key_is_found_but_never_shown(
     assert "very-secret" not in _words(app).replace("\\", "")
 
 
+def test_a_key_in_the_secrets_of_streamlit_is_found_and_shown_nowhere(
+    filled: Workspace, open_page: OpenPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "secrets.toml"
+    file.write_text('MISTRAL_API_KEY = "very-secret-figures"\n', "utf-8")
+    # Set and taken away, so that what the server puts there ends with the test.
+    monkeypatch.setenv("MISTRAL_API_KEY", "")
+    monkeypatch.delenv("MISTRAL_API_KEY")
+    held = Secrets()
+    before = config.get_option("secrets.files")
+    config.set_option("secrets.files", [str(file)])
+    try:
+        assert held.load_if_toml_exists()  # as the server does when it starts
+    finally:
+        config.set_option("secrets.files", before)
+    app = open_page("settings.py")
+    rows = {one.value.split("**")[1]: one.value for one in app.markdown if "badge" in one.value}
+    assert "key found" in rows["Mistral"]
+    assert "very-secret" not in _words(app).replace("\\", "")
+    assert all(
+        b"very-secret" not in kept.read_bytes()
+        for kept in filled.settings.home.rglob("*")
+        if kept.is_file()
+    )
+
+
 def test_a_provider_is_really_called(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("settings.py")
     app.button(key="settings_test_minilm").click().run()
@@ -52,6 +80,7 @@ def test_a_provider_that_does_not_answer_says_what_to_do(
     assert hint
 
 
+@pytest.mark.sqlite("a file is the default")
 def test_it_says_where_the_data_is(filled: Workspace, home: Path, open_page: OpenPage) -> None:
     words = _words(open_page("settings.py")).replace("\\", "")
     assert f"**{home}**" in words

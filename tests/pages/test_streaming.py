@@ -15,7 +15,7 @@ def test_a_page_may_draw_while_it_waits() -> None:
 
     def slow() -> Iterator[str]:
         yield "a"
-        goes_on.wait(10)
+        goes_on.wait(120)
         yield "b"
 
     pieces = unhurried(slow(), pause=0.01)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pages.components.shell.turns import Turns
 
-SOON = 30.0  # seconds that a thread may take to do what it can do at once
+SOON = 120.0  # seconds that a thread may take to do what it can do at once
 
 
 class _Visitor(threading.Thread):

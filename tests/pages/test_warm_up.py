@@ -47,7 +47,7 @@ def test_a_workspace_that_cannot_be_opened_does_not_end_the_collections(
 
     stop = _Stop()
     monkeypatch.setattr(warm_up, "_stopped", stop)
-    monkeypatch.setattr(warm_up, "workspace", broken)
+    monkeypatch.setattr(warm_up, "opened", broken)
     try:
         warm_up.warm_up()
     finally:

@@ -203,7 +203,7 @@ class TestAuto:
     def test_without_tools_it_is_general_knowledge(self) -> None:
         answer = ask(trace((), misses=MISSES), Turns("Paris."), "auto")
         assert answer.mode == "general"
-        assert answer.decisions[0].why.endswith("; no tool is set up")
+        assert answer.decisions[0].why.endswith("; no tool may be called")
 
     def test_the_model_chooses_knowledge(self) -> None:
         chat = Turns(self.KNOWS, "Paris.")

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from rag import KnowledgeBase, Recipe, Workspace
-from rag.errors import ProviderUnavailable
+from rag import Budget, KnowledgeBase, Workspace
 from rag.evaluation.intervals import Interval
 from rag.evaluation.pooling.sampling import SampledMean
 from rag.runs.quality.estimates import OpenHits
-from rag.services import Models
 from rag.storage.quality import judgements
-from rag.types import Delta, Message, Usage
+from tests.answer_runs import ASKED, ASKING, COUNT, Chat, evaluated, with_chat
 from tests.runs import SET, WORDS, handbook
 
 pytestmark = pytest.mark.usefixtures("database")
-COUNT, ASKED = 5, 4  # questions, and those of them that a model is asked
-ASKING = WORDS.with_fields({"answer.provider": "ollama", "answer.model": "small"})
-
-
-class Chat:
-    """Answers with the first words of the first passage; or fails from some call on."""
-
-    def __init__(self, fails_from: int = 1 << 30, fails_until: int = 1 << 30) -> None:
-        self.calls = 0
-        self.fails = range(fails_from, fails_until)
-
-    def stream(
-        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
-    ) -> Iterator[Delta]:
-        self.calls += 1
-        if self.calls in self.fails:
-            raise ProviderUnavailable("The server is away.", "Start it.")
-        if "grade" in messages[0].content:
-            assert temperature == 0.0
-            yield Delta('{"reason": "so", "grade": 3}')
-        else:
-            yield Delta("It is in the handbook [1].")
-        yield Delta(usage=Usage(100, 10))
 
 
 @pytest.fixture
@@ -48,23 +22,9 @@ def parts(home: Path) -> tuple[Workspace, KnowledgeBase]:
     return handbook(home)
 
 
-def _with(monkeypatch: pytest.MonkeyPatch, chat: Chat) -> None:
-    def chosen(_models: Models, provider: str, _model: str | None) -> Chat | None:
-        return None if provider == "extractive" else chat
-
-    monkeypatch.setattr(Models, "chat", chosen)
-
-
-def _run(workspace: Workspace, base: KnowledgeBase, recipe: Recipe, **more: object) -> str:
-    job = base.answer_evaluations.start(SET, recipe, **more)  # type: ignore[arg-type]
-    done = workspace.jobs.run(job)
-    assert done.status == "done", done.message
-    return done.message
-
-
 def test_quotes_are_measured_without_a_model(parts: tuple[Workspace, KnowledgeBase]) -> None:
     workspace, base = parts
-    message = _run(workspace, base, WORDS)
+    message = evaluated(workspace, base, WORDS)
     (run,) = base.runs.every()
     assert message == f"Run {run.id} is stored."
     assert run.metrics["groundedness"] == 1.0
@@ -82,14 +42,37 @@ def test_a_budget_pauses_and_the_next_go_does_the_rest(
 ) -> None:
     workspace, base = parts
     chat = Chat()
-    _with(monkeypatch, chat)
-    said = _run(workspace, base, ASKING, most_answers=2)
+    with_chat(monkeypatch, chat)
+    said = evaluated(workspace, base, ASKING, budget=Budget(calls=2))
     assert said == f"Paused: 2 of {COUNT} are answered. Evaluate again to go on."
     assert base.runs.every() == []
-    _run(workspace, base, ASKING)
+    evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED
     (run,) = base.runs.every()
     assert f"{110 * ASKED} in all" in run.environment["answers"]
+
+
+def test_a_run_knows_its_prompts_and_a_comparison_says_when_they_differ(
+    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base = parts
+    with_chat(monkeypatch, Chat())
+    prompt = ASKING.answer.mode
+    shipped = base.prompts.wording().version(prompt)
+    evaluated(workspace, base, ASKING)
+    base.prompts.save(prompt, base.prompts.wording().text(prompt) + "Be brief.")
+    edited = base.prompts.wording().version(prompt)
+    assert edited != shipped
+    evaluated(workspace, base, ASKING, budget=Budget(calls=2))
+    base.prompts.reset(prompt)
+    evaluated(workspace, base, ASKING)  # goes on in another wording
+    evaluated(workspace, base, WORDS)
+    quotes, mixed, first = base.runs.every()
+    both = " ".join(sorted([shipped, edited]))
+    assert [each.prompts for each in (quotes, mixed, first)] == ["", both, shipped]
+    told = base.runs.differences(mixed.id, first.id).sentences
+    assert told == (f"The prompts of the answers differ: {shipped}, then {both}.",)
+    assert base.runs.differences(quotes.id, first.id).sentences == ()
 
 
 def test_a_provider_that_goes_away_loses_nothing(
@@ -98,10 +81,10 @@ def test_a_provider_that_goes_away_loses_nothing(
     workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.answer_job.AT_ONCE", 1)
     chat = Chat(fails_from=2, fails_until=3)
-    _with(monkeypatch, chat)
-    said = _run(workspace, base, ASKING)
+    with_chat(monkeypatch, chat)
+    said = evaluated(workspace, base, ASKING)
     assert said.startswith(f"Paused: {COUNT - 1} of {COUNT} are answered. 1 failed: The server is")
-    _run(workspace, base, ASKING)
+    evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED + 1  # the one that failed, again
     (run,) = base.runs.every()
     assert run.environment["answers"].startswith(f"{COUNT} answered; ")
@@ -113,8 +96,8 @@ def test_a_provider_that_stays_away_is_not_asked_for_every_question(
     workspace, base = parts
     monkeypatch.setattr("rag.runs.quality.answer_job.AT_ONCE", 1)
     chat = Chat(fails_from=1)
-    _with(monkeypatch, chat)
-    said = _run(workspace, base, ASKING)
+    with_chat(monkeypatch, chat)
+    said = evaluated(workspace, base, ASKING)
     assert chat.calls == 3
     assert said.startswith("Paused: 0 of ")
     assert base.runs.every() == []
@@ -125,11 +108,11 @@ def test_a_judge_grades_answers(
 ) -> None:
     workspace, base = parts
     chat = Chat()
-    _with(monkeypatch, chat)
+    with_chat(monkeypatch, chat)
     question = base.questions.usable(SET)[0]
     base.question_edits.edit_question(SET, question.id, answer="In the handbook.")
     monkeypatch.setattr("rag.evaluation.judges.asking._grade", lambda *_: (1, "so"))
-    _run(workspace, base, ASKING, judge="ollama:judge")
+    evaluated(workspace, base, ASKING, judge="ollama:judge")
     (run,) = base.runs.every()
     assert run.metrics["judged_groundedness"] == 1.0
     assert run.metrics["judged_correctness"] == 0.5  # 1 of 2
@@ -141,8 +124,8 @@ def test_hits_are_judged_once_each_and_held_against_a_sample_of_people(
     workspace, base = parts
     run = base.evaluator.evaluate(SET, WORDS).run
     chat = Chat()
-    _with(monkeypatch, chat)
-    job = base.judgements.start(run.id, "ollama:judge", most=2)
+    with_chat(monkeypatch, chat)
+    job = base.judgements.start(run.id, "ollama:judge", budget=Budget(calls=2))
     assert "2 hits are judged, " in workspace.jobs.run(job).message
     job = base.judgements.start(run.id, "ollama:judge")
     assert workspace.jobs.run(job).message.endswith("hits are judged.")

@@ -102,7 +102,7 @@ class TestGrounded:
                 try:
                     yield Delta("Eight")
                     waiting.set()
-                    goes_on.wait(10)
+                    goes_on.wait(120)
                     yield Delta(" never said")
                     yield Delta(" nor asked for")
                 finally:
@@ -112,7 +112,7 @@ class TestGrounded:
         heard = list[str]()
         reader = threading.Thread(target=lambda: heard.extend(stream))
         reader.start()
-        assert waiting.wait(10)
+        assert waiting.wait(120)
         stream.close()
         assert (stream.answer.status, stream.answer.text) == ("interrupted", "Eight")
         goes_on.set()

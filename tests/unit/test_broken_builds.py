@@ -16,9 +16,9 @@ from rag.errors import InvalidInput, InvalidRecipe, NotFound, ProviderRejected, 
 from rag.protocols import Embedder, InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.services import Models
-from rag.storage import Database, builds
+from rag.storage import builds
 from rag.types import Vectors
-from tests.workspaces import QUICK, add, found, workspace_at
+from tests.workspaces import QUICK, add, database_at, found, workspace_at
 
 LEAVE = "# Leave\n\nUnused leave may be carried over for three months.\n"
 TRAVEL = "# Travel\n\nTrains are booked in second class.\n"
@@ -71,7 +71,7 @@ def hashes(base: KnowledgeBase) -> list[str]:
 
 def register(home: Path, base: KnowledgeBase, recipe: IndexRecipe) -> None:
     """What a build is that could be made once, and cannot any more."""
-    database = Database(f"sqlite:///{home}/touchstone.db")
+    database = database_at(home)
     with database.write() as connection:
         builds.ensure(connection, base.id, recipe)
     database.close()

@@ -40,6 +40,7 @@ def test_every_build_is_listed(base: KnowledgeBase, capsys: pytest.CaptureFixtur
     for row, recipe in zip(told["builds"], (WORDS, OTHER), strict=True):
         assert row["recipe"] == recipe.index.model_dump(mode="json")
         assert (row["documents"], row["missing"]) == (len(DOCUMENTS), 0)
+        assert (row["vectors"]["kind"], row["vectors"]["limit"]) == ("flat", 1_562_500)
 
 
 def test_people_see_a_line_a_build(base: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,10 +50,10 @@ def test_people_see_a_line_a_build(base: KnowledgeBase, capsys: pytest.CaptureFi
     counts = [build.passages for build in base.documents.builds()]
     assert first == (
         f"{WORDS.index.hash}  active  recursive 24/0 tokens of fake or estimated with table; "
-        f"fake, auto, flat; 3 documents, {counts[0]} passages"
+        f"fake, auto, auto: flat; 3 documents, {counts[0]} passages"
     )
     assert second.startswith(f"{OTHER.index.hash}          recursive 12/0 ")
-    assert third.endswith(f"fake, german, flat; 0 documents, 3 missing, {counts[2]} passages")
+    assert third.endswith(f"fake, german, auto: flat; 0 documents, 3 missing, {counts[2]} passages")
 
 
 def test_a_build_is_deleted_by_the_beginning_of_its_id(

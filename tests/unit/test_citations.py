@@ -21,6 +21,10 @@ from tests.answers import hits
         ("So it is [1–2, 5].", [1, 2, 5]),
         ("So it is [ 2 ].", [2]),
         ("So it is[1].", [1]),
+        ("So it is【1】.", [1]),
+        ("So it is【2】【1, 3】.", [2, 1, 3]),
+        ("So it is【1†source】 and 【3-4†L2-L5】.", [1, 3, 4]),
+        ("So it is【4:0†source】 and 【x】 and 【1].", []),
         ("[3-1]", [3, 1]),
         ("[1-900]", [1, 900]),
         ("In [2024] and [a] and [] and [1.5] and [1 and 2]", []),
@@ -44,6 +48,13 @@ def test_order_of_first_appearance_each_once_and_unsupported_apart() -> None:
     assert [citation.n for citation in citations] == [2, 1]
     assert [citation.hit.chunk.text for citation in citations] == ["two", "one"]
     assert unsupported == (7, 0)
+
+
+def test_brackets_of_openai_become_those_of_all_others() -> None:
+    text = in_order("B is so【2】. A too.【1†leave.md】 C【7】.", 2)
+    assert text == "B is so[1]. A too.[2] C[7]."
+    citations, unsupported = check("A【2】. B【7】.", hits("one", "two"))
+    assert ([each.n for each in citations], unsupported) == ([2], (7,))
 
 
 def quoted(claim: str, passage: str) -> str:
@@ -106,8 +117,7 @@ def test_every_number_is_either_cited_or_unsupported(text: str, count: int) -> N
 @given(st.text(max_size=80))
 def test_marks_lie_where_they_say(text: str) -> None:
     for mention in mentions(text):
-        assert text[mention.start] == "["
-        assert text[mention.end - 1] == "]"
+        assert text[mention.start] + text[mention.end - 1] in ("[]", "【】")
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from rag import (
     EVERYBODY,
@@ -176,6 +178,60 @@ def test_a_conversation_leaves_as_markdown_and_json(workspace: Workspace) -> Non
     [told] = data["turns"]
     assert told["question"] == "one\n# two"
     assert told["feedback"] == {"thumb": "down", "reason": "", "correction": ""}
+
+
+def test_words_are_found_whatever_their_case_in_any_script(workspace: Workspace) -> None:
+    base = workspace.base("notes")
+    talk = asked(base, "Übertrag: wie lange?")
+    assert [row.id for row in base.conversations.recent(containing="übertrag")] == [talk]
+    assert [row.id for row in base.conversations.recent(containing="WIE")] == [talk]
+
+
+def test_no_name_is_the_name_of_none_and_no_words_are_no_question(workspace: Workspace) -> None:
+    base = workspace.base("notes")
+    talk = asked(base, "one")
+    with pytest.raises(NotFound):
+        base.conversations.named(" ")
+    with pytest.raises(InvalidInput, match="The question is empty"):
+        base.conversations.ask(talk, " \0", QUICK)
+    assert said(base, talk) == ["one"]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "![x](https://elsewhere.example/p.png)",
+        "![x][1]\n\n[1]: https://elsewhere.example/p.png",
+        '<img src="https://elsewhere.example/p.png">',
+        '\\<img src="https://elsewhere.example/p.png">',
+        '``a` <IMG src="https://elsewhere.example/p.png">`',
+        "`a\nb`<img src=x>`",
+        "`a\r\r![x](https://elsewhere.example/p.png)`",
+        "- one\n  ```\n![x](https://elsewhere.example/p.png)",
+        "```a`b\n<script>alert(1)</script>",
+    ],
+)
+def test_an_exported_conversation_loads_nothing_where_it_is_opened(
+    workspace: Workspace, hostile: str
+) -> None:
+    base = workspace.base("notes")
+    talk = asked(base, hostile, "plain")
+    [turn, _] = base.conversations.turns(talk)
+    base.conversations.rename(talk, hostile.replace("\r", " ")[:80])
+    base.conversations.rate(turn.id, -1)
+    base.reviews.explain(turn.id, "wrong", hostile)
+    shown = MarkdownIt().render(base.conversations.export(talk))
+    assert not re.search("<(img|script)", shown, re.IGNORECASE), shown
+    assert "<h2>plain</h2>" in shown
+
+
+def test_code_of_an_answer_is_exported_as_it_is(workspace: Workspace) -> None:
+    base = workspace.base("notes")
+    talk = base.conversations.open(None)
+    turn = base.conversations.ask(talk, "one", QUICK)
+    code = "```cpp\nList<int> x;\n```\nSet `a<b>` if 2 < 3, and so on."
+    base.conversations.conclude(turn, replace(answer("one"), text=code))
+    assert f"\n\n{code}\n\n" in base.conversations.export(talk)
 
 
 def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace: Workspace) -> None:

@@ -70,7 +70,7 @@ def test_ctrl_c_keeps_the_part_that_was_said(run: Any, monkeypatch: pytest.Monke
             raise KeyboardInterrupt
         print(*pieces, **options)  # noqa: T201
 
-    monkeypatch.setattr("rag.cli.conversing.print", told, raising=False)
+    monkeypatch.setattr("rag.cli.asking.conversing.print", told, raising=False)
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{LEAVE}\n"))
     [turn] = run("chat", "notes")["turns"]
     assert (turn["status"], "30 June" in turn["answer"]) == ("interrupted", True)

@@ -8,8 +8,9 @@ from rag.bundles.contents import DocumentEntry, Text
 from rag.readers import wire
 from rag.readers.content import Content
 from rag.recipe import Recipe
-from rag.storage import Database, bases, documents
+from rag.storage import bases, documents
 from rag.types import Document, Heading, Page, Table
+from tests.workspaces import database_at
 
 TEXT = "Codes of the device\nCode\tMeaning\nCV-118\tRotor not recognised\nCall us."
 ROWS = Table(20, 60, ("Code", "Meaning"), "Codes of the device")
@@ -28,7 +29,7 @@ PARTS = Document(
 
 
 def test_a_stored_document_has_all_its_parts(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path}/parts.db")
+    database = database_at(tmp_path)
     with database.write() as connection:
         base = bases.create(connection, "devices", Recipe())
         documents.insert_document(connection, base.id, PARTS)

@@ -227,7 +227,7 @@ def test_a_lost_vector_is_computed_again(workspace: Workspace, home: Path) -> No
     add(workspace, base, {"leave.md": LEAVE})
     before = base.search("leave", QUICK).hits
     with workspace._services.database.write() as connection:
-        connection.execute(text("DELETE FROM vector"))
+        connection.execute(text("DELETE FROM text_vector"))
     workspace.close()
     for file in (home / "indexes").rglob("*.*"):
         file.unlink()
@@ -238,10 +238,12 @@ def test_vectors_of_another_length_are_computed_again(workspace: Workspace, home
     base = workspace.create("handbook", QUICK)
     add(workspace, base, {"leave.md": LEAVE, "travel.md": TRAVEL})
     before = base.search("leave", QUICK).hits
-    stored = text("SELECT data FROM vector ORDER BY text_hash")
+    stored = text("SELECT data FROM text_vector ORDER BY text_hash")
     with workspace._services.database.write() as connection:
         kept = connection.execute(stored).scalars().all()
-        connection.execute(text("UPDATE vector SET data = substr(data, 1, 20)"))  # another model's
+        connection.execute(
+            text("UPDATE text_vector SET data = substr(data, 1, 20)")
+        )  # another model's
     workspace.close()
     shutil.rmtree(home / "indexes")
     opened = workspace_at(home)

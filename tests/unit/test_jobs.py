@@ -12,16 +12,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from rag.errors import InvalidInput, StorageError
+from rag.errors import ConnectionLost, InvalidInput, StorageError
 from rag.jobs import JobRow, Jobs, Reporter, runner
+from rag.jobs.process import machine
 from rag.recipe import Recipe
 from rag.storage import Connection, Database, bases, tables
 from rag.storage import jobs as rows
+from tests.workspaces import database_at
 
 
 @pytest.fixture
 def database(home: Path) -> Iterator[Database]:
-    opened = Database(f"sqlite:///{home}/test.db")
+    opened = database_at(home)
     yield opened
     opened.close()
 
@@ -90,7 +92,7 @@ def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
     jobs = Jobs(database, {"work": endless})
     job_id = submit(jobs, base_id)
     jobs.start()
-    assert started.wait(20)
+    assert started.wait(120)
     other = Jobs(database, {})
     other.cancel(job_id)
     finished = _wait(jobs, job_id)
@@ -109,9 +111,7 @@ def test_a_waiting_job_is_stopped_at_once(database: Database, base_id: int) -> N
 def test_the_job_of_a_dead_process_is_taken_over(database: Database, base_id: int) -> None:
     jobs = Jobs(database, {"work": lambda _job, _reporter: "finished by another"})
     job_id = submit(jobs, base_id)
-    import socket
-
-    dead = f"{socket.gethostname()}:999999:abcdef01"
+    dead = f"{machine()}:999999:abcdef01"
     with database.write() as connection:
         assert rows.claim(connection, dead) == job_id
     assert jobs.run(job_id).message == "finished by another"
@@ -178,7 +178,7 @@ def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> N
     jobs = Jobs(database, {"work": patient})
     job_id = submit(jobs, base_id)
     jobs.start()
-    assert started.wait(20)
+    assert started.wait(120)
     jobs.close()
     resumed = Jobs(database, {"work": lambda _job, _reporter: "resumed"})
     assert resumed.get(job_id).active
@@ -202,6 +202,25 @@ def test_a_worker_outlives_a_database_that_is_away(
     jobs.start()
     assert _wait(jobs, job_id).message == "done after all"
     assert failures == []
+    jobs.close()
+
+
+def test_a_job_whose_database_went_away_goes_on_as_long_as_it_gets_further(
+    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = [1, 0, 0]  # items before the connection ends, each time
+
+    def cut_off(job: JobRow, _reporter: Reporter) -> str:
+        with database.write() as connection:
+            for item in rows.items(connection, job.id)[: done.pop(0)]:
+                rows.set_item(connection, job.id, item.position, "added")
+        raise ConnectionLost("The server was shut down.")
+
+    monkeypatch.setattr(runner, "_POLL_SECONDS", 0.01)
+    jobs = Jobs(database, {"work": cut_off})
+    jobs.start()
+    failed = _wait(jobs, submit(jobs, base_id))
+    assert (failed.status, failed.message, done) == ("failed", "The server was shut down.", [0])
     jobs.close()
 
 

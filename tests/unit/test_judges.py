@@ -54,8 +54,8 @@ def test_what_is_judged_stays_between_marks() -> None:
 
 def test_a_judge_that_goes_by_position_prefers_neither() -> None:
     first = ScriptedChat('{"grade": 1}')
-    assert prefer(first, "Q", "one", "other", "P") == 0.0
+    assert prefer(first, "Q", "one", "other", "P").vote == 0.0
     assert len(first.asked) == 2
     honest = ScriptedChat('{"grade": 2}', '{"grade": 1}')
-    assert prefer(honest, "Q", "one", "other", "P") == -1.0
-    assert prefer(ScriptedChat('{"grade": 0}'), "Q", "one", "other", "P") == 0.0
+    assert prefer(honest, "Q", "one", "other", "P").vote == -1.0
+    assert prefer(ScriptedChat('{"grade": 0}'), "Q", "one", "other", "P").vote == 0.0

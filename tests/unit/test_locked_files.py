@@ -11,7 +11,7 @@ import pytest
 
 from rag import KnowledgeBase, LockedFile, UnreadableDocument, Workspace
 from rag.__main__ import main
-from rag.cli import passwords
+from rag.cli.documents import passwords
 from rag.readers import count_pages, web
 from rag.readers.content import Source
 from tests.sample_files import encrypted_pdf, pdf

@@ -73,6 +73,14 @@ def test_the_second_question_of_a_conversation_is_a_follow_up(base: KnowledgeBas
     assert [held.interaction.follow_up for held in base.memory.every()] == [True, False]
 
 
+def test_another_version_of_the_first_question_is_none(base: KnowledgeBase) -> None:
+    talk = base.conversations.open(None)
+    first = told(base, ASK_LEAVE, talk=talk)
+    again = base.conversations.ask(talk, ASK_LEAVE, ASKING, instead_of=first)
+    base.conversations.conclude(again, base.ask(ASK_LEAVE, QUICK).answer)
+    assert [held.interaction.follow_up for held in base.memory.every()] == [False, False]
+
+
 def test_what_is_alike_and_was_answered_is_an_example(base: KnowledgeBase) -> None:
     leave = told(base, ASK_LEAVE)
     told(base, "Why does the pump make a grinding noise?")

@@ -90,3 +90,20 @@ def test_operations_count_what_was_asked(asked: Path, capsys: pytest.CaptureFixt
     assert [(each["id"], each["fault"]) for each in found["worst"]] == [(2, "thumb down")]
     assert main(["operations", "notes", "--days", "0"]) == 0
     assert capsys.readouterr().out == "Nothing was asked in this time.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["operations", "notes", "--days", "nan"], "That is no number of days."),
+        (["operations", "notes", "--days", "inf"], "That is no number of days."),
+        (["operations", "notes", "--days", "1e12"], "That is no number of days."),
+        (["operations", "notes", "--days", "-1"], "That is no number of days."),
+        (["memory", "notes", "--limit", "-1"], "--limit is at least 1."),
+    ],
+)
+def test_absurd_numbers_are_refused_with_a_reason(
+    asked: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith(f"Error: {said}")

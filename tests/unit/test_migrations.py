@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,23 +12,31 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, inspect, text
 
 from rag.errors import StorageError
 from rag.storage import Database, jobs
 from rag.storage.database import HEAD, MIGRATIONS
-from rag.storage.tables import metadata
+from rag.storage.every_table import metadata
+from tests.postgres import Server
 
 FIRST_SCHEMA = Path(__file__).parents[1] / "golden" / "first_schema.sql"
 
 
-def test_a_new_database_has_the_schema_of_the_tables(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/new.db"
+@pytest.fixture
+def url(database: str, postgres: Server, tmp_path: Path) -> str:
+    """The address of a database without tables: of each kind."""
+    is_file = database == "sqlite"
+    return f"sqlite:///{tmp_path}/new.db" if is_file else postgres.url(postgres.create())
+
+
+def test_a_new_database_has_the_schema_of_the_tables(url: str) -> None:
     Database(url).close()
     with create_engine(url).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
+@pytest.mark.sqlite("files have the first schema: PostgreSQL came later")
 def test_a_database_of_the_first_schema_is_brought_up_to_date(tmp_path: Path) -> None:
     file = tmp_path / "first.db"
     with sqlite3.connect(file) as connection:
@@ -73,8 +82,7 @@ def test_the_newest_migration_is_the_one_that_opening_looks_for() -> None:
     assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == HEAD
 
 
-def test_jobs_of_a_version_without_results_are_read_on(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/older.db"
+def test_jobs_of_a_version_without_results_are_read_on(url: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with create_engine(url).begin() as connection:
@@ -86,8 +94,8 @@ def test_jobs_of_a_version_without_results_are_read_on(tmp_path: Path) -> None:
         connection.execute(
             text(
                 "INSERT INTO job (id, base_id, kind, title, payload, status, done, total, message,"
-                " cancel, created) VALUES (3, 7, 'ingest', 'Reading', '{}', 'queued', 1, 2, 'x', 0,"
-                " '2026-01-01 00:00:00')"
+                " cancel, created) VALUES (3, 7, 'ingest', 'Reading', '{}', 'queued', 1, 2, 'x',"
+                " false, '2026-01-01 00:00:00')"
             )
         )
     database = Database(url)
@@ -101,27 +109,33 @@ def test_jobs_of_a_version_without_results_are_read_on(tmp_path: Path) -> None:
     database.close()
 
 
-def test_opening_again_changes_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "again.db"
-    Database(f"sqlite:///{file}").close()
-    before = _schema(file)
-    Database(f"sqlite:///{file}").close()
-    assert _schema(file) == before
-    assert any("CREATE TABLE document_part" in statement for statement in before)
+def test_opening_again_changes_nothing(url: str) -> None:
+    Database(url).close()
+    before = _schema(url)
+    Database(url).close()
+    assert _schema(url) == before
+    assert "document_part" in before
 
 
-def test_data_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "newer.db"
-    Database(f"sqlite:///{file}").close()
-    with sqlite3.connect(file) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    before = _schema(file)
+def test_data_of_a_newer_version_is_left_alone(url: str) -> None:
+    with closing(Database(url)) as database, database.write() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    before = _schema(url)
     with pytest.raises(StorageError, match="another version of Touchstone"):
-        Database(f"sqlite:///{file}")
-    assert _schema(file) == before
+        Database(url)
+    assert _schema(url) == before
 
 
-def _schema(file: Path) -> list[str]:
-    with sqlite3.connect(file) as connection:
-        rows = connection.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
-    return [row[0] for row in rows if row[0]]
+def _schema(url: str) -> dict[str, dict[str, list[str]]]:
+    """Columns with their types, and indexes, by table."""
+    engine = create_engine(url)
+    found = inspect(engine)
+    schema = {
+        table: {
+            "columns": [f"{each['name']} {each['type']}" for each in found.get_columns(table)],
+            "indexes": [str(each["name"]) for each in found.get_indexes(table)],
+        }
+        for table in found.get_table_names()
+    }
+    engine.dispose()
+    return schema

@@ -78,14 +78,20 @@ def test_the_slowest_and_the_worst() -> None:
         turn(6),
         turn(7, status="interrupted"),
         turn(8, thumb=-1),
+        turn(9, metrics={"cited": 2, "unsupported": 0, "unsupported_sentences": 1}),
+        turn(10, metrics={"cited": 2, "unsupported": 0, "unsupported_sentences": 3}),
+        turn(11, metrics={"cited": 2, "unsupported": 0, "unsupported_sentences": 1}),
     ]
-    assert [each.id for each in slowest_turns(turns, 3)] == [8, 7, 6]
+    assert [each.id for each in slowest_turns(turns, 3)] == [11, 10, 9]
     assert [(each.id, wrong) for each, wrong in worst_turns(turns)] == [
         (8, "thumb down"),
         (3, "thumb down"),
         (4, "failed"),
         (7, "interrupted"),
         (2, "unsupported"),
+        (10, "unsupported sentence"),
+        (11, "unsupported sentence"),
+        (9, "unsupported sentence"),
         (5, "no citation"),
         (1, "refused"),
     ]

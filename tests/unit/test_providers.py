@@ -10,7 +10,7 @@ from rag import providers
 from rag.errors import InvalidRecipe, MissingDependency, ProviderRejected
 from rag.providers import minilm
 from rag.providers.table import ROWS, embedding_row, row_named, traits
-from rag.settings import Settings
+from rag.settings import PROJECT, Settings
 
 EMPTY = Settings.from_env({})
 
@@ -143,3 +143,14 @@ def test_rows_are_values() -> None:
     row = row_named("openai")
     assert replace(row, label="x").label == "x"
     assert len({row.name for row in ROWS}) == len(ROWS)
+
+
+def test_the_documentation_lists_the_models_of_the_table() -> None:
+    page = (PROJECT / "docs" / "deployment.md").read_text("utf-8")
+    for row in ROWS:
+        if row.key_variable and not row.key_optional:
+            embeds = f"{row.embedding_model}, {row.dimension:,}" if row.embedding_model else ""
+            cells = "|".join(
+                f" {cell} " if cell else " " for cell in (embeds, row.chat_model, row.rerank_model)
+            )
+            assert f"| `{row.name}` |{cells}|" in page

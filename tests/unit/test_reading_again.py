@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete
 
 from rag import InvalidInput, KnowledgeBase, Workspace, readers
 from rag.documents import reading_again
 from rag.readers import text as text_reader
+from rag.storage.tables import file_part
 from tests.workspaces import QUICK, add, workspace_at
 
 RULE = "Up to eight days of unused leave may be carried over."
@@ -102,6 +104,8 @@ def test_a_document_without_its_file_is_named_but_not_read(base: KnowledgeBase) 
         path = base.documents.original(info.id)
         assert path is not None
         path.unlink()
+    with base._database.write() as connection:  # where PostgreSQL has it too
+        connection.execute(delete(file_part))
     assert [each.kept for each in base.documents.again.outdated()] == [False, False]
     with pytest.raises(InvalidInput, match="can be read again"):
         base.documents.again.queue()

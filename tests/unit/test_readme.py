@@ -211,7 +211,7 @@ def _pinned() -> list[str]:
 
 
 def _read_variables() -> set[str]:
-    source = (ROOT / "rag" / "settings.py").read_text()
+    source = "".join(path.read_text() for path in (ROOT / "rag" / "settings").glob("*.py"))
     return set(re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', source))
 
 

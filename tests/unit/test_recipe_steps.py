@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rag import AnswerRecipe, IndexRecipe, InvalidRecipe, Recipe
+from rag.providers.table import reranking_names
 
 BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was known
 
@@ -15,11 +16,13 @@ OLD = Recipe().with_fields(
     {
         "index.analyzer": "english",
         "index.chunk_unit": "tokens",
+        "index.vector_index": "flat",
         "index.context": "none",
         "search.exact_codes": False,
         "search.refuse": "off",
         "search.other_languages": "alike",
         "answer.mode": "grounded",
+        "answer.tools": None,
     }
 )
 
@@ -39,7 +42,7 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     for later in ("exact_codes", "refuse", "other_languages"):
         del stored["search"][later]
     stored["answer"] = {"provider": "extractive", "temperature": 0.0}
-    for later in ("analyzer", "chunk_unit", "context"):
+    for later in ("analyzer", "chunk_unit", "vector_index", "context"):
         del stored["index"][later]
     assert not Recipe.parse(stored).search.exact_codes
     assert Recipe.parse(stored).hash == BEFORE_STEPS
@@ -54,7 +57,7 @@ def test_a_recipe_without_memory_is_the_one_from_before_there_was_any() -> None:
 def test_a_new_recipe_indexes_context_and_one_that_was_stored_before_does_not() -> None:
     assert Recipe().index.context == Recipe.parse({}).index.context == "table"
     stored = Recipe().model_dump(mode="json")
-    for later in ("analyzer", "chunk_unit", "context", "breakpoint_percentile"):
+    for later in ("analyzer", "chunk_unit", "vector_index", "context", "breakpoint_percentile"):
         del stored["index"][later]
     old = Recipe.parse(stored).index
     assert (old.context, old.hash) == ("none", "e8463ac85774")
@@ -124,8 +127,24 @@ def test_a_text_of_the_wrong_form_is_refused_with_what_the_field_means() -> None
         Recipe().with_fields({"search.rerank": "foo"})
     assert caught.value.message == "Recipe field search.rerank cannot be 'foo'."
     assert caught.value.hint == (
-        "The field means: who looks again: service[:MODEL], chat, onnx:PATH or cross-encoder:PATH."
+        "The field means: who looks again: service, cohere, vertex, bedrock, jina or voyage, each "
+        "also as NAME:MODEL, chat, onnx:PATH or cross-encoder:PATH."
     )
+
+
+def test_a_number_out_of_range_is_refused_with_what_the_field_means() -> None:
+    with pytest.raises(InvalidRecipe) as caught:
+        Recipe().with_fields({"search.top_k": 0})
+    assert caught.value.message == (
+        "Recipe field search.top_k: Input should be greater than or equal to 1."
+    )
+    assert caught.value.hint == "The field means: passages returned."
+
+
+def test_every_provider_that_reranks_is_named_by_a_recipe() -> None:
+    for name in reranking_names():
+        for wanted in (name, f"{name}:model"):
+            assert Recipe().with_fields({"search.rerank": wanted}).search.rerank == wanted
 
 
 def test_a_new_recipe_is_strict_and_one_that_was_stored_before_grounded() -> None:
@@ -133,3 +152,9 @@ def test_a_new_recipe_is_strict_and_one_that_was_stored_before_grounded() -> Non
     stored = Recipe.parse({"answer": {"provider": "extractive"}}).answer
     assert (stored.mode, stored.hash) == ("grounded", "a49998c32ff9")
     assert stored.model_copy(update={"tool_calls": 3}).hash != stored.hash
+
+
+def test_a_new_recipe_allows_no_tools_and_one_that_was_stored_before_all() -> None:
+    assert (Recipe().answer.tools, Recipe.parse({"answer": {}}).answer.tools) == ((), None)
+    stored = Recipe.parse({"answer": {"mode": "auto"}}).answer
+    assert stored.hash != stored.model_copy(update={"tools": ()}).hash

@@ -16,6 +16,7 @@ from rag.__main__ import main
 from rag.errors import NotFound
 from rag.evaluation.report import charts
 from rag.evaluation.report.markup import element
+from tests.answer_runs import ASKED, PRICED, Chat, evaluated, with_chat
 from tests.runs import DOCUMENTS, QUESTIONS, SET, VECTORS, WORDS, handbook
 from tests.workspaces import add, workspace_at
 
@@ -51,6 +52,23 @@ def base(home: Path) -> KnowledgeBase:
 def _run(base: KnowledgeBase, **changes: object) -> str:
     recipe = WORDS.with_fields({f"search.{name}": value for name, value in changes.items()})
     return base.evaluator.evaluate(SET, recipe, (1, 3, 5, 10)).run.id
+
+
+def test_it_tells_which_prompts_the_answers_had_and_what_they_took(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, base = handbook(home)
+    with_chat(monkeypatch, Chat())
+    evaluated(workspace, base, PRICED)
+    (run,) = base.runs.every()
+    text = Page(base.reports.html(run.id)).text
+    prompts = base.prompts.wording().version(PRICED.answer.mode)
+    assert f"Prompts {prompts} Answers 5 answered; " in text
+    assert f"{110 * ASKED // 5} tokens each, {110 * ASKED} in all; 0.000084 USD " in text
+    assert "answers 5" not in text  # among the packages
+    quotes = Page(base.reports.html(_run(base))).text
+    assert "Prompts " not in quotes
+    assert "Answers " not in quotes
 
 
 def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBase) -> None:

@@ -4,17 +4,22 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rag import providers
 from rag.errors import MissingDependency
+from rag.providers.minilm import MiniLM
 from rag.providers.runtimes import choice
 from rag.providers.runtimes.onnx import OnnxRuntime
 from rag.providers.runtimes.open_vino import OpenVino
+from rag.providers.runtimes.runtime import TokenIds
 from rag.settings import Settings
+from rag.types import Vectors
 
 EMPTY = Settings.from_env({})
 WATCHED = """
@@ -84,3 +89,21 @@ def test_the_settings_say_which_one_runs_it() -> None:
     found = {status.name: status.runtime for status in providers.statuses(EMPTY)}
     assert found["minilm"] == choice.installed()
     assert found["wordllama"] == ""
+
+
+def test_the_first_run_of_a_process_is_alone() -> None:
+    """In a fresh process two that began together have waited for each other for ever."""
+    seen: list[list[list[list[int]]]] = []
+
+    class Watched:
+        batch = 1
+
+        def means(self, batches: Sequence[TokenIds]) -> list[Vectors]:
+            seen.append([ids.tolist() for ids in batches])
+            return [np.ones((len(ids), 384), np.float32) for ids in batches]
+
+    model = MiniLM(Watched)
+    for _ in range(2):
+        model.embed(["hello", "a pump"], "document")
+    texts = [[[101, 7592, 102]], [[101, 1037, 10216, 102]]]
+    assert seen == [[[[101, 102]]], texts, texts]

@@ -47,6 +47,42 @@ def verdicts(text: str, *passages: str) -> list[str]:
         ("CV-118", "error cv 118"),
         ("U700", "the Boreal U 700"),
         ("V8X", "Hollin V8X"),
+        ("年假為15天", "員工每年有15天年假"),
+        ("休暇は20日です", "年次有給休暇は２０日"),
+        ("총15일입니다", "연차 15일"),
+        ("型號CV118需要40巴", "CV-118 40 bar"),
+        ("CV118", "型號CV118需要"),
+        ("EUR1,500", "EUR 1,500"),
+        ("1,00,000", "100000 rupees"),
+        ("10,5 Mio.", "10.5 million"),
+        ("2 Milliarden", "2,000,000,000"),
+        ("-5 °C", "It is −5 °C."),
+        ("−5 °C", "at 5 °C below zero"),
+        ("-5", "at –5 °C"),
+        ("5 °C", "at −5 °C"),
+        ("3-5 days", "3 to 5 days"),
+        ("3/4 of it", "three quarters of it"),
+        ("3/4", "¾ of the staff"),
+        ("¾", "0.75 of it"),
+        ("½ hour", "half an hour"),
+        ("½", "1/2"),
+        ("1 1/2 hours", "1.5 h"),
+        ("1½ hours", "one and a half hours"),
+        ("2⅓", "2 1/3"),
+        ("2/3", "zwei Drittel"),
+        ("3/4", "3 of 4 answered"),
+        ("sizes 4/6", "sizes 4 and 6"),
+        ("220 V", "110/220 V"),
+        ("24/7", "24 hours on 7 days"),
+        ("15 %", "15 percent"),
+        ("15 %", "Share (%): 15"),
+        ("15 days", "15-day notice"),
+        ("15 days", "15 working days"),
+        ("15 min", "15 Minuten"),
+        ("15 EUR", "€15"),
+        ("EUR 1,500", "1500 euros"),
+        ("2 million EUR", "EUR 2,000,000"),
+        ("15 days", "15 % on 15 days"),
     ],
 )
 def test_a_figure_is_there_however_it_is_written(said: str, passage: str) -> None:
@@ -66,6 +102,25 @@ def test_a_figure_is_there_however_it_is_written(said: str, passage: str) -> Non
         ("9", "eight days"),
         ("0.5", "5"),
         ("118", "CV-118"),
+        ("共15天", "共有14天"),
+        ("型號CV118", "型號CV119"),
+        ("EUR1,500", "EUR 500"),
+        ("-5 °C", "at 5 °C"),
+        ("(−5)", "5"),
+        ("10,5 Mio.", "10.5"),
+        ("3/4", "1/4 of it"),
+        ("½", "¼"),
+        ("½", "1½ hours"),
+        ("3/4", "3 days; then 4"),
+        ("1 1/2", "1 hour, 2 days"),
+        ("15 %", "15 days"),
+        ("15 days", "15 %"),
+        ("15 days", "15 minutes"),
+        ("15-day", "15 h"),
+        ("15 EUR", "15 kg"),
+        ("$15", "EUR 15"),
+        ("8 %", "eight days"),
+        ("2 million EUR", "2 million USD"),
     ],
 )
 def test_another_figure_is_not(said: str, passage: str) -> None:
@@ -125,6 +180,17 @@ def test_a_number_that_no_cited_passage_has_is_always_marked() -> None:
     assert (bare.verdict, bare.figures) == ("uncited", ("13",))
     (code,) = checked("The Corvane C17R turns at 15 000 rpm [2].")
     assert code.figures == ("C17R",)
+
+
+def test_a_number_of_another_unit_is_no_support() -> None:
+    (found,) = checked("Up to 8 % of unused leave may be carried over into the next year [1].")
+    assert found.verdict == "unsupported"
+    assert found.reasons[0] == "the passage has 8 of another unit"
+    assert found.figures == ("8",)
+    fraction = "Three quarters of unused leave may be carried over."
+    (wrong,) = checked("1/4 of unused leave may be carried over [1].", fraction)
+    assert (wrong.verdict, wrong.figures) == ("unsupported", ("1/4",))
+    assert verdicts("¾ of unused leave may be carried over [1].", fraction) == ["supported"]
 
 
 def test_a_figure_of_another_passage_than_the_cited_one() -> None:

@@ -1,14 +1,17 @@
 """The environment: defaults, values that make no sense, and that no secret shows."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from rag.errors import InvalidInput
-from rag.settings import PROJECT, PROVIDER_VARIABLES, Settings
+from rag.settings import PROJECT, Settings
+from rag.settings.names import PROVIDER_VARIABLES
 
 
+@pytest.mark.sqlite("a file is the default")
 def test_defaults() -> None:
     settings = Settings.from_env({})
     assert settings.home == PROJECT / "workspace"
@@ -80,7 +83,49 @@ def test_every_variable_that_a_provider_asks_for_is_read() -> None:
     asked = {
         name
         for row in ROWS
-        for name in (row.key_variable, row.base_url_variable, row.model_variable)
+        for name in (
+            *(row.key_variable, row.base_url_variable, row.model_variable),
+            row.rerank_url_variable,
+        )
         if name
     }
     assert asked <= set(PROVIDER_VARIABLES)
+
+
+def test_a_misspelt_setting_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    given = {
+        "TOUCHSTONE_KEEP_CONVERSATION_DAYS": "30",
+        "TOUCHSTONE_KEEP_AUDIT_DAYS": "30",
+        "TOUCHSTONE_PROVIDER_RATE": "openai=5",
+        "TOUCHSTONE_VLLM_URL": "http://vllm.example",
+        "TOUCHSTONE_TOOL_KEY": "s3cret",
+        "TOUCHED": "1",
+    }
+    for _ in range(2):
+        Settings.from_env(given)
+    assert [record.getMessage() for record in caplog.records] == [
+        "TOUCHSTONE_KEEP_CONVERSATION_DAYS is no setting. "
+        "Did you mean TOUCHSTONE_KEEP_CONVERSATIONS_DAYS?"
+    ]
+
+
+def test_every_setting_of_the_docs_is_one(caplog: pytest.LogCaptureFixture) -> None:
+    page = (PROJECT / "docs" / "deployment.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`TOUCHSTONE_[^|]+) \|", page, re.MULTILINE)
+    names = {name for row in rows for name in re.findall(r"`(TOUCHSTONE_\w+)`", row)}
+    assert {"TOUCHSTONE_CLUSTER", "TOUCHSTONE_KEEP_AUDIT_DAYS", "TOUCHSTONE_TEI_URL"} <= names
+    given = dict.fromkeys(names, "1") | {
+        name: "http://host.example" for name in names if name.endswith("_URL")
+    }
+    given |= {
+        "TOUCHSTONE_CLUSTER": "tcp://host.example:8786",
+        "TOUCHSTONE_ADMINS": "ann@example.org",
+        "TOUCHSTONE_SIGN_IN_ALLOWED": "@example.org",
+        "TOUCHSTONE_PRICES": __file__,
+        "TOUCHSTONE_PROVIDER_RATE": "openai=5",
+        "TOUCHSTONE_PROVIDER_AT_ONCE": "openai=5",
+    }
+    Settings.from_env(given)
+    assert caplog.records == []
+    Settings.from_env({**given, "TOUCHSTONE_BANANA": "1"})
+    assert caplog.messages == ["TOUCHSTONE_BANANA is no setting."]

@@ -21,6 +21,7 @@ from rag.errors import StorageError
 from rag.readers import web
 from rag.storage import bases
 from rag.storage.files import Files
+from rag.storage.shared import file_parts
 from tests.workspaces import QUICK, add, workspace_at
 
 LEAVE = b"# Leave\n\nUnused leave may be carried over for three months.\n"
@@ -240,6 +241,8 @@ def test_a_check_tells_what_is_left_over_or_lost_and_repairs_what_can_be(
     fresh = home / "files" / ".draft-new"
     fresh.write_bytes(b"")
     files.path(names(LEAVE)).unlink()
+    with workspace._services.database.write() as connection:
+        file_parts.forget(connection, [names(LEAVE)])
     files.path(names(TRAVEL)).write_bytes(b"other bytes")
     code, told = checked(capsys)
     kinds = {each["name"]: (each["kind"], each["what"]) for each in told["problems"]}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from rag import AlreadyExists, InvalidInput, Made, NotFound, Workspace
 from rag.access import tokens as module
-from rag.api.rates import Rates
-from tests.workspaces import DATABASE, workspace_at
+from rag.access.rates import Rates
+from rag.storage.access.tokens import api_token
+from rag.storage.every_table import metadata
+from tests.workspaces import database_at, workspace_at
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -49,6 +52,11 @@ def test_a_token_expires(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.undo()
     assert workspace.access.tokens.holder(over) is None
     assert workspace.access.tokens.holder(lasting) is not None
+    assert [workspace.access.tokens.ended(each) for each in (over, lasting, "x")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_nobody_gets_in_without_the_very_token(workspace: Workspace) -> None:
@@ -121,17 +129,20 @@ def test_what_fails_may_be_asked_again_and_what_is_at_work_may_not(workspace: Wo
 
 
 def test_a_stolen_database_shows_no_token(tmp_path: Path, database: str) -> None:
-    if database != "sqlite":
-        return  # what is stored is the same; a file can be searched for it
     workspace = workspace_at(tmp_path)
     secret, _ = workspace.access.tokens.create("a", ["read"])
     assert workspace.access.tokens.holder(secret) is not None
     workspace.close()
     held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    with closing(database_at(tmp_path)) as stolen, stolen.read() as connection:
+        rows = [
+            row for table in metadata.tables.values() for row in connection.execute(select(table))
+        ]
+        digest = connection.execute(select(api_token.c.digest)).scalar_one()
+    held += repr(rows).encode()
+    assert digest.encode() in held
     assert secret.encode() not in held
     assert secret.removeprefix("touchstone_").encode() not in held
-    with sqlite3.connect(tmp_path / DATABASE) as connection:
-        (digest,) = connection.execute("SELECT digest FROM api_token").fetchone()
     again = workspace_at(tmp_path)
     assert again.access.tokens.holder(digest) is None
     assert again.access.tokens.holder(secret) is not None

@@ -13,7 +13,7 @@ import pytest
 from rag import answering
 from rag.conversations.turn_metrics import log, log_turn, turn_metrics, write_log
 from rag.settings import Settings
-from rag.types import Answer, Citation, Example, Stage, Usage
+from rag.types import Answer, Citation, Example, SentenceCheck, Stage, Usage
 from tests.answers import hits, trace
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -31,6 +31,11 @@ ANSWER = Answer(
     examples=(EXAMPLE,),
     seconds=2.0,
     first_token=0.25,
+    sentences=(
+        SentenceCheck(0, 7, "unsupported", (1,)),
+        SentenceCheck(8, 12, "uncited"),
+        SentenceCheck(13, 20, "supported", (1,)),
+    ),
 )
 
 
@@ -49,8 +54,11 @@ def test_figures_of_an_answer() -> None:
         "total_seconds": 2.5,
         "prompt_tokens": 40,
         "completion_tokens": 7,
+        "cost": None,
+        "currency": None,
         "cited": 1,
         "unsupported": 1,
+        "unsupported_sentences": 1,
         "examples": 1,
     }
 

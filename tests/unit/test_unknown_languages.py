@@ -71,7 +71,16 @@ def test_an_embedder_names_the_languages_that_it_knows() -> None:
     assert languages("minilm") == languages("wordllama") == {"en"}
     assert languages("ollama:nomic-embed-text") == {"en"}
     assert languages("ollama:bge-m3") == languages("openai") == languages("fake") == set()
-    assert multilingual_embedders() == ("openai:text-embedding-3-small", "ollama:bge-m3")
+    assert multilingual_embedders() == (
+        "openai:text-embedding-3-small",
+        "ollama:bge-m3",
+        "cohere:embed-v4.0",
+        "gemini:gemini-embedding-001",
+        "vertex:gemini-embedding-001",
+        "bedrock:cohere.embed-multilingual-v3",
+        "jina:jina-embeddings-v3",
+        "voyage:voyage-3.5",
+    )
     with pytest.raises(InvalidRecipe):
         languages("nobody")
 

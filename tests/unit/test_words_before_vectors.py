@@ -75,7 +75,7 @@ def embed_all(base: KnowledgeBase) -> None:
 
 def stored_vectors(base: KnowledgeBase) -> int:
     with base._database.read() as connection:
-        return int(connection.execute(text("SELECT count(*) FROM vector")).scalar_one())
+        return int(connection.execute(text("SELECT count(*) FROM text_vector")).scalar_one())
 
 
 def test_a_document_answers_before_its_vectors_are_made(
@@ -107,7 +107,7 @@ def test_vectors_are_made_while_the_next_document_is_read(
     base, made, read = workspace.create("handbook", QUICK), threading.Event(), readers.read
 
     def slow(path: Path, name: str, **others: object) -> Document:
-        assert name == "leave.md" or made.wait(30), "nothing was embedded while this was read"
+        assert name == "leave.md" or made.wait(120), "nothing was embedded while this was read"
         return read(path, name, **others)  # type: ignore[arg-type]
 
     monkeypatch.setattr(ingest_job, "_PATIENCE", 0.0)
@@ -217,15 +217,17 @@ def test_two_who_make_the_same_vectors_are_not_in_each_others_way(
     take(base, "leave.md", LEAVE)
     other = EmbeddingAhead(base._database, base.id, base._services.models.embedder)
     calls = list[int]()
+    claimed = base._database.dialect == "postgresql"  # there nobody makes what another one does
 
     def meanwhile(texts: Sequence[str]) -> None:
         calls.append(len(texts))
         if len(calls) == 1:
-            assert other.some(lambda _build: None) is not None
+            assert (other.some(lambda _build: None) is None) is claimed
+            assert other.elsewhere is claimed
 
     embedder.before = meanwhile
     embed_all(base)
-    assert calls == [1, 1]
+    assert calls == ([1] if claimed else [1, 1])
     assert (stored_vectors(base), base.documents.missing(QUICK.index)) == (1, 0)
 
 

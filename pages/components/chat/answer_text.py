@@ -9,7 +9,9 @@ import streamlit as st
 
 from pages.components.shell.text import lines, plain
 from rag import (
+    CodeBlock,
     SentenceCheck,
+    code_blocks,
     general_statement,
     inline_markup,
     mentions,
@@ -25,8 +27,8 @@ _SIGNS: Mapping[str, str] = {
     "\ue000": ":orange-badge[:material/warning: not supported]",
     "\ue001": ":gray-badge[:material/link_off: no source]",
 }
+_FENCES = ("```", "~~~")  # behind which nothing may stand in their line
 _BLOCKS = (
-    ("fence", re.compile(r"\s*(```|~~~)")),
     ("rule", re.compile(r"\s*(?:\|?\s*:?-{3,}:?\s*)(?:\|\s*:?-{3,}:?\s*)*\|?\s*")),
     ("row", re.compile(r"\s*\|.*\|\s*")),
     ("heading", re.compile(r"\s*#{1,6}\s+(?P<words>.*?)\s*#*")),
@@ -77,12 +79,13 @@ def answer_text(
     sentences: brackets inside of them are the document's own. A sign stands behind every sentence
     that ``checks`` found without support or source.
     """
-    for mark in _SIGNS:
+    for mark in (*_SIGNS, "\r"):  # which ends a line in Markdown, and none here
         text = text.replace(mark, " ")
     for check in sorted(checks, key=lambda each: -each.end):
         if check.verdict != "supported":
             said = text[: check.end].rstrip("| ")  # within the last cell of a row
-            text = f"{said} {_MARKS[check.verdict]}{text[len(said) :]}"
+            gap = "\n" if said.endswith(_FENCES) else " "
+            text = f"{said}{gap}{_MARKS[check.verdict]}{text[len(said) :]}"
     shown = "".join(_blocks(text, lambda words: _inline(words, link, quoted=quoted)))
     for mark, sign in _SIGNS.items():
         shown = shown.replace(mark, sign)
@@ -91,27 +94,20 @@ def answer_text(
 
 def _blocks(text: str, inline: Callable[[str], str]) -> Iterator[str]:
     """Line by line; lines of another kind begin a paragraph."""
-    before, fence = "", ""
-    for line in text.split("\n"):
-        if fence:
-            yield f"\n{line}"
-            fence = "" if line.strip().startswith(fence) else fence
+    before = ""
+    for part in code_blocks(text):
+        if isinstance(part, CodeBlock):
+            yield _gap(before, "code") + part.markdown
+            before = "code"
             continue
         kind, match = next(
-            ((kind, match) for kind, sign in _BLOCKS if (match := _matched(kind, sign, line))),
-            ("prose" if line.strip() else "", None),
+            ((kind, match) for kind, sign in _BLOCKS if (match := sign.fullmatch(part))),
+            ("prose" if part.strip() else "", None),
         )
         if kind == "rule" and before != "row":
             kind = ""  # a line of its own, or what underlines a heading
-        fence = match.group(1) if kind == "fence" and match else ""
-        yield _gap(before, kind) + _line(kind, line, match, inline)
+        yield _gap(before, kind) + _line(kind, part, match, inline)
         before = "row" if kind == "rule" else kind
-    if fence:
-        yield f"\n{fence}"
-
-
-def _matched(kind: str, sign: re.Pattern[str], line: str) -> re.Match[str] | None:
-    return sign.match(line) if kind == "fence" else sign.fullmatch(line)
 
 
 def _gap(before: str, kind: str) -> str:
@@ -123,7 +119,7 @@ def _gap(before: str, kind: str) -> str:
 
 
 def _line(kind: str, line: str, match: re.Match[str] | None, inline: Callable[[str], str]) -> str:
-    if kind in ("fence", "rule"):
+    if kind == "rule":
         return line
     if kind == "row":
         return (

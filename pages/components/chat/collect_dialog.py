@@ -15,6 +15,7 @@ from pages.components.labels.grading import (
     targets,
 )
 from pages.components.shell.buttons import confirm_button
+from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.source.places import is_here, place
 from pages.components.source.snippets import snippet
@@ -57,7 +58,11 @@ def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> Non
         key=f"chat_collect_{turn.id}",
         icon=":material/playlist_add:",
         type="tertiary",
-        help="Puts the question into a question set, to measure with.",
+        **offered(
+            base,
+            "question_edits.collect",
+            help="Puts the question into a question set, to measure with.",
+        ),
     ):
         _choose(base, turn, retrieved)
 

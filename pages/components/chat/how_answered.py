@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import streamlit as st
 
+from pages.components.recipe.token_budget import budget_lines
 from pages.components.shell.text import plain
 from pages.components.shell.wording import shortened
-from rag import BudgetPart, Decision, StoredCitation, Turn, counted
-
-_SIGNS = 24  # in a full bar
-_COLOURS = {
-    "rules and question": "gray",
-    "conversation": "violet",
-    "examples": "green",
-    "passages": "blue",
-    "answer": "orange",
-}
-_NAMED = 4  # of what was left out, before "more"
+from rag import Decision, StoredCitation, Turn, counted, money
 
 
 def how_answered(turn: Turn) -> None:
@@ -31,30 +23,28 @@ def how_answered(turn: Turn) -> None:
             "like instructions; models are told to take it as text"
         )
     if told.budget:
-        rows += [budget_line(told.budget), *_left_out(told.budget)]
+        rows += budget_lines(told.budget)
     rows += [
         f":green[:material/psychology: example] {plain(shortened(each.question, 90))} "
         f":gray[· asked before, cosine {each.similarity:.2f}]"
         for each in turn.examples
     ]
+    if spent := _spent(turn.metrics):
+        rows.append(f":gray[{plain(spent)}]")
     if told.prompt_version:
         rows.append(f":gray[prompt {plain(told.prompt_version)}]")
     if rows:
         st.caption("  \n".join(rows))
 
 
-def budget_line(parts: Sequence[BudgetPart]) -> str:
-    """How a budget of tokens was spent: a bar, and the tokens of each part."""
-    spent = [part for part in parts if part.used]
-    total = sum(part.used for part in spent) or 1
-    bar = "".join(
-        f":{_COLOURS.get(part.name, 'gray')}[{'━' * max(round(_SIGNS * part.used / total), 1)}]"
-        for part in spent
-    )
-    words = " · ".join(
-        f":{_COLOURS.get(part.name, 'gray')}[{plain(part.name)}] {part.used:,}" for part in spent
-    )
-    return f"{bar} {words} tokens"
+def _spent(metrics: Mapping[str, Any]) -> str:
+    """Tokens as the provider reports them, and money where the price is known; "" for quotes."""
+    tokens = (metrics.get("prompt_tokens") or 0) + (metrics.get("completion_tokens") or 0)
+    if not tokens:
+        return ""
+    amount = metrics.get("cost")
+    cost = "cost not known" if amount is None else money(amount, str(metrics.get("currency")))
+    return f"{counted(tokens, 'token')}, {cost}"
 
 
 def quotes_beside(turn: Turn) -> None:
@@ -86,15 +76,3 @@ _STEPS = {
     "context": "prompt too long: ",
     "general": "",
 }
-
-
-def _left_out(parts: Sequence[BudgetPart]) -> list[str]:
-    rows = []
-    for part in parts:
-        if not part.left_out:
-            continue
-        names = [plain(shortened(name, 40)) for name in part.left_out[:_NAMED]]
-        more = len(part.left_out) - len(names)
-        listed = ", ".join(names) + (f" and {more} more" if more else "")
-        rows.append(f":gray[no room, of the {plain(part.name)}: {listed}]")
-    return rows

@@ -8,6 +8,7 @@ from pages.components.chat import feedback, turn_view
 from pages.components.chat.collect_dialog import collect_button
 from pages.components.chat.sentence_notes import sentence_notes
 from pages.components.shell.buttons import action_button
+from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import ago, clipped
 from rag import Feedback, KnowledgeBase, Turn
@@ -76,4 +77,5 @@ def _card(base: KnowledgeBase, found: Feedback) -> None:
                 base.conversations.show(found.conversation, turn.id)
                 st.switch_page("chat.py", query_params={turn_view.TALK: str(found.conversation)})
             key, act = f"review_dismiss_{turn.id}", base.reviews.dismiss
-            action_button("Dismiss", key, "close", act, turn.id, type="tertiary")
+            options = offered(base, "reviews.dismiss", type="tertiary")
+            action_button("Dismiss", key, "close", act, turn.id, **options)

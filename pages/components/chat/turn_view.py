@@ -20,6 +20,7 @@ from pages.components.inspector.hit_sources import result_view, search_notes
 from pages.components.recipe import federation, working_recipe
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
+from pages.components.shell.permission import offered
 from pages.components.shell.session import BASE, show, to_url, workspace
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import relevance, shortened
@@ -313,7 +314,7 @@ def inspect_button(base: KnowledgeBase, turn: Turn) -> None:
         key=f"chat_inspect_{turn.id}",
         icon=":material/troubleshoot:",
         type="tertiary",
-        help="Why these passages, and not others?",
+        **offered(base, "explain", help="Why these passages, and not others?"),
     ):
         inspect(base, turn)
 

@@ -12,6 +12,7 @@ from pages.components.documents.reading_again import reading_again
 from pages.components.shell import base_picker, job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import allowed
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload
@@ -23,6 +24,8 @@ _MOST_SHORT = 10  # rows that need no scrolling
 
 def add_area(base: KnowledgeBase) -> None:
     """Tabs to add documents. What is handed over becomes a job at once."""
+    if not allowed(base, "documents.add_files"):
+        return
     files, addresses, text = st.tabs(
         [
             ":material/upload_file: Files",

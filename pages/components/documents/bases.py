@@ -1,4 +1,4 @@
-"""All knowledge bases: what each holds, and to open, rename, delete or make one."""
+"""All knowledge bases: what each holds, and to open, rename, duplicate, delete or make one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 from pages.components.shell.base_picker import choose, new_base_button
 from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.session import base, bases, oldest, workspace
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
@@ -36,12 +37,19 @@ def bases_view() -> None:
             if held.name != chosen:
                 name = plain(held.name)
                 action_button(f"Open {name}", "documents_open", "folder_open", choose, held.name)
-            if st.button("Rename", key="documents_rename", icon=":material/edit:"):
+            options = offered(held, "rename", key="documents_rename", icon=":material/edit:")
+            if st.button("Rename", **options):
                 _rename(held)
-            if st.button("Delete", key="documents_delete_base", icon=":material/delete:"):
+            icon = ":material/content_copy:"
+            options = offered(held, "duplicate", key="documents_duplicate", icon=icon)
+            if st.button("Duplicate", **options):
+                _duplicate(held)
+            icon = ":material/delete:"
+            options = offered(held, "delete", key="documents_delete_base", icon=icon)
+            if st.button("Delete", **options):
                 _confirm_delete(held.name)
             new_base_button("documents_new")
-        st.caption(f"Rename and Delete are about **{plain(held.name)}**.")
+        st.caption(f"Rename, Duplicate and Delete are about **{plain(held.name)}**.")
 
 
 def _table(every: Sequence[BaseOverview]) -> int | None:
@@ -87,6 +95,24 @@ def _renamed(before: str) -> None:
     workspace().rename(before, name)
     if was_chosen:
         choose(name)
+
+
+@st.dialog("Duplicate the knowledge base", icon=":material/content_copy:")
+def _duplicate(held: BaseOverview) -> None:
+    st.caption(
+        "The copy has its documents, recipes, prompts, question sets and labels, and none of its "
+        "runs, members and conversations."
+    )
+    with st.form("documents_duplicate_form", border=False):
+        st.text_input("Name of the copy", f"{held.name} 2", key="documents_copy_name", max_chars=80)
+        copy = guard(in_dialog=True)(_duplicated)
+        if filled_button("Duplicate", draw=st.form_submit_button, on_click=copy, args=(held.name,)):
+            st.rerun()
+
+
+def _duplicated(name: str) -> None:
+    copy, _ = workspace().duplicate(name, st.session_state["documents_copy_name"])
+    choose(copy.name)
 
 
 @st.dialog("Delete this knowledge base?", icon=":material/delete:")

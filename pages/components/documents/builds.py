@@ -12,10 +12,11 @@ from pages.components.recipe.index_fields import embedders
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
-from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase, counted
+from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase, TouchstoneError, counted
 
 VECTOR_INDEXES: list[str] = IndexRecipe.model_json_schema()["properties"]["vector_index"]["enum"]
 _COUNTED = 1_000_000  # characters that are really cut for an estimate; the rest is in proportion
@@ -46,6 +47,7 @@ def builds_view(base: KnowledgeBase) -> None:
         alt="Index builds with cut, embedder, documents, passages and state.",
     )
     picked = [builds[row] for row in event.selection.rows if row < len(builds)]
+    _note_vectors(base, active)
     if picked:
         _actions(base, picked[0], active)
     with st.expander("Build another index", icon=":material/add:", key="documents_build_more"):
@@ -62,11 +64,28 @@ def _row(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> dict[str,
         "Cut": cut(build.recipe),
         "Embedder": build.recipe.embedder,
         "Words": build.recipe.analyzer,
-        "Vectors": build.recipe.vector_index,
+        "Vectors": _vectors(base, build.recipe),
         "Documents": build.documents,
         "Passages": build.passages,
         "Id": build.hash[:6],
     }
+
+
+def _vectors(base: KnowledgeBase, recipe: IndexRecipe) -> str:
+    """The kind of index; of an embedder that is not there, as the recipe says."""
+    try:
+        kind: str = base.documents.vector_index(recipe).kind
+    except TouchstoneError:
+        return recipe.vector_index
+    return kind if kind == recipe.vector_index else f"{kind} ({recipe.vector_index})"
+
+
+def _note_vectors(base: KnowledgeBase, active: IndexRecipe) -> None:
+    """How the build that answers is searched, where its size decides that."""
+    with guard():
+        choice = base.documents.vector_index(active)
+        if choice.limit is not None:
+            st.caption(f"Vector index of the build that answers: {choice.kind}. {choice.why}")
 
 
 def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
@@ -79,10 +98,11 @@ def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
             label, key = "Answer with this build", "documents_build_use"
             use = partial(_use, base, build.recipe)
             explained = "Saves it as the index part of the recipe."
-            action_button(label, key, "check_circle", use, help=explained)
-        if not answers and st.button(
-            "Delete", key="documents_build_drop", icon=":material/delete:"
-        ):
+            options = offered(base, "save_recipe", help=explained)
+            action_button(label, key, "check_circle", use, **options)
+        icon, path = ":material/delete:", "documents.delete_build"
+        options = offered(base, path, key="documents_build_drop", icon=icon)
+        if not answers and st.button("Delete", **options):
             _confirm_delete(base, build)
         if answers and not missing:
             st.caption("This build answers the questions now, so it cannot be deleted.")
@@ -121,7 +141,8 @@ def _another(base: KnowledgeBase, active: IndexRecipe) -> None:
         "Vector index",
         VECTOR_INDEXES,
         key="documents_vector_index",
-        help="Flat is exact. HNSW and IVF are approximate, for very many passages.",
+        help="Flat is exact. HNSW and IVF are approximate, for very many passages. "
+        "Auto is flat while that is quick, and HNSW beyond.",
     )
     changes = {"embedder": embedder or active.embedder, "vector_index": vectors}
     recipe = IndexRecipe.model_validate(active.model_dump() | _cut_in_preview() | changes)
@@ -150,7 +171,8 @@ def build_button(
     with guard(), st.container(horizontal=True, vertical_alignment="center"):
         building = _being_built(base, recipe)
         build = partial(base.documents.build, recipe)
-        action_button(label, key, "construction", build, disabled=building)
+        options = offered(base, "documents.build", disabled=building)
+        action_button(label, key, "construction", build, **options)
         st.caption("It is being built." if building else cost_of(base, [recipe]))
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
+from pages.components.shell.permission import allowed
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, LockedFile, TouchstoneError
 
@@ -20,7 +21,8 @@ def locked_rows(base: KnowledgeBase, follow: Follow) -> None:
     for locked in base.locked_files.every():
         with st.container(border=True):
             st.markdown(f":orange[:material/lock:] **{plain(locked.name)}** {plain(locked.reason)}")
-            _row(base, locked, follow)
+            if allowed(base, "locked_files.open"):
+                _row(base, locked, follow)
 
 
 def _row(base: KnowledgeBase, locked: LockedFile, follow: Follow) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import allowed, offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import shortened
 from rag import DocumentInfo, EditKind, KnowledgeBase, StoredEdit, counted
@@ -35,7 +36,8 @@ def passage_edits(base: KnowledgeBase, info: DocumentInfo) -> None:
         st.caption("What you decide holds for every cut, and for new versions of the document.")
         for edit in edits:
             _row(base, edit)
-        _form(base, info)
+        if allowed(base, "passage_edits.add"):
+            _form(base, info)
         if lost:
             st.caption("Without the text here that they are about:")
         for edit in lost:
@@ -49,7 +51,8 @@ def _row(base: KnowledgeBase, edit: StoredEdit, where: str = "") -> None:
         st.markdown(f"{_DONE[edit.kind]}{words}: “{quote}”{plain(where)}", width="stretch")
         key = f"documents_edit_{edit.id}"
         remove = base.passage_edits.remove
-        action_button("Take back", key, "undo", remove, edit.id, type="tertiary")
+        options = offered(base, "passage_edits.remove", type="tertiary")
+        action_button("Take back", key, "undo", remove, edit.id, **options)
 
 
 def _form(base: KnowledgeBase, info: DocumentInfo) -> None:

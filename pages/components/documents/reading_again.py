@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from pages.components.shell.buttons import action_button
+from pages.components.shell.permission import offered
 from rag import KnowledgeBase, counted
 
 Follow = Callable[[int], None]
@@ -24,9 +26,9 @@ def reading_again(base: KnowledgeBase, follow: Follow) -> None:
                 "now than when they were added, with their tables for example. Labels look for "
                 "their words in the new text; those that are lost are listed."
             )
-            action_button(
-                "Read again", "documents_read_again", "refresh", lambda: _read(base, follow)
-            )
+            options = offered(base, "documents.add_files")
+            read = partial(_read, base, follow)
+            action_button("Read again", "documents_read_again", "refresh", read, **options)
     if len(found) > len(kept):
         st.caption(
             f"{counted(len(found) - len(kept), 'document')} of an earlier version came without "

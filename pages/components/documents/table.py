@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered, refusal
 from pages.components.shell.session import to_url
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.text import plain
@@ -69,13 +70,20 @@ def _columns() -> dict[str, object]:
 
 def _toolbar(base: KnowledgeBase, picked: list[DocumentInfo], known: list[str]) -> None:
     if not picked:
-        st.caption("Click a document to see how it was cut. Tick documents to delete them.")
+        ticked = (
+            "" if refusal(base, "documents.delete_documents") else " Tick documents to delete them."
+        )
+        st.caption(f"Click a document to see how it was cut.{ticked}")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if st.button(
             f"Delete {counted(len(picked), 'document')}",
-            key="documents_delete",
-            icon=":material/delete:",
+            **offered(
+                base,
+                "documents.delete_documents",
+                key="documents_delete",
+                icon=":material/delete:",
+            ),
         ):
             _confirm_delete(base, picked)
         if len(picked) == 1:
@@ -94,7 +102,11 @@ def _tags(base: KnowledgeBase, info: DocumentInfo, known: list[str]) -> None:
         width=420,
         on_change=_tag,
         args=(base, info, key),
-        help="A recipe can search only documents with a tag: Advanced, Filter.",
+        **offered(
+            base,
+            "documents.tag",
+            help="A recipe can search only documents with a tag: Advanced, Filter.",
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from pages.components.shell.buttons import switch
 from pages.components.shell.charts import clicked_point, draw_chart
 from pages.components.shell.guard import guard
 from pages.components.shell.palette import palette
+from pages.components.shell.permission import offered
 from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
 from rag import Hit, IndexRecipe, KnowledgeBase, PassageMap, Placed, Recipe, Trace, counted
@@ -92,7 +93,9 @@ def _redraw(base: KnowledgeBase, recipe: Recipe, method: Method, why: str) -> No
         _wait(base, recipe, method)
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if st.button("Draw the map", key="inspector_map_draw", icon=":material/scatter_plot:"):
+        icon = ":material/scatter_plot:"
+        options = offered(base, "maps.draw", key="inspector_map_draw", icon=icon)
+        if st.button("Draw the map", **options):
             with guard():
                 base.maps.draw(recipe.index, method)
                 st.rerun()

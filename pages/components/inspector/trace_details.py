@@ -11,6 +11,7 @@ from pages.components.inspector.hit_sources import HitSource, HitSources
 from pages.components.inspector.passage_map import passage_map
 from pages.components.inspector.recipe_comparison import compare_view
 from pages.components.inspector.what_if import what_if
+from pages.components.recipe.token_budget import budget_lines
 from pages.components.shell.buttons import switch
 from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
@@ -173,8 +174,11 @@ def _place(match: TermMatch, there: Mapping[str, str], around: Mapping[str, str]
 def _prompt(base: KnowledgeBase, trace: Trace, recipe: Recipe) -> None:
     prompt = base.prompt(trace, recipe)
     tokens = base.count_tokens(prompt.text, recipe)
-    st.caption(
+    said = [
         f"{tokens:,} tokens of a budget of {recipe.answer.context_tokens:,}. "
         "A language model gets exactly this, and the conversation; quotes need no prompt."
-    )
+    ]
+    if prompt.spending is not None:
+        said += budget_lines(prompt.spending.parts)
+    st.caption("  \n".join(said))
     st.code(prompt.text, language=None, wrap_lines=True, height=420)

@@ -10,10 +10,16 @@ from pages.components.labels.grading import GRADES, MEANING, Grading, grade_name
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
+from pages.components.shell.permission import offered
 from pages.components.shell.text import Span, marked
 from rag import Hit, InvalidInput
 
 _SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')\]]*(?=\s)|(?=\n\s*\n)|\Z)", re.DOTALL)
+
+
+_EXPLAINED = (
+    "Labels the words that answer instead of the whole passage: figures by character need them."
+)
 
 
 def evidence_button(grading: Grading, hit: Hit) -> None:
@@ -23,8 +29,7 @@ def evidence_button(grading: Grading, hit: Hit) -> None:
         key="inspector_evidence",
         icon=":material/ink_highlighter:",
         type="tertiary",
-        help="Labels the words that answer instead of the whole passage: figures by character "
-        "need them.",
+        **offered(grading.base, "passage_labels.grade", help=_EXPLAINED),
     ):
         _choose(grading, hit)
 

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.labels.question_sets import SET
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.session import question_sets, shared, show
 from pages.components.shell.text import plain
 from rag import (
@@ -69,6 +70,7 @@ class Grading:
             label_visibility="collapsed",
             on_change=self._graded,
             args=(chunk, key),
+            **offered(self.base, "passage_labels.grade"),
         )
 
     def _graded(self, chunk: Chunk, key: str) -> None:
@@ -160,12 +162,18 @@ def _question_buttons(grading: Grading) -> None:
         "Add question",
         key="inspector_collect",
         icon=":material/playlist_add:",
-        help="Puts the question into the set; grading a passage does that too.",
+        **offered(
+            grading.base,
+            "question_edits.collect",
+            help="Puts the question into the set; grading a passage does that too.",
+        ),
     ):
         _collect(grading)
         st.rerun()
     if not grading.known.answerable:
-        if st.button("It has an answer", key="inspector_answerable", icon=":material/undo:"):
+        options = {"key": "inspector_answerable", "icon": ":material/undo:"}
+        options = offered(grading.base, "question_edits.edit_question", **options)
+        if st.button("It has an answer", **options):
             grading.base.question_edits.edit_question(
                 grading.set_name, _collect(grading), answerable=True
             )
@@ -174,7 +182,11 @@ def _question_buttons(grading: Grading) -> None:
         "No answer",
         key="inspector_unanswerable",
         icon=":material/block:",
-        help="The documents do not answer this question: retrieving nothing is right.",
+        **offered(
+            grading.base,
+            "labels.mark_unanswerable",
+            help="The documents do not answer this question: retrieving nothing is right.",
+        ),
     ):
         if grading.known.relevant:
             _confirm_unanswerable(grading)

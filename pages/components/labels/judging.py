@@ -8,6 +8,7 @@ from pages.components.labels.grading import GRADES, grade_name
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
+from pages.components.shell.permission import offered
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import clipped
 from rag import KnowledgeBase, Run, Unjudged, counted, place_of, unmarked
@@ -25,7 +26,7 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         "Judge next",
         key=f"judging_{run.id}",
         icon=":material/gavel:",
-        help=f"{open_}{first} first.",
+        **offered(base, "labels.label", help=f"{open_}{first} first."),
     ):
         _open_queue(base, run, other, sampled=False)
     if st.button(
@@ -33,7 +34,11 @@ def judge_button(base: KnowledgeBase, run: Run, other: Run | None = None) -> Non
         key=f"judging_sample_{run.id}",
         icon=":material/casino:",
         type="tertiary",
-        help=f"{open_}drawn at random: what they come to estimates the rest without bias.",
+        **offered(
+            base,
+            "labels.label",
+            help=f"{open_}drawn at random: what they come to estimates the rest without bias.",
+        ),
     ):
         _open_queue(base, run, other, sampled=True)
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from rag import KnowledgeBase, QuestionRow, TouchstoneError, counted
 
 _TABLE, _LOADED, _GROUPS = "questions_table", "questions_loaded", "questions_groups"
@@ -16,7 +17,8 @@ _TABLE, _LOADED, _GROUPS = "questions_table", "questions_loaded", "questions_gro
 
 def edit_button(base: KnowledgeBase, set_name: str) -> None:
     """A button that opens the table."""
-    if st.button("Edit questions", key="questions_edit", icon=":material/edit:"):
+    icon, path = ":material/edit:", "question_edits.save_table"
+    if st.button("Edit questions", **offered(base, path, key="questions_edit", icon=icon)):
         # As it was when it was opened: edits count rows, and others may change the set meanwhile.
         st.session_state[_LOADED] = [
             QuestionRow(item.id, item.text, item.answerable, item.tags, item.group, item.answer)

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.labels.grading import FIRST_SET
 from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.notices import later
+from pages.components.shell.permission import offered
 from rag import MODEL_KINDS, OFFLINE_KINDS, KnowledgeBase, LabelledQuestion, Recipe, counted
 
 _KINDS = {
@@ -28,7 +29,8 @@ _LEAKING = 0.5  # from here on the words give the passage away
 
 def make_button(base: KnowledgeBase, set_name: str, recipe: Recipe) -> None:
     """A button that asks which questions to make."""
-    if st.button("Make questions", key="questions_make", icon=":material/auto_awesome:"):
+    icon, path = ":material/auto_awesome:", "proposals.request"
+    if st.button("Make questions", **offered(base, path, key="questions_make", icon=icon)):
         _make(base, set_name, recipe)
 
 
@@ -102,7 +104,8 @@ def _decisions(
             ("accept_open", f"Accept the {len(tight):,} with little leak", accept, tight),
         ):
             act = partial(decide, set_name, ids)
-            action_button(label, f"questions_{key}", "", act, disabled=not ids)
+            options = offered(base, "proposals.accept", disabled=not ids)
+            action_button(label, f"questions_{key}", "", act, **options)
 
 
 def _row(item: LabelledQuestion) -> dict[str, object]:

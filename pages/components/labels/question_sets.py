@@ -12,6 +12,7 @@ import streamlit as st
 from pages.components.shell.buttons import download_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import later
+from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, QuestionSet, QuestionTable, counted
 
@@ -32,9 +33,10 @@ _EXAMPLE_CSV = (
 )
 
 
-def import_button() -> bool:
+def import_button(base: KnowledgeBase) -> bool:
     """A button that asks for the import dialog."""
-    return st.button("Import questions", key="metrics_import", icon=":material/upload_file:")
+    icon, path = ":material/upload_file:", "exchange.import_file"
+    return st.button("Import questions", **offered(base, path, key="metrics_import", icon=icon))
 
 
 @st.dialog("Import questions", icon=":material/upload_file:")
@@ -199,7 +201,8 @@ def lost_labels(base: KnowledgeBase, name: str) -> None:
 
 def manage_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
     """A button that opens the dialog that renames or deletes a set."""
-    if st.button("Rename or delete", key="set_manage", icon=":material/edit_note:"):
+    icon, path = ":material/edit_note:", "question_edits.delete_set"
+    if st.button("Rename or delete", **offered(base, path, key="set_manage", icon=icon)):
         _manage(base, chosen)
 
 

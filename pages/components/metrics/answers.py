@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import streamlit as st
+
 from pages.components.metrics.cards import Card, card_grid
+from pages.components.shell.text import plain
 from rag import Comparison, Interval, Run
 
 ANSWER_CARDS = (
@@ -35,3 +38,7 @@ def answer_cards(
     """Nothing where the run only measured retrieval."""
     if any(card.metric in run.metrics for card in ANSWER_CARDS):
         card_grid(ANSWER_CARDS, run, before, intervals, changes)
+        if said := run.environment.get("answers"):
+            st.caption(f":material/payments: Answers: {plain(said)}.")
+        if run.prompts:
+            st.caption(f":material/edit_note: Prompts: {plain(run.prompts)}")

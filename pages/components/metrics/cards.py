@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from rag import Comparison, Interval, Run, RunDifferences
+from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences
 
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
@@ -41,38 +41,6 @@ CARDS = (
         percent=True,
     ),
 )
-MEASURES: Mapping[str, str] = {
-    "ndcg": "nDCG",
-    "mrr": "MRR",
-    "recall": "Recall",
-    "precision": "Precision",
-    "f1": "F1",
-    "map": "MAP",
-    "hit": "Hit rate",
-    "span_recall": "Span recall",
-    "span_precision": "Span precision",
-    "span_iou": "Span IoU",
-    "token_recall": "Span recall, tokens",
-    "token_precision": "Span precision, tokens",
-    "token_iou": "Span IoU, tokens",
-    "correct_refusal": "Correct refusals",
-    "groundedness": "Groundedness",
-    "answer_relevance": "Answer relevance",
-    "citation_precision": "Citation precision",
-    "citation_recall": "Citation recall",
-    "exact_match": "Exact match",
-    "token_f1": "Token F1",
-    "rouge_l": "ROUGE-L",
-    "refusal_correctness": "Correct decisions",
-    "judged_groundedness": "Groundedness, judged",
-    "judged_correctness": "Correctness, judged",
-}
-
-
-def metric_label(name: str) -> str:
-    """``nDCG@10`` for ``ndcg@10``."""
-    measure, at, k = name.partition("@")
-    return f"{MEASURES.get(measure, measure)}{at}{k}"
 
 
 def cards(
@@ -156,7 +124,7 @@ def at_cutoffs(run: Run) -> list[dict[str, object]]:
     """A row per measure, a column per k."""
     return [
         {"Measure": label} | {f"@{k}": run.metrics.get(f"{name}@{k}") for k in cutoffs(run)}
-        for name, label in MEASURES.items()
+        for name, label in METRIC_TITLES.items()
         if f"{name}@{cutoffs(run)[0]}" in run.metrics
     ]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import MEASURES, cutoffs
+from pages.components.metrics.cards import cutoffs
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
-from rag import QuestionResult, Run
+from rag import METRIC_TITLES, QuestionResult, Run
 
 _LINES = {"ndcg": ("solid", "circle"), "recall": ("dash", "square"), "mrr": ("dot", "diamond")}
 _LINES |= {"precision": ("dashdot", "triangle-up")}
@@ -44,7 +44,7 @@ def _lines(run: Run) -> Figure:
         figure.add_scatter(
             x=[str(k) for k in ks],
             y=[run.metrics.get(f"{name}@{k}") for k in ks],
-            name=MEASURES[name],
+            name=METRIC_TITLES[name],
             mode="lines+markers",
             line={"color": ink, "dash": dash, "width": 2},
             marker={"symbol": symbol, "size": 8},

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.job_progress import failure, follow
+from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Recipe, Run
 
@@ -52,7 +53,7 @@ def _judge(base: KnowledgeBase, run: Run, recipe: Recipe) -> None:
             base.judgements.start,
             run.id,
             judge,
-            disabled=not judge,
+            **offered(base, "judgements.start", disabled=not judge),
         )
     found = base.estimates.open_hits(run.id, judge=judge or None)
     for sentence in found.sentences:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.metrics.cards import cutoffs, metric_label
-from rag import KnowledgeBase, Run, TagFigures
+from pages.components.metrics.cards import cutoffs
+from rag import KnowledgeBase, Run, TagFigures, metric_title
 
 _MEASURES = ("ndcg", "recall", "mrr")
 _PREFERRED = 10
@@ -15,7 +15,7 @@ _REFUSED = "correct_refusal"
 def tag_table(base: KnowledgeBase, run: Run) -> None:
     """A row for each tag; nothing where no question has one."""
     k = _PREFERRED if _PREFERRED in cutoffs(run) else cutoffs(run)[-1]
-    names = {f"{measure}@{k}": metric_label(f"{measure}@{k}") for measure in _MEASURES}
+    names = {f"{measure}@{k}": metric_title(f"{measure}@{k}") for measure in _MEASURES}
     leading = next(iter(names))
     found = base.run_figures.by_tag(run.id, [*names, _REFUSED])
     if not found:

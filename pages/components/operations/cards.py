@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
-from rag import OperationFigures
+from pages.components.shell.wording import capitalised
+from rag import Cost, OperationFigures, counted, money, told_cost
 
 
 def cards(found: OperationFigures) -> None:
-    """Seven figures."""
+    """Eight figures."""
     rated = found.thumbs_up + found.thumbs_down
     shown = (
         ("Questions", f"{found.questions:,}", "Of all visitors, failed ones too."),
@@ -25,15 +28,29 @@ def cards(found: OperationFigures) -> None:
             f"{found.tokens:,}" if found.tokens else "–",
             "Of prompts and answers, as far as providers report them; quotes need none.",
         ),
+        _cost(found.costs),
         (
             "Thumbs up",
             f"{found.thumbs_up} of {rated}" if rated else "–",
             "Of the answers that somebody rated.",
         ),
     )
-    with st.grid(len(shown), min_column_width=120):
+    with st.grid(4, min_column_width=150):
         for label, value, said in shown:
             st.metric(label, value, help=said, border=True, height="stretch")
+
+
+def _cost(costs: Sequence[Cost | None]) -> tuple[str, str, str]:
+    """The sum, where it is of one currency; a card has no room for more."""
+    known = [each for each in costs if each is not None]
+    currencies = {each.currency for each in known}
+    said = "By the table of prices at the time."
+    if len(currencies) != 1:
+        return "Cost", "–", f"{said} {capitalised(told_cost(costs))}." if costs else said
+    missing = len(costs) - len(known)
+    left_out = f" Not known of {counted(missing, 'answer')}, left out here." if missing else ""
+    total = money(sum(each.amount for each in known), "").strip()
+    return f"Cost, {currencies.pop()}", total, said + left_out
 
 
 def seconds(value: float | None) -> str:

@@ -10,7 +10,17 @@ from pages.components.chat import turn_view
 from pages.components.operations.cards import seconds
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, clipped
-from rag import KnowledgeBase, TurnRow, slowest_turns, total_seconds, worst_turns
+from rag import (
+    KnowledgeBase,
+    TurnRow,
+    cost_of,
+    counted,
+    money,
+    slowest_turns,
+    total_seconds,
+    unsupported_sentences,
+    worst_turns,
+)
 
 LONGEST = 110
 LISTED = 8
@@ -20,6 +30,7 @@ _FAULTS: Mapping[str, str] = {
     "failed": "failed",
     "interrupted": "interrupted",
     "unsupported": "cites what is not there",
+    "unsupported sentence": "not borne out",
     "no citation": "cites nothing",
     "refused": "refused",
 }
@@ -72,6 +83,8 @@ def _told(turn: TurnRow) -> str:
         f"{known.get('retrieved', 0)} found",
         f"{known.get('cited', 0)} cited",
     ]
+    if wrong := unsupported_sentences(turn):
+        parts.append(counted(wrong, "unsupported sentence"))
     share = known.get("budget_share")
     if share is not None:
         parts.append(f"{share:.0%} of the budget")
@@ -79,4 +92,6 @@ def _told(turn: TurnRow) -> str:
         parts.append("search known before")
     if known.get("completion_tokens"):
         parts.append(f"{known['prompt_tokens']:,} + {known['completion_tokens']:,} tokens")
+        cost = cost_of(turn)
+        parts.append(money(cost.amount, cost.currency) if cost else "cost not known")
     return " · ".join(parts)

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.session import show
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Recipe
@@ -33,6 +34,9 @@ def recipe_chip(held: KnowledgeBase) -> None:
             st.code(_as_json(recipe), language="json", height=240)
 
 
+_NAMED = "What the recipe is called on all pages. Empty: what is particular about it."
+
+
 def _name_field(held: KnowledgeBase, recipe: Recipe, name: str) -> None:
     key = f"frame_recipe_name_{held.id}_{recipe.hash}"
     show(key, name)
@@ -40,9 +44,9 @@ def _name_field(held: KnowledgeBase, recipe: Recipe, name: str) -> None:
         "Name",
         key=key,
         max_chars=80,
-        help="What the recipe is called on all pages. Empty: what is particular about it.",
         on_change=guard(in_dialog=True)(_give_name),
         args=(held, recipe, key),
+        **offered(held, "recipe_names.give", help=_NAMED),
     )
 
 
@@ -72,12 +76,10 @@ def _shown(value: object) -> str:
 def _chip_buttons(held: KnowledgeBase, *, changed: bool) -> None:
     with st.container(horizontal=True, gap="small"):
         kept = "Makes this the recipe of the knowledge base; earlier ones are kept."
-        for label, icon, act, explained in (
-            ("Save", "save", _save, kept),
-            ("Reset", "undo", working_recipe.reset, "Back to the saved recipe."),
-        ):
-            key = f"frame_recipe_{label.lower()}"
-            action_button(label, key, icon, act, held, disabled=not changed, help=explained)
+        options = offered(held, "save_recipe", disabled=not changed, help=kept)
+        action_button("Save", "frame_recipe_save", "save", _save, held, **options)
+        options = {"disabled": not changed, "help": "Back to the saved recipe."}
+        action_button("Reset", "frame_recipe_reset", "undo", working_recipe.reset, held, **options)
 
 
 def _save(held: KnowledgeBase) -> None:

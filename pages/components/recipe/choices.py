@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pages.components.recipe.working_recipe import saved, working
+from pages.components.shell.permission import refusal
+from pages.components.shell.session import workspace
 from rag import KnowledgeBase, Recipe
 
 _MOST = 30
@@ -12,13 +14,14 @@ def recipe_choices(base: KnowledgeBase) -> dict[str, Recipe]:
     """Recipes by what a reader calls them, each once: the working one is first."""
     found: dict[str, Recipe] = {}
     seen: set[str] = set()
-    earlier = [recipe for _saved, recipe in base.saved_recipes()]
+    lists = not refusal(base, "saved_recipes")  # whoever has a link sees the saved one alone
+    earlier = [recipe for _saved, recipe in base.saved_recipes()] if lists else []
     for sign, recipe in [
         ("as it is now: ", working(base)),
         ("saved: ", saved(base)),
         *(("", each) for each in earlier[:_MOST]),
     ]:
-        if recipe.hash not in seen and usable(base, recipe):
+        if recipe.hash not in seen and usable(base, recipe) and not workspace().costs(base, recipe):
             seen.add(recipe.hash)
             found[f"{sign}{base.recipe_names.of(recipe)} · {recipe.hash[:6]}"] = recipe
     return found

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import allowed
 from pages.components.shell.session import show, workspace
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut
 from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe, counted, with_embedder_weight
@@ -16,7 +17,9 @@ CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "semantic", "w
 def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
     """Draws the builds that can be searched, and the way to another one."""
     builds = {build.hash: build for build in base.documents.builds()}
-    ready = [key for key, build in builds.items() if not base.documents.missing(build.recipe)]
+    whole = [key for key, build in builds.items() if not base.documents.missing(build.recipe)]
+    others = {key: recipe.model_copy(update={"index": builds[key].recipe}) for key in whole}
+    ready = [key for key, other in others.items() if not workspace().costs(base, other)]
     now = recipe.index.hash
     names = list(dict.fromkeys([*ready, now]))
     show("recipe_index", now)
@@ -29,15 +32,20 @@ def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
         args=(base, {key: build.recipe for key, build in builds.items()}),
         help="Another cut or embedding model needs an index of its own.",
     )
-    waiting = len(builds) - len(ready)
+    waiting = len(builds) - len(whole)
     if waiting:
         one = waiting == 1
         st.caption(
             f"{waiting:,} {'index is' if one else 'indexes are'} not complete yet; to be chosen "
             f"once {'it is' if one else 'they are'} built."
         )
+    with guard():
+        choice = base.documents.vector_index(recipe.index)
+        if choice.limit is not None and choice.kind != "flat":
+            st.caption(f"Vector index: {choice.kind}. {choice.why}")
     with st.popover("New index", icon=":material/add:", width="stretch", key="recipe_new_index"):
-        _new_index(base, recipe, builds.get(now))
+        if allowed(base, "documents.build"):
+            _new_index(base, recipe, builds.get(now))
 
 
 def _label(build: BuildRow | None, present: IndexRecipe) -> str:

@@ -35,13 +35,13 @@ from rag import InvalidInput, KnowledgeBase, Recipe, Trace
 
 MOST_SHOWN = 50
 _ABOVE = {"mode", "by", "w", "k"}  # in sight on every page
-_OF_ANSWERS = {"provider", "model", "draws_on", "tool_calls", "temperature", "length"}
+_OF_ANSWERS = {"provider", "model", "draws_on", "tool_calls", "may_call", "temperature", "length"}
 _DRAWS_ON = {
     "strict": "Strict: the passages alone.",
     "balanced": "Balanced: the passages first, general knowledge marked as such.",
     "general": "General: what the model knows; nothing is searched.",
     "auto": "Auto: strict where a passage reaches the threshold; otherwise the model decides "
-    "between the HTTP tools of the settings and what it knows.",
+    "between the HTTP tools that it may call and what it knows.",
 }
 _THRESHOLD_HELP = {
     "cosine": "Least cosine of question and passage of a passage that comes back.",
@@ -254,9 +254,25 @@ class _Panel(Widgets):
         self.pick("draws_on", "Draws on", list(_DRAWS_ON), help=" ".join(_DRAWS_ON.values()))
         if self.recipe.answer.mode == "auto":
             self.number("tool_calls", "Most calls of tools")
+            self._may_call()
         self.slider("temperature", "Temperature", step=0.1)
         self.number("length", "Longest answer, tokens", step=100)
         self.number("memory", "Past interactions as examples", step=1)
+
+    def _may_call(self) -> None:
+        """Which tools the model may choose; those asked with each question are among them."""
+        every = [tool.name for tool in workspace().tools.every()]
+        chosen, kept = self.recipe.answer.tools, self.saved.answer.tools
+        self.draw(
+            "may_call",
+            st.multiselect,
+            "Tools it may call",
+            lambda names: every if names is None else list(names),
+            tuple,
+            options=list(dict.fromkeys([*every, *(chosen or ()), *(kept or ())])),
+            help="A model is told of these alone, and of those that are asked with each question.",
+            placeholder="none",
+        )
 
 
 def _how(recipe: Recipe) -> str:

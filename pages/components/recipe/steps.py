@@ -87,8 +87,8 @@ class _Steps(Widgets):
             lambda name: None if name in (OFF, None) else name,
             accept_new_options=True,
             help="service is the one in TOUCHSTONE_RERANK_URL (service:MODEL names its model), "
-            "chat the language model. A model on this machine: type onnx:FOLDER or "
-            "cross-encoder:FOLDER.",
+            "chat the language model. Others: type cohere, jina, voyage or bedrock (also "
+            "NAME:MODEL), or for a model on this machine onnx:FOLDER or cross-encoder:FOLDER.",
         )
         if self.recipe.search.rerank:
             if self.recipe.search.rerank == "chat":

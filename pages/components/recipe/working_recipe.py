@@ -66,6 +66,7 @@ PARAMETERS: Mapping[str, str] = {
     "model": "answer.model",
     "draws_on": "answer.mode",
     "tool_calls": "answer.tool_calls",
+    "may_call": "answer.tools",
     "temperature": "answer.temperature",
     "length": "answer.max_tokens",
     "context": "answer.context_tokens",

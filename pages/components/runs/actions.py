@@ -18,9 +18,10 @@ from pages.components.shell.buttons import (
     filled_button,
 )
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, LeaderboardRow, Run, counted
+from rag import KnowledgeBase, LeaderboardRow, Run, ScopedWorkspace, counted
 
 
 def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
@@ -28,7 +29,8 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
     with st.container(horizontal=True, gap="small"):
         use_button(base, row.run, primary=True)
         _pin_button(base, row)
-        if st.button("Note and tags", key="runs_note", icon=":material/edit_note:"):
+        icon = ":material/edit_note:"
+        if st.button("Note and tags", **offered(base, "runs.set_note", key="runs_note", icon=icon)):
             _annotate(base, row.run)
         downloads(base, row.run)
         delete_button(base, [row])
@@ -62,7 +64,8 @@ def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
         else ("Pin as baseline", "keep", runs.pin, row.run.id)
     )
     explained = "The baseline is what the other runs of this question set are measured against."
-    action_button(label, "runs_pin", icon, act, given, help=explained)
+    options = offered(base, "runs.pin", help=explained)
+    action_button(label, "runs_pin", icon, act, given, **options)
 
 
 @st.dialog("Note and tags", icon=":material/edit_note:")
@@ -113,7 +116,7 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
         recipe_download("Recipe (JSON)", run.recipe, "runs_recipe", width="stretch")
         download_button(
             "Experiment (ZIP)",
-            partial(_bundle, run.id),
+            partial(_bundle, workspace(), run.id),
             f"experiment-{run.id}.zip",
             "runs_bundle",
             "folder_zip",
@@ -147,17 +150,18 @@ def documents_changed(base: KnowledgeBase, run: Run) -> bool:
     return run.base_version != base.version() and run.documents_hash != base.documents_hash()
 
 
-def _bundle(run_id: str) -> bytes:
+def _bundle(workspace: ScopedWorkspace, run_id: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "experiment.zip"
-        workspace().bundle(run_id, target)
+        workspace.bundle(run_id, target)
         return target.read_bytes()
 
 
 def delete_button(base: KnowledgeBase, chosen: list[LeaderboardRow]) -> None:
     """Asks before runs go."""
     label = "Delete" if len(chosen) == 1 else f"Delete {counted(len(chosen), 'run')}"
-    if st.button(label, key="runs_delete", icon=":material/delete:"):
+    options = offered(base, "runs.remove", key="runs_delete", icon=":material/delete:")
+    if st.button(label, **options):
         _confirm_delete(base, chosen)
 
 

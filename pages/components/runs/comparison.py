@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from pages.components.labels.judging import judge_button
-from pages.components.metrics.cards import metric_label
 from pages.components.runs.actions import downloads, use_button
 from pages.components.runs.difference_chart import difference_chart
+from pages.components.runs.preferred import preferred
 from pages.components.runs.questions import questions_table, select
 from pages.components.runs.table import run_names
 from pages.components.runs.traces import traces
@@ -26,6 +26,7 @@ from rag import (
     PooledDifference,
     RunComparison,
     TouchstoneError,
+    metric_title,
     posterior,
 )
 
@@ -64,6 +65,7 @@ def comparison(
             use_button(base, shown.run)
             downloads(base, shown.run, shown.baseline)
         judge_button(base, shown.run, shown.baseline)
+        preferred(base, shown)
     scope = f"{shown.run.id}_{against}_{metric}_{only is not None}"
     difference_chart(shown, select, f"runs_chart_{scope}")
     picked = questions_table(shown, scope)
@@ -123,7 +125,7 @@ def _compared(
 
 
 def _table(table: Sequence[RunComparison], names: Mapping[str, str]) -> None:
-    label = metric_label(table[0].figures.metric)
+    label = metric_title(table[0].figures.metric)
     st.dataframe(
         [_row(compared.figures, names[compared.run.id], label) for compared in table],
         hide_index=True,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import metric_label
 from pages.components.shell.charts import (
     Figure,
     chart_text,
@@ -16,7 +15,7 @@ from pages.components.shell.charts import (
 )
 from pages.components.shell.palette import Palette, palette
 from pages.components.shell.wording import clipped
-from rag import QuestionDifference, RunComparison, counted
+from rag import QuestionDifference, RunComparison, counted, metric_title
 
 _HEIGHT = 260
 _LONGEST = 70
@@ -29,7 +28,7 @@ def difference_chart(compared: RunComparison, select: Callable[[str], None], key
     draw_chart(
         figure(compared, palette()),
         key,
-        f"Bars: difference in {metric_label(compared.figures.metric)} on every question. "
+        f"Bars: difference in {metric_title(compared.figures.metric)} on every question. "
         f"{takeaway(compared)}",
         on_select=lambda: _clicked(key, select),
         selection_mode="points",
@@ -92,7 +91,7 @@ def figure(compared: RunComparison, colours: Palette) -> Figure:
             "range": [0.4, max(len(rows), _FEWEST) + 0.6],
         },
         yaxis={
-            "title": f"difference in {metric_label(compared.figures.metric)}",
+            "title": f"difference in {metric_title(compared.figures.metric)}",
             "zeroline": True,
             "zerolinecolor": colours.muted,
             "tickformat": "+.2f",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.metrics.cards import metric_label
 from pages.components.shell.wording import capitalised
-from rag import KnowledgeBase, Look
+from rag import KnowledgeBase, Look, metric_title
 
 
 def ledger(base: KnowledgeBase, set_name: str) -> None:
@@ -38,7 +37,7 @@ def _row(look: Look) -> dict[str, object]:
     return {
         "First": look.first,
         "What": capitalised(look.kind),
-        "Metric": metric_label(look.metric),
+        "Metric": metric_title(look.metric),
         "Recipes": look.alternatives,
         "Questions": f"held out by split {look.split_seed}" if held_out else "all",
         "Recipe": ", ".join(look.recipes),

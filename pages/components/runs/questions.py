@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.metrics.cards import MEASURES
 from pages.components.shell.buttons import switch
 from pages.components.shell.session import to_url
 from pages.components.shell.tables import pick_rows, picked_rows
 from pages.components.shell.wording import difference
-from rag import QuestionDifference, RunComparison
+from rag import METRIC_TITLES, QuestionDifference, RunComparison
 
 QUESTION, OUTCOME = "question", "outcome"  # the URL's parameters
 _TABLES = "runs_questions_drawn"  # counts picks from elsewhere, each of which draws the table anew
@@ -69,7 +68,7 @@ def _row(row: QuestionDifference) -> dict[str, object]:
 
 
 def _columns(compared: RunComparison) -> dict[str, object]:
-    measure = MEASURES.get(compared.figures.metric.partition("@")[0], "The metric")
+    measure = METRIC_TITLES.get(compared.figures.metric.partition("@")[0], "The metric")
     return {
         "Question": st.column_config.TextColumn(width="large"),
         "Tags": st.column_config.ListColumn(width="small"),

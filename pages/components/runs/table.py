@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.components.metrics.cards import MEASURES, metric_label
 from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered, to_url
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.wording import clipped
-from rag import KnowledgeBase, LeaderboardRow, Run, counted
+from rag import (
+    ANSWER_TITLES,
+    METRIC_TITLES,
+    KnowledgeBase,
+    LeaderboardRow,
+    Run,
+    counted,
+    metric_title,
+)
 
 SELECTED = "runs"  # the URL's parameter: ids of the ticked runs
 _TALLEST = 430  # pixels
@@ -63,13 +70,15 @@ def metric_names(runs: Sequence[Run]) -> dict[str, str]:
     """Label to metric, of all that any of the runs measured by question; nDCG@10 first.
 
     Where only questions without an answer were asked it is the share of them that was refused.
+    Measures of answers come last.
     """
     names = {name for run in runs for name in run.metrics if "@" in name}
-    order = list(MEASURES)
+    order = list(METRIC_TITLES)
     known = [name for name in names if name.partition("@")[0] in order]
     known.sort(key=lambda name: (order.index(name.partition("@")[0]), int(name.partition("@")[2])))
     known.sort(key=lambda name: name != "ndcg@10")
-    return {metric_label(name): name for name in known or ["correct_refusal"]}
+    answers = [name for name in ANSWER_TITLES if any(name in run.metrics for run in runs)]
+    return {metric_title(name): name for name in [*(known or ["correct_refusal"]), *answers]}
 
 
 def table(
@@ -78,13 +87,14 @@ def table(
     """Draws the table; returns the ticked runs in its order. The URL remembers them."""
     order = tuple(row.run.id for row in leaderboard)
     named = st.query_params.get(SELECTED, "").split(",")
+    spent = base.runs.spent(leaderboard[0].run.question_set) if leaderboard else {}
     numbers = pick_rows(
-        _cells(leaderboard, metric),
+        _cells(leaderboard, metric, spent),
         f"runs_table_{base.id}_{hash((metric, order))}",
         [number for number, run_id in enumerate(order) if run_id in named],
         height=_TALLEST if len(leaderboard) > 11 else "auto",
         column_config=_columns(metric),
-        alt=f"Runs by {metric_label(metric)}, with intervals, recipe differences, notes and dates.",
+        alt=f"Runs by {metric_title(metric)}, with intervals, recipe differences, notes and dates.",
     )
     chosen = [leaderboard[number] for number in sorted(numbers) if number < len(leaderboard)]
     to_url(SELECTED, ",".join(row.run.id for row in chosen))
@@ -92,25 +102,35 @@ def table(
     return chosen
 
 
-def _cells(leaderboard: Sequence[LeaderboardRow], metric: str) -> list[dict[str, object]]:
-    label, colours = metric_label(metric), palette()
+def _cells(
+    leaderboard: Sequence[LeaderboardRow], metric: str, spent: Mapping[str, tuple[int, str]]
+) -> list[dict[str, object]]:
+    label, colours = metric_title(metric), palette()
     bounds = scale([row.interval for row in leaderboard])
     ahead = next((row.value for row in leaderboard if row.is_baseline), None)
     apart = any(row.differs for row in leaderboard)
+    worded = any(row.run.prompts for row in leaderboard)
     return [
         {
             "Place": _place(row),
             "Run": row.name,
             label: row.value,
             "95% interval": interval_picture(row, bounds, ahead, colours),
+            **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
             "Note": row.run.note or None,
             "Tags": list(row.run.tags) or None,
             "When": row.run.created,
+            **({"Prompts": row.run.prompts or None} if worded else {}),
         }
         | ({"Other data": list(row.differs) or None} if apart else {})
         for row in leaderboard
     ]
+
+
+def _spent(paid: tuple[int, str] | None) -> dict[str, object]:
+    tokens, cost = paid or (None, None)
+    return {"Tokens": tokens, "Cost": cost}
 
 
 def _place(row: LeaderboardRow) -> str:
@@ -123,7 +143,7 @@ def _columns(metric: str) -> dict[str, object]:
         "Run": st.column_config.TextColumn(
             width=230, help="The first line of its note, else the name of its recipe."
         ),
-        metric_label(metric): st.column_config.NumberColumn(format="%.3f", width=90),
+        metric_title(metric): st.column_config.NumberColumn(format="%.3f", width=90),
         "95% interval": st.column_config.ImageColumn(
             width=190,
             help="What the mean over all questions of this kind may be, given how few were asked. "
@@ -142,6 +162,12 @@ def _columns(metric: str) -> dict[str, object]:
         "Note": st.column_config.TextColumn(width="medium"),
         "Tags": st.column_config.ListColumn(width="small"),
         "When": st.column_config.DatetimeColumn(format="distance", width=140),
+        "Tokens": st.column_config.NumberColumn(
+            format="localized",
+            width=90,
+            help="What the answers took, and their judge, as reported.",
+        ),
+        "Cost": st.column_config.TextColumn(width=110, help="By the table of prices at the time."),
     }
 
 

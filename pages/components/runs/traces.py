@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.source.snippets import snippet
 from rag import KnowledgeBase, RankedPassage, Run, RunComparison
@@ -44,7 +45,9 @@ def _side(
             key=f"runs_inspect_{run.id}",
             icon=":material/troubleshoot:",
             type="tertiary",
-            help="Opens the question in the inspector with this run's recipe.",
+            **offered(
+                base, "explain", help="Opens the question in the inspector with this run's recipe."
+            ),
         ):
             with guard():
                 working_recipe.replace(base, run.recipe)

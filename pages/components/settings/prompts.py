@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import action_button, filled_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago
@@ -24,10 +25,11 @@ def prompts_view() -> None:
     key = f"prompt_text_{base.id}_{name}_{len(versions)}"
     st.text_area("Text", wording.text(name), key=key, height=320, max_chars=20_000)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if filled_button("Save the prompt", key="prompt_save"):
+        if filled_button("Save the prompt", **offered(base, "prompts.save", key="prompt_save")):
             _save(base, name, key)
         if name in wording.edited:
-            action_button("Reset", "prompt_reset", "restart_alt", base.prompts.reset, name)
+            reset, options = base.prompts.reset, offered(base, "prompts.reset")
+            action_button("Reset", "prompt_reset", "restart_alt", reset, name, **options)
         st.caption(f"In use: {plain(wording.version(name))}")
     if name in wording.edited:
         st.code(base.prompts.changes(name), language="diff", wrap_lines=True)
@@ -38,7 +40,8 @@ def prompts_view() -> None:
                 st.caption(f"{ago(each.created)}: {said}")
                 if each.text and at:
                     label, bring = "Bring back", f"prompt_back_{name}_{len(versions) - at}"
-                    action_button(label, bring, "undo", base.prompts.save, name, each.text)
+                    save, options = base.prompts.save, offered(base, "prompts.save")
+                    action_button(label, bring, "undo", save, name, each.text, **options)
 
 
 @guard()

@@ -19,7 +19,7 @@ def tokens_view() -> None:
     st.caption(
         "Programs ask by the API with a token. It is shown once: what is kept of it lets nobody in."
     )
-    held = [row for row in workspace().access.tokens.every() if row.valid]
+    held = [row for row in workspace().tokens.every() if row.valid]
     for row in held:
         _row(row)
     if not held:
@@ -54,7 +54,7 @@ def _new() -> None:
         made = filled_button("Make a token", draw=st.form_submit_button)
     if made:
         with guard():
-            secret, _ = workspace().access.tokens.create(name, scopes, _LIVES[life])
+            secret, _ = workspace().tokens.create(name, scopes, _LIVES[life])
             st.session_state[_SHOWN] = secret
             st.rerun()
 
@@ -62,4 +62,4 @@ def _new() -> None:
 @st.dialog("Revoke this token?", icon=":material/delete:")
 def _confirm(row: TokenRow) -> None:
     st.markdown(f"**{plain(row.name)}** lets nobody in any more, from now on.")
-    confirm_button("Revoke", "tokens_revoke_really", workspace().access.tokens.revoke, row.id)
+    confirm_button("Revoke", "tokens_revoke_really", workspace().tokens.revoke, row.id)

@@ -29,7 +29,8 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
         if names:
             first = names.index(oldest(bases))
             st.selectbox("Knowledge base", names, first, key=BASE, bind="query-params")
-        new_base_button("frame_new", "New", width="content" if names else "stretch")
+        if workspace().asker.link is None:
+            new_base_button("frame_new", "New", width="content" if names else "stretch")
     chosen = next((info for info in bases if info.name == st.session_state.get(BASE)), None)
     if chosen is not None:
         sizes = counted(chosen.documents, "document"), counted(chosen.passages, "passage")

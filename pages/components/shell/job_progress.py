@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.once import once
+from pages.components.shell.permission import offered
 from pages.components.shell.session import base, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import duration
@@ -61,6 +62,9 @@ def _unattended_note(jobs: Sequence[JobRow]) -> None:
         )
 
 
+_STOPS = "Stops this job. What is finished stays."
+
+
 def card(job: JobRow, place: str = "sidebar") -> None:
     """One job: what it does now, how far it is, and a button that stops it; ``place`` is unique."""
     with st.container(gap=None):
@@ -72,10 +76,9 @@ def card(job: JobRow, place: str = "sidebar") -> None:
                 key=f"jobs_cancel_{place}_{job.id}",
                 icon=":material/close:",
                 type="tertiary",
-                help="Stops this job. What is finished stays.",
-                disabled=job.cancel,
                 on_click=cancel,
                 args=(job.id,),
+                **offered(job.base_id, "cancel", disabled=job.cancel, help=_STOPS),
             )
 
 
@@ -194,7 +197,7 @@ def reading(base_id: int) -> list[JobRow]:
     return [
         job
         for job in once(_ACTIVE, active)
-        if job.base_id == base_id and job.kind in ("ingest", "import-beir")
+        if job.base_id == base_id and job.kind in ("ingest", "import-beir", "duplicate")
     ]
 
 

@@ -10,9 +10,18 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
+from pages.components.shell.identity import asker
 from pages.components.shell.once import once
 from pages.components.shell.visitor import visitor
-from rag import BaseInfo, Document, KnowledgeBase, NotFound, QuestionSet, Workspace
+from rag import (
+    BaseInfo,
+    Document,
+    KnowledgeBase,
+    NotFound,
+    QuestionSet,
+    ScopedWorkspace,
+    Workspace,
+)
 
 BASE = "kb"  # state key of the picker and name of the URL's parameter
 QUESTION = "chat_question"  # state key of the chat's input
@@ -24,16 +33,21 @@ Value = TypeVar("Value")
 
 
 @st.cache_resource(show_spinner=False)
-def workspace() -> Workspace:
+def opened() -> Workspace:
     """The one workspace of this process, with the sample queued at the first start."""
-    opened = Workspace.from_env()
-    opened.welcome()
-    return opened
+    found = Workspace.from_env()
+    found.welcome()
+    return found
+
+
+def workspace() -> ScopedWorkspace:
+    """The workspace as whoever looks at the page may see it. Raises SignInNeeded, NotAllowed."""
+    return once("workspace", lambda: ScopedWorkspace(opened(), asker(opened()), visitor()))
 
 
 def start_work() -> None:
     """Starts the worker, once; after the first page is drawn, so that it need not share."""
-    workspace().jobs.start()
+    opened().jobs.start()
 
 
 def look_up() -> list[BaseInfo]:
@@ -58,7 +72,7 @@ def base() -> KnowledgeBase:
     chosen = st.session_state.get(BASE)
     known = any(info.name == chosen for info in bases())
     name = chosen if known else oldest(bases())
-    return once(("base", name), lambda: workspace().base(name, visitor()))
+    return once(("base", name), lambda: workspace().base(name))
 
 
 def question_sets(base: KnowledgeBase) -> list[QuestionSet]:
@@ -111,7 +125,7 @@ def shared(
 
 
 def _state(base: KnowledgeBase) -> tuple[str, int, int]:
-    return str(workspace().settings.home), base.id, once(("version", base.id), base.version)
+    return str(opened().settings.home), base.id, once(("version", base.id), base.version)
 
 
 def show(key: str, value: object) -> None:

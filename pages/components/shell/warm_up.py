@@ -8,7 +8,8 @@ import logging
 import threading
 import time
 
-from pages.components.shell.session import start_work, workspace
+from pages.components.shell.session import opened, start_work
+from rag import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ def warm_up() -> None:
 def _load() -> None:
     """What fails here fails again where somebody sees it, so it is only noted."""
     try:
-        workspace()
+        opened()
         time.sleep(_FIRST_PAGE_SECONDS)
         for name in _SLOW_MODULES:
             importlib.import_module(name)
@@ -40,10 +41,11 @@ def _load() -> None:
 
 def _search_once() -> None:
     """Loads a model and an index, which every first question needs."""
-    info = next((info for info in workspace().bases() if info.passages), None)
+    info = next((info for info in opened().bases() if info.passages), None)
     if info is not None:
-        base = workspace().base(info.name)
-        base.search("warm-up", base.recipe())
+        base = opened().base(info.name)
+        # Not the steps of the saved recipe: models that rewrite or rank may cost money.
+        base.search("warm-up", Recipe(index=base.recipe().index))
 
 
 def _collect_garbage() -> None:
@@ -60,4 +62,4 @@ def _collect_garbage() -> None:
 def stop() -> None:
     """Stops the worker; its job resumes at the next start."""
     _stopped.set()
-    workspace().close()
+    opened().close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.components.metrics.cards import metric_label
 from pages.components.shell.buttons import switch
 from pages.components.tuning import charts, front
 from pages.components.tuning.bench import Bench, cached
@@ -16,7 +15,7 @@ from pages.components.tuning.takeaways import (
     peak_takeaway,
     threshold_takeaway,
 )
-from rag import Curve
+from rag import Curve, metric_title
 
 _LABELS = {
     "shown_precision": "Precision of what is shown",
@@ -36,7 +35,7 @@ def curves(bench: Bench) -> None:
 
 
 def _lines(curve: Curve) -> dict[str, list[float]]:
-    return {_LABELS.get(name) or metric_label(name): row for name, row in curve.lines.items()}
+    return {_LABELS.get(name) or metric_title(name): row for name, row in curve.lines.items()}
 
 
 def _threshold(bench: Bench) -> None:

@@ -9,16 +9,16 @@ from typing import Any
 import streamlit as st
 
 from pages.components.documents.builds import cost_of
-from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
 from pages.components.recipe.index_fields import embedders as offered_embedders
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
+from pages.components.shell.permission import offered
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut
 from pages.components.tuning.bench import Bench
-from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted
+from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted, metric_title
 
 CHUNKERS: list[str] = IndexRecipe.model_json_schema()["properties"]["chunker"]["enum"]
 _CUTOFFS = (5, 10)
@@ -116,7 +116,8 @@ def _missing(
     with st.container(horizontal=True, vertical_alignment="center"):
         label = "Go on building" if stopped else f"Build {counted(len(missing), 'cut')}"
         build = base.documents.build_several
-        action_button(label, "tuning_cut_build", "construction", build, missing)
+        options = offered(base, "documents.build_several")
+        action_button(label, "tuning_cut_build", "construction", build, missing, **options)
         there = len(wanted) - len(missing)
         st.caption(
             f"{there:,} of {counted(len(wanted), 'cut')} are built. "
@@ -128,7 +129,11 @@ def _compare(bench: Bench, values: Mapping[str, Sequence[Any]], cuts: int) -> No
     with st.container(horizontal=True, vertical_alignment="center"):
         asked = (bench.set_name, values, bench.recipe, _CUTOFFS)
         start = partial(bench.base.tuning.build_tables.start, *asked)
-        action_button(f"Compare {counted(cuts, 'cut')}", "tuning_cut_compare", "table_chart", start)
+        label, options = (
+            f"Compare {counted(cuts, 'cut')}",
+            offered(bench.base, "tuning.build_tables.start"),
+        )
+        action_button(label, "tuning_cut_compare", "table_chart", start, **options)
         st.caption("All are built. Each answers every question, searched as the sliders say.")
 
 
@@ -141,7 +146,7 @@ def _table(bench: Bench, rows: Sequence[BuildFigures]) -> None:
         on_select="rerun",
         selection_mode="single-row",
         column_config={
-            metric_label(name): st.column_config.NumberColumn(format="%.3f") for name in _FIGURES
+            metric_title(name): st.column_config.NumberColumn(format="%.3f") for name in _FIGURES
         }
         | {
             "Cut and model": st.column_config.TextColumn(pinned=True, width="medium"),
@@ -167,7 +172,7 @@ def _row(row: BuildFigures) -> dict[str, object]:
         "Cut and model": f"{cut(index)}, {index.embedder}",
         "Passages": row.passages,
         "Tokens": row.mean_tokens,
-    } | {metric_label(name): row.metrics[name] for name in _FIGURES if name in row.metrics}
+    } | {metric_title(name): row.metrics[name] for name in _FIGURES if name in row.metrics}
 
 
 def _takeaway(rows: Sequence[BuildFigures]) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import metric_label
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_download
 from pages.components.runs.comparison import BADGES
 from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
+from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import capitalised
 from pages.components.tuning.bench import METRICS, Bench
@@ -26,6 +26,7 @@ from rag import (
     SplitSelection,
     TouchstoneError,
     counted,
+    metric_title,
 )
 
 # A threshold only takes away, so no ranking metric gains from one: it is chosen further down.
@@ -63,14 +64,15 @@ def search_all(bench: Bench) -> None:
 def _ask(bench: Bench) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         metric = st.selectbox(
-            "Best by", METRICS, format_func=metric_label, key="tuning_by", width=180
+            "Best by", METRICS, format_func=metric_title, key="tuning_by", width=180
         )
         with st.popover("Grid", icon=":material/grid_on:"):
             values = _editor()
             held_out = _on_split(bench)
         asked = (bench.set_name, values, bench.recipe, bench.saved or bench.recipe, metric)
         start = partial(bench.base.tuning.searches.start, *asked, held_out=held_out)
-        action_button("Search all", "tuning_search", "manage_search", start, type="primary")
+        options = offered(bench.base, "tuning.searches.start", type="primary")
+        action_button("Search all", "tuning_search", "manage_search", start, **options)
         try:
             number = len(Grid.parse(values, bench.recipe))
             st.caption(f"{counted(number, 'recipe')} around the present one")
@@ -135,7 +137,7 @@ def _report(bench: Bench, best: SearchResult) -> None:
         st.markdown(plain(capitalised(best.selection.sentence)))
         if counted_in < bench.tuner.counted("tuning" if on_split else "all"):
             st.caption(
-                f"{metric_label(comparison.metric)} is measured on labelled questions only; those "
+                f"{metric_title(comparison.metric)} is measured on labelled questions only; those "
                 "without an answer count in refusals."
             )
         if changed:
@@ -164,7 +166,8 @@ def _buttons(bench: Bench, best: SearchResult) -> None:
         action_button("Apply", "tuning_apply", "check", apply, help=working_recipe.UNTIL_SAVED)
         if best.selection.comparison.verdict == "better":
             kept = "Makes it the recipe of this knowledge base. Earlier ones stay in its versions."
-            action_button("Save", "tuning_save", "save", _save, bench, best, help=kept)
+            options = offered(bench.base, "save_recipe", help=kept)
+            action_button("Save", "tuning_save", "save", _save, bench, best, **options)
         recipe_download("Export JSON", best.recipe, "tuning_export")
 
 
@@ -175,7 +178,7 @@ def _save(bench: Bench, best: SearchResult) -> None:
 
 
 def _table(best: SearchResult) -> None:
-    label = metric_label(best.selection.comparison.metric)
+    label = metric_title(best.selection.comparison.metric)
     st.dataframe(
         [{label: leader.figure, **leader.fields} for leader in best.leaders],
         hide_index=True,

@@ -11,6 +11,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
+from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
 from pages.components.tuning.bench import Bench, Key, cached
@@ -134,7 +135,8 @@ def _calibrate(bench: Bench, fitted: FittedCalibration | None) -> None:
         label = "Fit again" if fitted else "Fit on the labels"
         start = partial(bench.base.tuning.fits.start, bench.set_name, bench.recipe)
         explained = "Learns how likely a passage is relevant, from the tuning questions."
-        action_button(label, "tuning_fit", "model_training", start, help=explained)
+        options = offered(bench.base, "tuning.fits.start", help=explained)
+        action_button(label, "tuning_fit", "model_training", start, **options)
     if job is not None and job.status == "failed":
         st.info(plain(job.message), icon=":material/label:")
     if fitted is not None:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Generator, Iterator, Sequence
 
+from rag.answering.asking.speech import readable, spoken
 from rag.errors import ProviderUnavailable
 from rag.protocols import ChatModel
 from rag.types import Delta, Message, Usage
@@ -27,11 +28,14 @@ class Listener:
         self.last = Usage()
 
     def stream(self, messages: Sequence[Message], max_tokens: int) -> Iterator[Delta]:
-        """The reply, piece by piece. Raises ProviderError, also in the middle."""
+        """The reply, piece by piece, without the thoughts that it begins with.
+
+        Raises ProviderError, also in the middle.
+        """
         self.last = Usage()
         stream = self._chat.stream(messages, temperature=self._temperature, max_tokens=max_tokens)
         try:
-            for delta in stream:
+            for delta in spoken(stream):
                 self._count(delta.usage)
                 if delta.text:
                     yield Delta(delta.text)
@@ -58,12 +62,9 @@ class Listener:
         finally:
             if isinstance(stream, Generator):
                 stream.close()
-        return _THOUGHTS.sub("", text[:LONGEST_REPLY]).strip()
+        return _THOUGHTS.sub("", readable(text[:LONGEST_REPLY])).strip()
 
     def _count(self, usage: Usage | None) -> None:
         if usage is not None:
             self.last = usage
-            self.usage = Usage(
-                self.usage.prompt_tokens + usage.prompt_tokens,
-                self.usage.completion_tokens + usage.completion_tokens,
-            )
+            self.usage += usage

@@ -91,7 +91,9 @@ class ModelAnswer:
         """The answer, piece by piece. Nothing happens before it is read."""
         parts = self._parts
         checked = with_checks(self._finish, parts.embedder, self._reader, parts.words)
-        return AnswerStream(self._deltas(), lambda *end: _without_general(checked(*end)))
+        return AnswerStream(
+            self._deltas(), lambda *end: _without_general(checked(*end)), self._trace
+        )
 
     def _deltas(self) -> Generator[Delta, None, None]:
         yield from self._sourcing.settle()
@@ -123,16 +125,16 @@ class ModelAnswer:
         return prompt_of(self._mode, question, hits, recipe, beside, self._reader, count, total)
 
     def _asked(self) -> Iterator[Delta]:
-        """The reply; where the prompt was too long for the model, that to a shorter one."""
+        """The reply; where the prompt was too long for the model, that to a shorter one.
+
+        A model says so before the first word of a reply.
+        """
         prompt = self._prompt = self._written(self._beside)
         self._shown = prompt.hits
-        begun = False
         try:
-            for delta in self._listener.stream(prompt.messages, self._longest(prompt)):
-                begun = True
-                yield delta
+            yield from self._listener.stream(prompt.messages, self._longest(prompt))
         except ContextOverflow as error:
-            shorter = None if begun else self._shorter(prompt, error)
+            shorter = self._shorter(prompt, error)
             if shorter is None:
                 raise
             self._prompt, self._shown = shorter, shorter.hits
@@ -148,14 +150,15 @@ class ModelAnswer:
     def _shorter(self, prompt: Prompt, error: ContextOverflow) -> Prompt | None:
         """A prompt with fewer passages and nothing beside them; None where none is shorter."""
         count = self._parts.embedder.tokenizer.count
-        size = count(prompt.text) + self._longest(prompt)
+        begun = count(self._beside.begun)
+        size = count(prompt.text) + begun + self._longest(prompt)
         share = error.share * _SAFETY if error.share else SMALLER
         beside = Beside(wording=self._beside.wording)
         if self._mode == "grounded":
             kept = max(int(len(prompt.hits) * share), 1)
             shorter = replace(self._written_of(prompt.hits[:kept]), version=prompt.version)
         else:
-            shorter = self._written(beside, max(int(size * share), 1))
+            shorter = self._written(beside, max(int(size * share) - begun, 1))
         if len(shorter.text) >= len(prompt.text):
             return None
         told = f"{len(shorter.hits)} of {len(prompt.hits)} passages"
@@ -285,13 +288,16 @@ class ModelAnswer:
 
 
 def _without_general(answer: Answer) -> Answer:
-    """The answer without checks of what is general knowledge: no passage is meant to bear it."""
+    """The answer without checks of what is general knowledge: no passage is meant to bear it.
+
+    A sentence that cites one all the same is held against it.
+    """
     if answer.mode == "general":
         return replace(answer, sentences=())
     spans = general_spans(answer.text) if answer.mode == "balanced" else ()
     kept = (
         check
         for check in answer.sentences
-        if not any(start <= check.start < end for start, end in spans)
+        if check.cited or not any(start <= check.start < end for start, end in spans)
     )
     return replace(answer, sentences=tuple(kept))

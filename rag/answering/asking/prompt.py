@@ -25,12 +25,13 @@ class Beside:
     """What comes beside the passages: the conversation before, and examples of good turns.
 
     ``history`` are messages by turns, each beginning with the user's. ``wording`` are the prompts
-    in use.
+    in use, ``begun`` is what an answer had said that is gone on with.
     """
 
     history: tuple[Message, ...] = ()
     examples: tuple[Example, ...] = ()
     wording: Wording = field(default_factory=Wording)
+    begun: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ _Question = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_QUESTION)
 ]
 
+# With a constraint, half of a character is no text.
+_Words = Annotated[str, StringConstraints(strip_whitespace=True)]
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerTool:
@@ -55,7 +58,7 @@ class ToolCall(BaseModel):
     use: Literal["tool"]
     tool: str
     arguments: _Arguments
-    why: str = ""
+    why: _Words = ""
 
 
 class Knowledge(BaseModel):
@@ -64,7 +67,7 @@ class Knowledge(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     use: Literal["knowledge"]
-    why: str = ""
+    why: _Words = ""
 
 
 Choice = ToolCall | Knowledge

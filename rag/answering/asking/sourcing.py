@@ -57,7 +57,7 @@ class Sourcing:
         self.mode, why = "general", _nothing(self.trace)
         calls = self._recipe.tool_calls if self._tools else 0
         if not calls:
-            reason = "no tool is set up" if not self._tools else "no call of a tool is allowed"
+            reason = "no tool may be called" if not self._tools else "no call of a tool is allowed"
             self._decide("sources", "general knowledge", f"{why}; {reason}")
             return
         tried = list[Tried]()

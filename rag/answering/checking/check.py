@@ -9,7 +9,7 @@ from functools import cached_property
 
 from rag.answering.checking.claims import Claim, claims
 from rag.answering.checking.evidence import Evidence
-from rag.answering.checking.figures import Figure, figures
+from rag.answering.checking.figures import figures
 from rag.answering.markup import unmarked
 from rag.answering.reading import PassageReader
 from rag.answering.stream import Finish
@@ -83,7 +83,7 @@ class SentenceChecker:
     def _weighed(self, claim: Claim, named: bool) -> SentenceCheck:
         given = [self._cited[n] for n in claim.cited if n in self._cited]
         evidence = Evidence.together(given) if given else self._all
-        nowhere, elsewhere = self._figures(claim, evidence)
+        nowhere, elsewhere, otherwise = self._figures(claim, evidence)
         share = self._share(claim, evidence)
         reasons = [
             *(f"[{n}] is no passage that was given" for n in claim.cited if n not in self._cited),
@@ -94,6 +94,7 @@ class SentenceChecker:
                 if elsewhere
                 else []
             ),
+            *([f"the passage has {_listed(otherwise)} of another unit"] if otherwise else []),
         ]
         changed = self._changed(claim, evidence)
         if changed:
@@ -117,7 +118,7 @@ class SentenceChecker:
             "uncited" if not claim.cited else "unsupported" if reasons else "supported",
             claim.cited,
             tuple(reasons),
-            tuple(nowhere),
+            (*nowhere, *otherwise),
             round(share, 4),
             None if cosine is None else round(cosine, 4),
         )
@@ -141,16 +142,20 @@ class SentenceChecker:
                     found[figure.text] = None
         return list(found)
 
-    def _figures(self, claim: Claim, evidence: Evidence) -> tuple[list[str], list[str]]:
-        """Figures that no cited passage has, and those that only one has which is not cited."""
-        missing = [each for each in figures(claim.text) if not evidence.figures.holds(each)]
-
-        def known(figure: Figure) -> bool:
-            return self._all.figures.holds(figure)
-
-        nowhere = dict.fromkeys(each.text for each in missing if not known(each))
-        elsewhere = dict.fromkeys(each.text for each in missing if known(each))
-        return list(nowhere), list(elsewhere)
+    def _figures(self, claim: Claim, evidence: Evidence) -> tuple[list[str], ...]:
+        """Figures that no cited passage has, those that only one has which is not cited, and those
+        that the cited ones have of another unit of measure."""
+        nowhere, elsewhere, otherwise = dict[str, None](), dict[str, None](), dict[str, None]()
+        for each in figures(claim.text):
+            if evidence.figures.holds(each):
+                continue
+            if self._all.figures.holds(each):
+                elsewhere[each.text] = None
+            elif evidence.figures.holds_otherwise(each):
+                otherwise[each.text] = None
+            else:
+                nowhere[each.text] = None
+        return list(nowhere), list(elsewhere), list(otherwise)
 
     def _unknown_names(self, claim: Claim, evidence: Evidence) -> list[str]:
         """Capitalised words within a sentence that neither the passage nor the question has."""

@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from rag.answering.checking.fractions import says_pair, spelt_fractions, written_fractions
+from rag.answering.checking.units import unit_at
 
 _GAP = r"[ \u00a0\u2009\u202f]"
 _DATE = re.compile(
     r"(?<![\w.])(?:(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"
     r"|(?P<d2>\d{1,2})[./-](?P<m2>\d{1,2})[./-](?P<y2>\d{4}))(?![\w-])"
 )
-_CODE = re.compile(r"(?<!\w)(?:[^\W\d_]+(?=\d)|[A-ZÄÖÜ]+(?=[-./_]\d))(?:[-./_]?\w+)*")
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u30ff\u3130-\u318f"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+)
+"""Letters of scripts that put no space between a word and a number: 共15天, 20日."""
+_LETTER, _SIGN = rf"[^\W\d_{_UNSPACED}]", rf"[^\W{_UNSPACED}]"
+_ALONE = rf"[^\W_{_UNSPACED}]"
+_CURRENCY = r"(?:EUR|USD|GBP|CHF|JPY)\d"
+_CODE = re.compile(
+    rf"(?<!{_SIGN})(?!{_CURRENCY})(?:{_LETTER}+(?=\d)|[A-ZÄÖÜ]+(?=[-./_]\d))(?:[-./_]?{_SIGN}+)*"
+)
 """Letters that go on with digits: ``CV-118``, ``U700``, ``RF24-02500``. Names, not amounts."""
+_MINUS = re.compile(r"(?:^|[\s(\[])[-−]$")
+_LESS = re.compile(
+    r"\b(?:minus|negative?|below|under|unter|loss|losses|deficit|verlust)\b|[–‐‑]", re.IGNORECASE
+)
+"""Words, and other dashes, by which a number is less than nothing."""
 _NUMBER = re.compile(
     rf"(?<![\d.,])\d{{1,3}}(?:{_GAP}\d{{3}})+(?![\d])(?:[.,]\d+)?"  # 15 000
     r"|\d+(?:[.,'’]\d+)*"
 )
 _SCALE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "tausend": 1e3}
-_SCALED = re.compile(rf"{_GAP}?(thousand|million|billion|tausend)s?\b", re.IGNORECASE)
-_UNIT = re.compile(rf"{_GAP}?([^\W\d_]+|%)")
+_SCALE |= {"mio": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9}
+_SCALED = re.compile(rf"{_GAP}?({'|'.join(_SCALE)})s?\b", re.IGNORECASE)
+_UNIT = re.compile(rf"{_GAP}?({_LETTER}+|%|[^\W\d_])")
 _LISTED = re.compile(r"^[ \t]*\(?\d{1,3}[.)](?=\s)", re.MULTILINE)
-_FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 
 
 def _counted(words: str, step: int = 1, first: int = 1) -> dict[str, float]:
@@ -69,6 +87,10 @@ class Figure:
     """The values of its groups: the gap in it may part two numbers, as of a row."""
     unit: str = ""
     """The word behind it, as far as it may be its unit."""
+    measure: str = ""
+    """Its unit of measure by one name for all spellings, "" where none is known."""
+    pair: tuple[float, ...] = ()
+    """The two numbers of a fraction with a stroke, which may mean "3 of 4" or "3 or 4"."""
 
 
 class KnownFigures:
@@ -78,28 +100,52 @@ class KnownFigures:
         self._text = text
         found = list(figures(text))
         self._units = {one.unit for one in found if one.unit}
-        self._values = {value for one in found for value in (*one.parts, *one.apart)}
-        self._values |= set(_spelt(text))
-        self._values |= {_FRACTIONS[char] for char in text if char in _FRACTIONS}
-        self._months = {
-            _month_number(match.group(1)) for match in _MONTH.finditer(text)
-        } | self._values
+        self._values: dict[float, set[str]] = {}  # and the units of measure that each has
+        for one in found:
+            for value in one.parts:
+                self._note(value, one.measure)
+            for value in one.apart:
+                self._note(value)
+        for value, measure in _spelt(text):
+            self._note(value, measure)
+        negative = _LESS.search(text) is not None
+        for value, measures in list(self._values.items()):
+            for other in (abs(value), *((-value,) if negative else ())):
+                self._values.setdefault(other, set()).update(measures)
+        self._months = {_month_number(match.group(1)) for match in _MONTH.finditer(text)}
+        self._months |= set(self._values)
 
     def holds(self, figure: Figure) -> bool:
-        """Whether a figure is there, by its value; a code by its letters and digits."""
+        """Whether a figure is there, by its value; a code by its letters and digits.
+
+        With another unit of measure it is not; one without any may have that of the figure.
+        """
         if not figure.parts:
             return _code_pattern(figure.text).search(self._text) is not None
         rest = [value for value in figure.parts if value != figure.month]
         if figure.month is not None and figure.month not in self._months:
             return False
-        return all(self._has(value) for value in rest)
+        if figure.pair and says_pair(self._text, figure.pair):
+            return True
+        return all(self._has(value, figure.measure) for value in rest)
+
+    def holds_otherwise(self, figure: Figure) -> bool:
+        """Whether a figure is there, but with other units of measure only."""
+        return not self.holds(figure) and self.holds(replace(figure, measure=""))
 
     def measures(self, figure: Figure) -> bool:
         """Whether some figure is there with the unit of that one."""
         return figure.unit in self._units
 
-    def _has(self, value: float) -> bool:
-        return any(abs(value - each) <= 1e-9 * max(1.0, abs(value)) for each in self._values)
+    def _note(self, value: float, measure: str = "") -> None:
+        self._values.setdefault(value, set()).add(measure)
+
+    def _has(self, value: float, measure: str = "") -> bool:
+        return any(
+            not measure or measure in measures or "" in measures
+            for each, measures in self._values.items()
+            if abs(value - each) <= 1e-9 * max(1.0, abs(value))
+        )
 
     def contradicts(self, text: str) -> str:
         """The first amount of ``text`` in words that stands here with another number; else "".
@@ -121,6 +167,8 @@ class KnownFigures:
 def figures(text: str) -> Iterator[Figure]:
     """The numbers of a text that are written in digits, and codes with digits, in order.
 
+    A minus sign directly before a number, and behind a space or nothing, belongs to it.
+
     The numbers of list items count nothing and are left out.
     """
     rest = _LISTED.sub(lambda match: " " * len(match.group()), text)
@@ -134,15 +182,30 @@ def figures(text: str) -> Iterator[Figure]:
     codes = [Figure(*match.span(), match.group()) for match in _CODE.finditer(rest)]
     rest = _blanked(rest, codes)
     found += codes
-    for match in _NUMBER.finditer(rest):
-        value, apart = _value(match.group())
-        scaled = _SCALED.match(rest, match.end())
-        if scaled:
-            value *= _SCALE[scaled.group(1).casefold()]
-        unit = _UNIT.match(rest, match.end())
-        measured = unit.group(1).casefold().rstrip("s") if unit else ""
-        found.append(Figure(*match.span(), match.group(), (value,), None, apart, measured))
+    parts = [
+        _number(rest, one.start, one.end, one.value, one.numbers) for one in written_fractions(rest)
+    ]
+    parts = [replace(one, pair=one.apart) if len(one.apart) == 2 else one for one in parts]
+    found += parts
+    rest = _blanked(rest, parts)
+    found += [
+        _number(rest, *match.span(), *_value(match.group())) for match in _NUMBER.finditer(rest)
+    ]
     yield from sorted(found, key=lambda one: one.start)
+
+
+def _number(text: str, start: int, end: int, value: float, apart: tuple[float, ...]) -> Figure:
+    """The number ``text[start:end]`` with what stands around it: sign, scale and unit."""
+    behind = end
+    if scaled := _SCALED.match(text, end):
+        value *= _SCALE[scaled.group(1).casefold()]
+        behind = scaled.end()
+    unit = _UNIT.match(text, end)
+    measured = unit.group(1).casefold().rstrip("s") if unit else ""
+    measure = unit_at(text, start, behind)
+    if _MINUS.search(text[max(start - 2, 0) : start]):
+        start, value = start - 1, -value
+    return Figure(start, end, text[start:end], (value,), None, apart, measured, measure)
 
 
 def _blanked(text: str, found: list[Figure]) -> str:
@@ -167,19 +230,23 @@ def _value(written: str) -> tuple[float, tuple[float, ...]]:
     thousands = thousands and len(set(marks)) == 1 and len(pieces[0]) <= 3 and not apart
     if thousands:
         return float("".join(pieces)), apart
+    if len(marks) > 1 and set(marks) == {","}:  # 1,00,000 parts in twos
+        return float("".join(pieces)), apart
     if len(marks) > 1 and len(set(marks)) == 1:  # 3.2.1: a version
         return float("".join(pieces[:1]) + "." + "".join(pieces[1:])), apart
     return float("".join(pieces[:-1]) + "." + pieces[-1]), apart
 
 
-def _spelt(text: str) -> Iterator[float]:
-    """Values of the number words of a text; "twenty-five" is 25 too."""
-    for match in _WORD.finditer(text.casefold()):
-        parts = match.group().split("-")
+def _spelt(text: str) -> Iterator[tuple[float, str]]:
+    """Values of the number words of a text with their units; "twenty-five" is 25 too."""
+    for match in _WORD.finditer(text):
+        parts = match.group().casefold().split("-")
         values = [_SPELT[part] for part in parts if part in _SPELT]
-        yield from values
+        measure = unit_at(text, *match.span()) if values else ""
+        yield from ((value, measure) for value in values)
         if len(values) > 1 and len(values) == len(parts):
-            yield sum(values)
+            yield sum(values), measure
+    yield from ((one.value, unit_at(text, one.start, one.end)) for one in spelt_fractions(text))
 
 
 def _month_number(name: str) -> float:
@@ -189,4 +256,4 @@ def _month_number(name: str) -> float:
 def _code_pattern(code: str) -> re.Pattern[str]:
     runs = (re.escape(run) for run in _RUNS.findall(code))
     inside = r"[\s\u00a0./_–-]*".join(runs)
-    return re.compile(rf"(?<![^\W_]){inside}(?![^\W_])", re.IGNORECASE)
+    return re.compile(rf"(?<!{_ALONE}){inside}(?!{_ALONE})", re.IGNORECASE)

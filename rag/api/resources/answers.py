@@ -9,7 +9,7 @@ from fastapi import Response
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
-from rag import KnowledgeBase, ProviderError, Trace, Workspace, answer_data, hit_data
+from rag import AnswerStream, KnowledgeBase, ProviderError, ScopedWorkspace, answer_data, hit_data
 from rag.api import problems
 from rag.api.events import event, streamed
 from rag.api.resource import Base, Resource, Shared, needs
@@ -59,27 +59,25 @@ async def ask(workspace: Shared, base: Base, body: ToAnswer) -> Response:
     """
     if not body.stream:
         return JSONResponse(await in_thread(_answer, ANSWERS)(workspace, base, body))
-    trace = await in_thread(_trace, ANSWERS)(workspace, base, body)
-    return streamed(_in_threads(_told(base, body, trace)))
+    return streamed(_in_threads(_told(await in_thread(_begun, ANSWERS)(workspace, base, body))))
 
 
-def _trace(workspace: Workspace, base: KnowledgeBase, body: ToAnswer) -> Trace:
-    return base.search(body.question, body.recipe_of(base), body.beside(workspace, base))
+def _begun(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> AnswerStream:
+    """An answer whose search is done."""
+    return base.ask(body.question, body.recipe_of(base), body.beside(workspace, base))
 
 
-def _answer(workspace: Workspace, base: KnowledgeBase, body: ToAnswer) -> dict[str, Any]:
-    stream = base.ask(body.question, body.recipe_of(base), body.beside(workspace, base))
+def _answer(workspace: ScopedWorkspace, base: KnowledgeBase, body: ToAnswer) -> dict[str, Any]:
+    stream = _begun(workspace, base, body)
     answer = stream.answer
     if answer.status == "failed":
         raise stream.error or ProviderError(answer.note)
     return answer_data(answer)
 
 
-def _told(base: KnowledgeBase, body: ToAnswer, trace: Trace) -> Iterator[bytes]:
-    recipe = body.recipe_of(base)
-    yield event("passages", [hit_data(hit) for hit in trace.hits])
-    stream = base.answer(trace, recipe, base.memory.examples(trace.question, recipe))
+def _told(stream: AnswerStream) -> Iterator[bytes]:
     try:
+        yield event("passages", [hit_data(hit) for hit in stream.trace.hits])
         for piece in stream:
             yield event("text", piece)
         if stream.answer.status == "failed":

@@ -1,4 +1,4 @@
-"""Knowledge bases: list, create, rename, delete."""
+"""Knowledge bases: list, create, rename, duplicate, delete."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from rag.api.resource import (
     needs,
     where,
 )
+from rag.api.resources.documents import queued
+from rag.api.resources.jobs import EXAMPLE as JOB
 
 EXAMPLE = {
     "id": 1209381,
@@ -29,6 +31,8 @@ EXAMPLE = {
     "created": "2026-01-02T03:04:05+00:00",
 }
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+
+_QUEUED = needs("admin", 400, 404, 409, 415, 502, example=JOB, status_code=202)
 
 bases = Resource("knowledge bases")
 
@@ -43,6 +47,14 @@ class NewBase(Body):
     name: str = Field(max_length=200)
     recipe: dict[str, Any] | None = Field(None, description="fields that differ from the default")
     like: str | None = Field(None, description="a knowledge base whose saved recipe is taken")
+
+
+class Copy(Body):
+    """What a copy is called."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "manuals to try with"}]})
+
+    name: str = Field(max_length=200)
 
 
 class Changes(Body):
@@ -86,6 +98,17 @@ def rename(workspace: Shared, base: Base, body: Changes) -> Any:
     """Gives a knowledge base another name; its id stays."""
     workspace.rename(base.name, body.name)
     return _one(workspace, base.id)
+
+
+@bases.post("/knowledge-bases/{kb}/duplicate", **_QUEUED)
+def duplicate(request: Request, workspace: Shared, base: Base, body: Copy, once: Maker) -> Response:
+    """Queues a copy with documents, recipes, prompts, question sets and labels, without runs,
+    members or conversations. The copy is that of the job's `knowledge_base`."""
+
+    def make() -> Made:
+        return queued(request, workspace, workspace.duplicate(base.name, body.name)[1])
+
+    return once(body.model_dump(), make)
 
 
 @bases.delete("/knowledge-bases/{kb}", **needs("admin", 404, status_code=204))

@@ -1,12 +1,19 @@
-"""Documents: add files, pages and texts, list, read, delete."""
+"""Documents: add files, pages and texts, list, read, tag, download, delete."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Annotated, Any, BinaryIO
+from urllib.parse import quote
 
 from fastapi import File, Path, Request, Response, UploadFile
-from pydantic import ConfigDict, Field
+from fastapi.responses import StreamingResponse
+from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import DocumentInfo, KnowledgeBase, Made, NotFound, Upload
 from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs, where
@@ -27,7 +34,17 @@ EXAMPLE = {
 }
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 _QUEUED = needs("write", 400, 404, 409, 413, 415, example=JOB, status_code=202)
+_TAGGED = {"tags": ["2026", "policy"]}
 _MOST_CHARACTERS = 10_000_000
+_BLOCK = 1 << 20
+_ANY = "application/octet-stream"
+_MEDIA_TYPE = re.compile(r"[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+")  # a bundle may bring any words
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The file as it came, under its name.",
+        "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
 
 documents = Resource("documents")
 uploads = Resource("documents")
@@ -52,6 +69,14 @@ class PastedText(Body):
 
     title: str = Field(max_length=500)
     text: str = Field(max_length=_MOST_CHARACTERS)
+
+
+class Tags(Body):
+    """All tags that a document shall have."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["2026", "policy"]}]})
+
+    tags: list[Annotated[str, StringConstraints(max_length=200)]] = Field(max_length=50)
 
 
 @uploads.post("/knowledge-bases/{kb}/documents", **_QUEUED)
@@ -98,6 +123,43 @@ def one(base: Base, document: DocumentId) -> Any:
     return document_data(known(base, document)) | {"text": base.documents.document(document).text}
 
 
+@documents.get(
+    "/knowledge-bases/{kb}/documents/{document}/tags", **needs("read", 404, example=_TAGGED)
+)
+def tags(base: Base, document: DocumentId) -> Any:
+    """The tags of a document, sorted."""
+    return {"tags": list(known(base, document).tags)}
+
+
+@documents.put(
+    "/knowledge-bases/{kb}/documents/{document}/tags",
+    **needs("write", 400, 404, 415, example=_TAGGED),
+)
+def tag(base: Base, document: DocumentId, body: Tags) -> Any:
+    """Replaces the tags of a document; only searches that filter by tag notice."""
+    known(base, document)
+    return {"tags": list(base.documents.tag(document, body.tags))}
+
+
+@documents.get(
+    "/knowledge-bases/{kb}/documents/{document}/original",
+    **needs("read", 404, found=_FILE, response_class=StreamingResponse),
+)
+def original(workspace: Shared, base: Base, document: DocumentId) -> Response:
+    """The file that a document was read from; 404 where none was kept."""
+    info = known(base, document)
+    content = _opened(base, info)
+    workspace.note("export", "documents.original", info.name, base)
+    # Without a charset: nobody knows here which one a text came in.
+    headers = {
+        "Content-Type": info.media_type if _MEDIA_TYPE.fullmatch(info.media_type) else _ANY,
+        "Content-Length": str(os.fstat(content.fileno()).st_size),
+        "Content-Disposition": _attached(info.name),
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingResponse(_blocks(content), headers=headers)
+
+
 @documents.delete(
     "/knowledge-bases/{kb}/documents/{document}", **needs("write", 404, status_code=204)
 )
@@ -135,6 +197,30 @@ def document_data(info: DocumentInfo) -> dict[str, Any]:
         "tags": list(info.tags),
         "date": info.date,
     }
+
+
+def _opened(base: KnowledgeBase, info: DocumentInfo) -> BinaryIO:
+    """The file of a document: opened, it can be read to its end even if it is deleted meanwhile."""
+    path = base.documents.original(info.id)
+    if path is not None:
+        with contextlib.suppress(FileNotFoundError):
+            return path.open("rb")
+    raise NotFound(f"No file was kept of {info.name!r}.", "Its text is at the document's address.")
+
+
+def _blocks(content: BinaryIO) -> Iterator[bytes]:
+    with content:
+        while block := content.read(_BLOCK):
+            yield block
+
+
+def _attached(name: str) -> str:
+    """What lets a file be saved under the last part of its name (RFC 6266)."""
+    last = PurePosixPath(name).name
+    last = last if last.strip(". ") else "document"
+    quoted = quote(last, safe="", errors="replace")
+    told = f'filename="{last}"' if quoted == last else f"filename*=UTF-8''{quoted}"
+    return f"attachment; {told}"
 
 
 def _digest(content: BinaryIO) -> str:

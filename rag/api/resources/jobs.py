@@ -9,7 +9,8 @@ from typing import Any
 import anyio
 from fastapi import Request, Response
 
-from rag import Workspace
+from rag import ScopedWorkspace, TouchstoneError
+from rag.api import problems
 from rag.api.events import ALIVE, event, streamed
 from rag.api.resource import Base, Part, Resource, RowId, Shared, moment, needs
 from rag.api.threads import in_thread
@@ -61,17 +62,24 @@ def cancel(workspace: Shared, job: RowId) -> Any:
 
 @jobs.get("/jobs/{job}/events", **needs("read", 404))
 async def events(workspace: Shared, job: RowId) -> Response:
-    """Server-sent events: ``progress`` when something changes, then ``end``."""
+    """Server-sent events: ``progress`` when something changes, then ``end``.
+
+    Or ``problem``, where the token, the role or the job is there no more.
+    """
     await in_thread(workspace.jobs.get)(job)  # what is not there is told before the stream begins
     return streamed(_events(workspace, job))
 
 
-async def _events(workspace: Workspace, job: int) -> AsyncIterator[bytes]:
+async def _events(workspace: ScopedWorkspace, job: int) -> AsyncIterator[bytes]:
     started = told = time.monotonic()
     last: dict[str, Any] = {}
     number = 0
     while time.monotonic() - started < _LONGEST_SECONDS:
-        data = await in_thread(job_data)(workspace, job)
+        try:  # the token and the role are asked for again each time
+            data = await in_thread(job_data)(workspace, job)
+        except TouchstoneError as error:
+            yield event("problem", problems.of(error))
+            return
         over = data["status"] not in ("queued", "running")
         if data != last or over:
             number += 1
@@ -85,7 +93,7 @@ async def _events(workspace: Workspace, job: int) -> AsyncIterator[bytes]:
         await anyio.sleep(_POLL_SECONDS)
 
 
-def job_data(workspace: Workspace, job_id: int) -> dict[str, Any]:
+def job_data(workspace: ScopedWorkspace, job_id: int) -> dict[str, Any]:
     """A job as plain data; ``run`` is the id of the run that an evaluation makes."""
     job = workspace.jobs.get(job_id)
     return {

@@ -66,6 +66,24 @@ class NewQuestion(Body):
     tags: list[str] = Field([], max_length=50)
 
 
+class NewName(Body):
+    """What a question set is called from now on."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "policies of 2026"}]})
+
+    name: str = Field(max_length=200)
+
+
+class QuestionChanges(Body):
+    """What changes of a question; what is absent stays."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["leave"]}]})
+
+    question: str | None = Field(None, max_length=8000)
+    answerable: bool | None = None
+    tags: list[str] | None = Field(None, max_length=50)
+
+
 class NewLabel(Body):
     """A judgement of a span of a document; without ``end`` of the whole document."""
 
@@ -156,6 +174,16 @@ def one(base: Base, questions: SetName) -> Any:
     return set_data(set_called(base, questions))
 
 
+@question_sets.patch(
+    "/knowledge-bases/{kb}/question-sets/{questions}",
+    **needs("label", 400, 404, 409, 415, example=EXAMPLE),
+)
+def rename(base: Base, questions: SetName, body: NewName) -> Any:
+    """Gives a question set another name, in its runs too; its id stays."""
+    base.question_edits.rename_set(set_called(base, questions).name, body.name)
+    return set_data(base.questions.named(body.name.strip()))
+
+
 @question_sets.delete(
     "/knowledge-bases/{kb}/question-sets/{questions}", **needs("label", 404, status_code=204)
 )
@@ -187,10 +215,35 @@ def add(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Respo
         made = base.question_edits.add_question(
             name, body.question, answerable=body.answerable, tags=body.tags
         )
-        held = base.questions.labelled(name)
-        return Made(201, next(question_data(each) for each in held if each.id == made))
+        return Made(201, _question(base, name, made))
 
     return once(body.model_dump(), make)
+
+
+@question_sets.patch(
+    "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
+    **needs("label", 400, 404, 415, example=QUESTION),
+)
+def edit(base: Base, questions: SetName, question: str, body: QuestionChanges) -> Any:
+    """Changes a question; its labels stay."""
+    name = set_called(base, questions).name
+    _question(base, name, question)
+    base.question_edits.edit_question(
+        name, question, text=body.question, answerable=body.answerable, tags=body.tags
+    )
+    return _question(base, name, question)
+
+
+@question_sets.delete(
+    "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
+    **needs("label", 404, status_code=204),
+)
+def remove(base: Base, questions: SetName, question: str) -> Response:
+    """Deletes a question with its labels."""
+    name = set_called(base, questions).name
+    _question(base, name, question)
+    base.question_edits.delete_questions(name, [question])
+    return Response(status_code=204)
 
 
 @question_sets.get(
@@ -272,6 +325,14 @@ def question_data(found: LabelledQuestion) -> dict[str, Any]:
             for label in found.labels
         ],
     }
+
+
+def _question(base: KnowledgeBase, name: str, question: str) -> dict[str, Any]:
+    """A question of a set as plain data. Raises NotFound."""
+    for each in base.questions.labelled(name):
+        if each.id == question:
+            return question_data(each)
+    raise NotFound(f"There is no question with the id {question!r}.")
 
 
 def _label(base: KnowledgeBase, name: str, label: int) -> dict[str, Any]:

@@ -47,13 +47,15 @@ def schema() -> Any:
 @recipes.get("/knowledge-bases/{kb}/recipe", **needs("read", 404, example=EXAMPLE))
 def saved(base: Base) -> Any:
     """The saved recipe, which answers unless a request says otherwise."""
-    return _saved(base)
+    return _dated(base, base.recipe())
 
 
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=EXAMPLE))
 def replace(base: Base, body: NewRecipe) -> Any:
     """Saves a recipe; the one before stays among the versions. ``job`` builds its index."""
-    return _save(base, Recipe.parse(body.recipe))
+    recipe = Recipe.parse(body.recipe)
+    base.save_recipe(recipe)
+    return _built(base, recipe)
 
 
 @recipes.patch(
@@ -61,7 +63,11 @@ def replace(base: Base, body: NewRecipe) -> Any:
 )
 def change(base: Base, body: Fields) -> Any:
     """Saves the recipe with some fields changed. ``job`` builds its index, if it needs another."""
-    return _save(base, base.recipe().with_fields(body.fields))
+    while True:  # who changes another field at the same time loses nothing
+        before = base.recipe()
+        recipe = before.with_fields(body.fields)
+        if base.save_recipe(recipe, instead_of=before):
+            return _built(base, recipe)
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404, example=_LIST))
@@ -88,15 +94,13 @@ def recipe_data(saved: datetime | None, recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _save(base: Base, recipe: Recipe) -> dict[str, Any]:
-    """Saves a recipe; ``job`` builds its index, None where that is there."""
-    base.save_recipe(recipe)
+def _built(base: Base, recipe: Recipe) -> dict[str, Any]:
+    """What was saved, also if another is by now; ``job`` builds its index, if it lacks one."""
     base.documents.prepare_build(recipe.index)
     missing = base.documents.missing(recipe.index)
-    return _saved(base) | {"job": base.documents.build(recipe.index) if missing else None}
+    return _dated(base, recipe) | {"job": base.documents.build(recipe.index) if missing else None}
 
 
-def _saved(base: Base) -> dict[str, Any]:
-    recipe = base.recipe()
+def _dated(base: Base, recipe: Recipe) -> dict[str, Any]:
     moments = {each.hash: saved_at for saved_at, each in base.saved_recipes()}
     return recipe_data(moments.get(recipe.hash), recipe)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import ConfigDict, Field
 
-from rag import Grid, KnowledgeBase, Recipe, Run, SplitSelection, measured_data, result_data
+from rag import (
+    Budget,
+    Grid,
+    InvalidInput,
+    KnowledgeBase,
+    QuestionResult,
+    Recipe,
+    Run,
+    SplitSelection,
+    answers_spent_data,
+    measured_data,
+    result_data,
+)
+from rag.api.admission import require
 from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import EXAMPLE as JOB
@@ -26,17 +40,14 @@ EXAMPLE = {
     "tags": [],
 }
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
+_OF_ANSWERS = {"judge", "most", "most_tokens", "most_money"}
 _QUEUED = needs("write", 400, 404, 409, 415, example=JOB, status_code=202)
 
 runs = Resource("runs")
 
 
-class ToEvaluate(Body):
+class ToMeasure(Body):
     """What to measure: a recipe as in a search, on a question set."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"set": "policies", "fields": {"search.top_k": 5}}]}
-    )
 
     set: str = Field(description="the id of a question set, or its name")
     recipe: dict[str, Any] | None = Field(None, description="a whole recipe")
@@ -48,7 +59,38 @@ class ToEvaluate(Body):
         return start.with_fields(self.fields)
 
 
-class ToSweep(ToEvaluate):
+class ToEvaluate(ToMeasure):
+    """A recipe to measure, and whether the answers too, which may cost money."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"set": "policies", "fields": {"search.top_k": 5}, "answers": True}]
+        }
+    )
+
+    answers: bool = Field(False, description="answer every question too; takes the scope `ask`")
+    judge: str = Field(
+        "",
+        max_length=200,
+        pattern=r"^[^\x00-\x1f]*$",
+        description="a chat model that grades the answers, PROVIDER:MODEL",
+    )
+    most: int | None = Field(None, ge=1, description="pause after so many answers")
+    most_tokens: int | None = Field(None, ge=1, description="pause after so many tokens")
+    most_money: float | None = Field(
+        None, gt=0, description="pause after so much, where the price is known"
+    )
+
+    def start(self, base: KnowledgeBase) -> int:
+        """Queues the evaluation; returns the job. Raises as the evaluations do."""
+        name, recipe = set_called(base, self.set).name, self.recipe_of(base)
+        if not self.answers:
+            return base.evaluations.start(name, recipe)
+        budget = Budget(self.most, self.most_tokens, self.most_money)
+        return base.answer_evaluations.start(name, recipe, judge=self.judge, budget=budget)
+
+
+class ToSweep(ToMeasure):
     """A grid of recipes to measure: values by field."""
 
     model_config = ConfigDict(
@@ -70,11 +112,18 @@ class ToSweep(ToEvaluate):
 def evaluate(
     request: Request, workspace: Shared, base: Base, body: ToEvaluate, once: Maker
 ) -> Response:
-    """Queues an evaluation; ``run`` of the job is the id of the run that comes of it."""
+    """Queues an evaluation; ``run`` of the job is the id of the run that comes of it.
+
+    With ``answers`` every question is answered and its answer measured too, by ``judge`` as well
+    where one is named. A job that paused goes on with what it has when it is asked for again.
+    """
+    if body.answers:
+        require(request, "ask")
+    elif body.model_fields_set & _OF_ANSWERS:
+        raise InvalidInput("Only answers have a judge and a budget.", "Send answers: true.")
 
     def make() -> Any:
-        name = set_called(base, body.set).name
-        return queued(request, workspace, base.evaluations.start(name, body.recipe_of(base)))
+        return queued(request, workspace, body.start(base))
 
     return once(body.model_dump(), make)
 
@@ -132,17 +181,25 @@ def every(
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=EXAMPLE))
 def one(base: Base, run: str) -> Any:
-    """One run with its recipe and the 95% interval of every mean."""
+    """One run with its recipe, the 95% interval of every mean, and what its answers took."""
     found = base.runs.get(run)
     intervals = {name: list(pair) for name, pair in base.run_figures.intervals(run).items()}
     recipe = {"recipe_fields": found.recipe.model_dump(mode="json")}
-    return run_data(found) | recipe | {"intervals": intervals}
+    given = base.answer_evaluations.answers(found.id)
+    spent = answers_spent_data(given.values()) if given else None
+    return run_data(found) | recipe | {"intervals": intervals, "answers_spent": spent}
 
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}/questions", **needs("read", 404))
 def results(request: Request, base: Base, run: str, part: Part) -> Any:
-    """What happened to every question of a run."""
-    return part.of(request, base.runs.results(run), result_data)
+    """What happened to every question of a run, with its ``answer`` where it was answered."""
+    given = base.answer_evaluations.answers(base.runs.get(run).id)
+
+    def shown(found: QuestionResult) -> dict[str, Any]:
+        answer = given.get(found.question_id)
+        return result_data(found) | {"answer": None if answer is None else asdict(answer)}
+
+    return part.of(request, base.runs.results(run), shown)
 
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}/comparison", **needs("read", 404))

@@ -13,7 +13,7 @@ from rag import (
     KnowledgeBase,
     NotFound,
     Recipe,
-    Workspace,
+    ScopedWorkspace,
     compared_data,
     findings_data,
     passage_data,
@@ -88,7 +88,7 @@ class Asked(Body):
             )
         return changed
 
-    def beside(self, workspace: Workspace, base: KnowledgeBase) -> list[FederatedBase]:
+    def beside(self, workspace: ScopedWorkspace, base: KnowledgeBase) -> list[FederatedBase]:
         """The other knowledge bases. Raises NotFound, InvalidInput."""
         others = [FurtherBase(base_called(workspace, name).name) for name in self.also]
         return workspace.beside(base.name, others)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -21,12 +18,12 @@ from rag.evaluation.formats.fields import (
     truth,
     whole_number,
 )
+from rag.spreadsheets import csv_text, unguarded
 
 _LABEL_KEYS = ("document", "quote", "page", "start", "end", "grade")
 _CSV_COLUMNS = ("id", "question", "answerable", "tags", "group", "answer", *_LABEL_KEYS)
 _KEYS = ("id", "text", "tags", "answerable", "evidence", "_id", "question", "group", "answer")
 _NONE: Mapping[str, str] = MappingProxyType({})
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ def from_lines(
     found: dict[str, FileQuestion] = {}
     rows = question_tables.rows_by_field(name, lines, columns, notes) if lines else ()
     for order, (number, cells) in enumerate(rows, 1):
-        row = {field: _unguarded(value) for field, value in cells.items() if value}
+        row = {field: unguarded(value) for field, value in cells.items() if value}
         key = row.setdefault("id", f"q{order}")
         with notes.line():
             found[key] = _with_row(found.get(key), f"Line {number}", row)
@@ -237,9 +234,10 @@ def _plain_label(label: FileLabel) -> dict[str, Any]:
 
 def to_csv(questions: Iterable[FileQuestion]) -> str:
     """One row per label, one row for a question without; ``parse`` reads it back."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    return csv_text(_CSV_COLUMNS, _cells(questions))
+
+
+def _cells(questions: Iterable[FileQuestion]) -> Iterator[list[Any]]:
     for item in questions:
         shared = {
             "id": item.id,
@@ -251,16 +249,4 @@ def to_csv(questions: Iterable[FileQuestion]) -> str:
         }
         for label in item.labels or (None,):
             row = shared | (_plain_label(label) if label else {})
-            writer.writerow({name: _guarded(value) for name, value in row.items()})
-    return out.getvalue()
-
-
-def _guarded(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula: texts come from documents and models."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-
-
-def _unguarded(value: Any) -> Any:
-    """What ``_guarded`` was given."""
-    is_guarded = isinstance(value, str) and value.startswith("'") and _FORMULA.match(value)
-    return value[1:] if is_guarded else value
+            yield [row.get(column) for column in _CSV_COLUMNS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from rag.errors import ProviderMisbehaved
@@ -21,53 +21,73 @@ _LONGEST_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A grade of a rubric with its reason; ``tokens`` were spent on it, as far as it was told."""
+    """A grade of a rubric with its reason; ``usage`` was spent on it, as far as it was told."""
 
     grade: int
     reason: str
     rubric: str
-    tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+class NoGrade(ProviderMisbehaved):
+    """The judge replied, and gave no grade; ``usage`` was spent all the same."""
+
+    def __init__(self, message: str, hint: str, usage: Usage) -> None:
+        super().__init__(message, hint)
+        self.usage = usage
 
 
 def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
     """What a model says of some texts by name (``question``, ``passage``), at temperature 0.
 
-    The texts are data: each stands between marks that it cannot know. Raises ProviderMisbehaved
-    where the second reply is no grade either, and ProviderError.
+    The texts are data: each stands between marks that it cannot know. Raises NoGrade where the
+    second reply is no grade either, and ProviderError.
     """
     fence = mark(rubric.name, *parts.values())
     told = "\n\n".join(
         f"{name}:\n{fenced(f'passage-{fence}', text)}" for name, text in parts.items()
     )
     messages = [Message("system", rubric.text), Message("user", told)]
-    tokens = 0
+    spent = Usage()
     for _ in range(2):
         said, usage = _reply(chat, messages)
-        tokens += usage.prompt_tokens + usage.completion_tokens
+        spent += usage
         found = _grade(said, rubric.highest)
         if found is not None:
-            return Judgement(found[0], found[1], rubric.name, tokens)
+            return Judgement(found[0], found[1], rubric.name, spent)
         again = (
             f'That is no grade. Reply with {{"reason": "...", "grade": N}}, N being a whole number '
             f"from 0 to {rubric.highest}, and nothing else."
         )
         messages += [Message("assistant", said), Message("user", again)]
-    raise ProviderMisbehaved(
-        f"The judge gave no grade in two tries: {said[:80]!r}.", "Try a larger model."
+    raise NoGrade(
+        f"The judge gave no grade in two tries: {said[:80]!r}.", "Try a larger model.", spent
     )
 
 
-def prefer(chat: ChatModel, question: str, first: str, second: str, passages: str) -> float:
-    """How much better the first of two answers is, -1 to 1, asked in both orders.
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """How much better the first of two answers is, -1 to 1, and what was spent to know it."""
+
+    vote: float
+    usage: Usage = field(default_factory=Usage)
+
+
+def prefer(chat: ChatModel, question: str, first: str, second: str, passages: str) -> Preferred:
+    """Which of two answers a judge prefers, asked in both orders.
 
     A judge that goes by the position contradicts itself: that comes to 0. Raises as ``ask`` does.
     """
-    votes = []
+    votes, spent = [], Usage()
     for one, other, sign in ((first, second, 1), (second, first, -1)):
         parts = {"question": question, "passages": passages, "first": one, "second": other}
-        grade = ask(RUBRICS["preference"], chat, parts).grade
-        votes.append(sign * {0: 0, 1: 1, 2: -1}[grade])
-    return fmean(votes)
+        try:
+            found = ask(RUBRICS["preference"], chat, parts)
+        except NoGrade as error:
+            raise NoGrade(error.message, error.hint, spent + error.usage) from error
+        votes.append(sign * {0: 0, 1: 1, 2: -1}[found.grade])
+        spent += found.usage
+    return Preferred(fmean(votes), spent)
 
 
 def _reply(chat: ChatModel, messages: list[Message]) -> tuple[str, Usage]:

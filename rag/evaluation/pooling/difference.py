@@ -12,7 +12,8 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
 from rag.evaluation.pooling.judged_only import bpref, condensed_ndcg
-from rag.evaluation.report.words import counted, title
+from rag.evaluation.report.metric_titles import metric_title
+from rag.evaluation.report.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,12 @@ class PooledDifference:
     def _bounded(self, verdict: Verdict) -> str:
         turn = f"Judging them could turn “{verdict}”. " if self.doubts(verdict) else ""
         if self.bounds is None:
-            return f"{turn}How far they move {title(self.metric)} is not bounded here."
+            return f"{turn}How far they move {metric_title(self.metric)} is not bounded here."
         low, high = self.bounds
         return (
             f"{turn}Whatever they are (grades up to {self.highest}), and however many relevant "
-            f"passages neither run retrieved, the difference in {title(self.metric)} on these "
-            f"questions lies between {low:+z.3f} and {high:+z.3f}."
+            f"passages neither run retrieved, the difference in {metric_title(self.metric)} on "
+            f"these questions lies between {low:+z.3f} and {high:+z.3f}."
         )
 
 

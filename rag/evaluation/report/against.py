@@ -5,7 +5,8 @@ from __future__ import annotations
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import Baseline, RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, section
-from rag.evaluation.report.words import counted, signed, title
+from rag.evaluation.report.metric_titles import metric_title
+from rag.evaluation.report.words import counted, signed
 
 _SHOWN = 6
 
@@ -38,7 +39,7 @@ def _evidence(baseline: Baseline) -> tuple[Markup | None, ...]:
         columns(
             element(
                 "div",
-                element("h3", f"Difference in {title(figures.metric)} by question"),
+                element("h3", f"Difference in {metric_title(figures.metric)} by question"),
                 charts.differences(list(figures.differences.values())),
             ),
             element(

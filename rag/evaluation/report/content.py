@@ -88,7 +88,7 @@ class RunReport:
     @cached_property
     def judged(self) -> list[QuestionResult]:
         """Questions with relevant passages, over which the ranking metrics are means."""
-        return [item for item in self.results if item.metrics]
+        return [item for item in self.results if self.metric in item.metrics]
 
     @property
     def unit(self) -> str:

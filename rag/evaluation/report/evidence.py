@@ -6,7 +6,9 @@ import shlex
 
 from rag.evaluation.report.content import Expected, Miss, Retrieved, RunReport
 from rag.evaluation.report.markup import Markup, columns, definitions, element, heading, section
-from rag.evaluation.report.words import DEFINITIONS, TITLES, setting, title
+from rag.evaluation.report.metric_titles import METRIC_DEFINITIONS, METRIC_TITLES, metric_title
+from rag.evaluation.report.words import setting
+from rag.results import PROMPTS
 
 
 def misses(report: RunReport) -> Markup | None:
@@ -17,8 +19,8 @@ def misses(report: RunReport) -> Markup | None:
         "The worst questions",
         element(
             "p",
-            f"Sorted by {title(report.metric)}, lowest first: the evidence that was expected "
-            "beside what came first.",
+            f"Sorted by {metric_title(report.metric)}, lowest first: the evidence that was "
+            "expected beside what came first.",
             class_="lead",
         ),
         *(_miss(miss, report) for miss in report.misses),
@@ -36,7 +38,8 @@ def _miss(miss: Miss, report: RunReport) -> Markup:
         element("p", result.text, class_="question user", dir="auto"),
         element(
             "div",
-            f"{title(report.metric)} {result.metrics[report.metric]:.3f} · {found} · {count}",
+            f"{metric_title(report.metric)} {result.metrics[report.metric]:.3f} · "
+            f"{found} · {count}",
             class_="note",
         ),
         columns(
@@ -79,8 +82,8 @@ def method(report: RunReport) -> Markup:
     """How figures, intervals and comparisons come about."""
     measured = {name.partition("@")[0] for name in report.run.metrics}
     terms = {
-        TITLES[name]: DEFINITIONS[name].format(unit=report.unit)
-        for name in TITLES
+        METRIC_TITLES[name]: METRIC_DEFINITIONS[name].format(unit=report.unit)
+        for name in METRIC_TITLES
         if name in measured
     }
     return section(
@@ -122,11 +125,13 @@ def reproducing(report: RunReport) -> Markup:
         "Documents": f"{run.documents:,}, SHA-256 of their ids {run.documents_hash}",
         "Tags": ", ".join(run.tags),
         "Code": run.code_version,
+        "Prompts": run.prompts,
+        "Answers": run.environment.get("answers", ""),
         "Machine": run.environment.get("machine", ""),
         "Packages": ", ".join(
             f"{name} {version}"
             for name, version in run.environment.items()
-            if name not in ("touchstone", "machine")
+            if name not in ("touchstone", "machine", "answers", PROMPTS)
         ),
     }
     terms = {name: element("code", value, class_="user") for name, value in facts.items() if value}

@@ -6,7 +6,8 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
-from rag.evaluation.report.words import TITLES, counted, headline, recipe_sentences, signed, title
+from rag.evaluation.report.metric_titles import METRIC_TITLES, metric_title
+from rag.evaluation.report.words import counted, headline, recipe_sentences, signed
 from rag.results import Run
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")
@@ -76,7 +77,7 @@ def _card(report: RunReport, metric: str) -> Markup:
     percent = metric.endswith("refusal")
     return element(
         "div",
-        element("div", title(metric), class_="label"),
+        element("div", metric_title(metric), class_="label"),
         element("div", f"{value:.0%}" if percent else f"{value:.3f}", class_="figure"),
         charts.interval_strip(value, interval, before),
         element(
@@ -178,7 +179,7 @@ def _ranks_in_words(report: RunReport) -> str:
 def _against_k(report: RunReport) -> Markup:
     ks, metrics = report.cutoffs, report.run.metrics
     lines = {
-        name: (TITLES[name], [metrics[f"{name}@{k}"] for k in ks])
+        name: (METRIC_TITLES[name], [metrics[f"{name}@{k}"] for k in ks])
         for name in _LINES
         if all(f"{name}@{k}" in metrics for k in ks)
     }
@@ -208,19 +209,20 @@ def _rank_bars(report: RunReport) -> list[tuple[str, int, str]]:
 def figures(report: RunReport) -> Markup:
     """Every measure at every k, and the leading metric by tag."""
     ks, metrics = report.cutoffs, report.run.metrics
-    names = [name for name in TITLES if any(f"{name}@{k}" in metrics for k in ks)]
+    names = [name for name in METRIC_TITLES if any(f"{name}@{k}" in metrics for k in ks)]
     head = [element("th", "Measure"), *(element("th", f"@{k}", class_="number") for k in ks)]
     rows = [
         element(
             "tr",
-            element("td", TITLES[name]),
+            element("td", METRIC_TITLES[name]),
             *(_number(metrics.get(f"{name}@{k}")) for k in ks),
         )
         for name in names
     ]
     refusals = [name for name in ("correct_refusal", "false_refusal") if name in metrics]
     more = "; ".join(
-        f"{title(name)} {metrics[name]:.0%} (95% interval {_range(report.interval(name), True)})"
+        f"{metric_title(name)} {metrics[name]:.0%} "
+        f"(95% interval {_range(report.interval(name), True)})"
         for name in refusals
     )
     return section(
@@ -235,7 +237,7 @@ def _by_tag(report: RunReport) -> Markup | None:
     tagged = report.tagged()
     if not tagged:
         return None
-    numbers = ("Questions", title(report.metric), "95% interval")
+    numbers = ("Questions", metric_title(report.metric), "95% interval")
     head = [element("th", "Tag"), *(element("th", each, class_="number") for each in numbers)]
     rows = [
         element(

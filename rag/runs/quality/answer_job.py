@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
+from typing import Protocol
 
-from rag.errors import ProviderMisbehaved
+from rag import telemetry
+from rag.answering import AnswerStream
 from rag.evaluation.answers.measures import measured, plain_answer
-from rag.evaluation.judges import RUBRICS, ask
+from rag.evaluation.judges import RUBRICS, NoGrade
 from rag.jobs import JobRow, Jobs, Reporter
-from rag.protocols import ChatModel
 from rag.recipe import Recipe
-from rag.runs.evaluator import Evaluator, new_run_id
-from rag.runs.quality.judges import judge_named
+from rag.results import PROMPTS
+from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
+from rag.runs.quality.judges import NamedJudge, judge_named
+from rag.runs.quality.spending import UNLIMITED, Budget, Spent, told_cost
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import runs
+from rag.storage.conversations import LOCAL, Visitor
 from rag.storage.quality import answers as rows
 from rag.storage.quality.answers import RunAnswer
-from rag.types import Answer, Question
+from rag.types import Answer, Cost, Question, Usage
 
 JOB = "evaluate-answers"
 AT_ONCE = 4
@@ -29,18 +33,34 @@ PATIENCE = 3
 """So many failures one after the other say that the provider is down."""
 _TRIED = ("complete", "refused")
 
-Answering = Callable[[int, str, Recipe], Answer]
-"""Answers a question in a knowledge base, by its id."""
+
+class Answering(Protocol):
+    """What answers a question with a recipe, as a knowledge base does."""
+
+    def ask(
+        self,
+        question: str,
+        recipe: Recipe,
+        *,
+        without: Collection[str],
+    ) -> AnswerStream: ...
+
+
+Opening = Callable[[int, Visitor], Answering]
+"""The knowledge base of an id, with the memory of a visitor."""
 
 
 class AnswerEvaluations:
     """The evaluations with answers of one knowledge base."""
 
-    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+    def __init__(
+        self, services: Services, jobs: Jobs, base_id: int, visitor: Visitor = LOCAL
+    ) -> None:
         self._services = services
         self._evaluator = Evaluator(services, base_id)
         self._jobs = jobs
         self._base_id = base_id
+        self._visitor = visitor
 
     def start(
         self,
@@ -48,41 +68,54 @@ class AnswerEvaluations:
         recipe: Recipe,
         *,
         judge: str = "",
-        most_answers: int | None = None,
-        most_tokens: int | None = None,
+        budget: Budget = UNLIMITED,
+        cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
+        by_tokens: bool = False,
+        ignore_identical: bool = False,
+        without_users: bool = False,
     ) -> int:
         """Queues an evaluation with answers; returns the job.
 
-        One that was stopped, killed or paused at its budget goes on with the answers it has. At
-        most ``most_answers`` are given, and no more begun once ``most_tokens`` were reported in
-        this go; then it pauses. ``judge`` ("provider:model") grades answers too. Raises NotFound
-        and InvalidInput before anything is queued.
+        One that was stopped, killed or paused at its ``budget`` goes on with the answers it has.
+        ``judge`` ("provider:model") grades answers too; the rest is as in ``Evaluator.evaluate``.
+        Past interactions of this visitor are examples where the recipe asks for some; those about
+        the same question are not. Raises NotFound and InvalidInput before anything is queued.
         """
         refuse_tools(recipe.search)
-        self._evaluator.questions(set_name, refusals_alone=True)
+        budget.require()
+        self._evaluator.questions(set_name, refusals_alone=True, without_users=without_users)
         if judge:
             judge_named(self._services, judge)
-        about = {"set": set_name, "answers_of": recipe.hash, "judge": judge}
+        about = self._about(set_name, recipe, judge)
         payload = {
             "set": set_name,
             "recipe": recipe.model_dump(mode="json"),
             "run": self._unfinished(about) or new_run_id(),
             "judge": judge,
-            "most_answers": most_answers,
-            "most_tokens": most_tokens,
+            **budget.as_data(),
+            "cutoffs": list(cutoffs),
+            "by_tokens": by_tokens,
+            "ignore_identical": ignore_identical,
+            "without_users": without_users,
+            "visitor": [self._visitor.key, self._visitor.keys],
         }
         title = f"Answering {set_name}"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
+    def _about(self, set_name: str, recipe: Recipe, judge: str) -> dict[str, str]:
+        """What two who ask for the same have in common; a memory is its visitor's alone."""
+        about = {"set": set_name, "answers_of": recipe.hash, "judge": judge}
+        whose = "everybody" if self._visitor.keys is None else self._visitor.key
+        return {**about, "memory_of": whose} if recipe.answer.memory else about
+
     def latest(self, set_name: str, recipe: Recipe, judge: str = "") -> JobRow | None:
         """The last such evaluation of a set with a recipe, at work or over."""
-        about = {"set": set_name, "answers_of": recipe.hash, "judge": judge}
-        return self._jobs.latest(self._base_id, JOB, about)
+        return self._jobs.latest(self._base_id, JOB, self._about(set_name, recipe, judge))
 
     def answers(self, run_id: str) -> Mapping[str, RunAnswer]:
         """The answers of a run by question id; none where it only measured retrieval."""
         with self._services.database.read() as connection:
-            return rows.of_run(connection, run_id)
+            return rows.of_run(connection, self._base_id, run_id)
 
     def _unfinished(self, about: Mapping[str, str]) -> str | None:
         last = self._jobs.latest(self._base_id, JOB, about)
@@ -98,43 +131,48 @@ class _Going:
     """What one go has done so far."""
 
     answers: int = 0
-    tokens: int = 0
+    spent: Spent = field(default_factory=Spent)
     failed: int = 0
     in_a_row: int = 0
     problem: str = ""
 
 
-def evaluate_answers(
-    services: Services, answering: Answering, job: JobRow, reporter: Reporter
-) -> str:
+def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "evaluate-answers"."""
     payload = job.payload
     run_id, recipe = str(payload["run"]), Recipe.parse(payload["recipe"])
     evaluator = Evaluator(services, job.base_id)
-    _, questions = evaluator.questions(str(payload["set"]), refusals_alone=True)
+    without_users = bool(payload.get("without_users"))
+    _, questions = evaluator.questions(
+        str(payload["set"]), refusals_alone=True, without_users=without_users
+    )
     with services.database.read() as connection:
         if runs.known(connection, run_id):
             return f"Run {run_id} is stored."
-        held = rows.of_run(connection, run_id)
+        held = rows.of_run(connection, job.base_id, run_id)
     todo = [item for item in questions if _open(held.get(item.id))]
     again = bool(todo) and all(item.id in held for item in todo)
-    work = _Work(services, job, run_id, recipe, answering)
+    work = _Work(services, job, run_id, recipe, opened)
     going = _Going()
-    for item, answer in _answered(todo, work, payload, going):
+    for item, answer in _answered(todo, work, Budget.of(payload), going):
         _count(going, answer)
         done = len(questions) - len(todo) + going.answers
         reporter.tell(done, len(questions), f"{done:,} of {len(questions):,} answers, {item.id}")
     if going.answers < len(todo) or (going.failed and not again):
         return _paused(len(questions), len(todo), going)
     with services.database.read() as connection:
-        held = rows.of_run(connection, run_id)
-    figures = {key: each.metrics for key, each in held.items() if each.status in _TRIED}
+        held = rows.of_run(connection, job.base_id, run_id)
+    given = [held[item.id] for item in questions if item.id in held]
     evaluator.evaluate(
         str(payload["set"]),
         recipe,
+        [int(each) for each in payload.get("cutoffs") or DEFAULT_CUTOFFS],
         run_id=run_id,
-        beside=figures,
-        about={"answers": described(list(held.values()))},
+        by_tokens=bool(payload.get("by_tokens")),
+        ignore_identical=bool(payload.get("ignore_identical")),
+        without_users=without_users,
+        beside={each.question_id: each.metrics for each in given if each.status in _TRIED},
+        about={"answers": described(given), **_prompts(given)},
     )
     return f"Run {run_id} is stored."
 
@@ -143,52 +181,86 @@ class _Work:
     """Answers and measures one question, and keeps both in one transaction."""
 
     def __init__(
-        self, services: Services, job: JobRow, run_id: str, recipe: Recipe, answering: Answering
+        self, services: Services, job: JobRow, run_id: str, recipe: Recipe, opened: Opening
     ) -> None:
         self._services = services
         self._job = job
         self._run_id = run_id
         self._recipe = recipe
-        self._answering = answering
+        key, keys = job.payload.get("visitor") or ("", ("",))
+        visitor = Visitor(str(key), None if keys is None else tuple(keys))
+        self._base = opened(job.base_id, visitor)
         name = str(job.payload.get("judge") or "")
         self._judge = judge_named(services, name) if name else None
 
-    def do(self, question: Question) -> Answer:
-        answer = self._answering(self._job.base_id, question.text, self._recipe)
-        figures: dict[str, float] = {}
+    def do(self, question: Question) -> RunAnswer:
+        answer = self._base.ask(question.text, self._recipe, without=[question.text]).answer
+        figures, said = dict[str, float](), Judged()
         if answer.status in _TRIED:
             embedder = self._services.remembering(self._recipe.index.embedder)
             figures = measured(question, answer, embedder)
             if self._judge is not None and answer.status == "complete":
-                figures |= judged(question, answer, self._judge)
+                said = judged(question, answer, self._judge)
+        held = rows.RunAnswer(
+            question_id=question.id,
+            status=answer.status,
+            mode=answer.mode,
+            text=answer.text,
+            note=answer.note,
+            sentences=[asdict(each) for each in answer.sentences],
+            metrics={**figures, **said.figures},
+            searched=answer.trace.seconds,
+            first_token=answer.first_token,
+            seconds=answer.seconds,
+            prompt_tokens=answer.usage.prompt_tokens,
+            completion_tokens=answer.usage.completion_tokens,
+            examples=len(answer.examples),
+            prompt_version=answer.prompt_version,
+            cost=answer.cost.amount if answer.cost else None,
+            currency=(answer.cost or said.cost or Cost(0, "")).currency,
+            judge_tokens=said.usage.tokens,
+            judge_cost=said.cost.amount if said.cost else None,
+        )
         with self._services.database.write() as connection:
-            rows.store(connection, self._job.base_id, self._run_id, question.id, answer, figures)
-        return answer
+            rows.store(connection, self._job.base_id, self._run_id, held)
+        return held
 
 
-def judged(question: Question, answer: Answer, judge: ChatModel) -> dict[str, float]:
-    """What a judge says of an answer, 0 to 1: of its claims, and beside the expected answer.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judge says of an answer, 0 to 1 by measure, and what that took."""
+
+    figures: Mapping[str, float] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+    cost: Cost | None = None
+
+
+def judged(question: Question, answer: Answer, judge: NamedJudge) -> Judged:
+    """What a judge says of the claims of an answer, and of it beside the expected answer.
 
     A measure that the judge gave no grade for is absent. Raises ProviderError.
     """
     by_number = {each.n: each.hit.chunk.text for each in answer.citations}
-    found, grades = dict[str, float](), list[int]()
+    found, grades, spent = dict[str, float](), list[int](), Usage()
     try:
         for check in answer.sentences:
             passages = "\n\n".join(by_number[n] for n in check.cited if n in by_number)
             said = answer.text[check.start : check.end]
             parts = {"statement": said, "passages": passages or "(none is cited)"}
-            grades.append(ask(RUBRICS["groundedness"], judge, parts).grade)
+            made = judge.grade("groundedness", parts)
+            grades.append(made.grade)
+            spent += made.usage
         if grades:
             found["judged_groundedness"] = fmean(grades)
         if question.answer:
             parts = {"question": question.text, "expected": question.answer}
             parts["answer"] = plain_answer(answer.text)
-            rubric = RUBRICS["correctness"]
-            found["judged_correctness"] = ask(rubric, judge, parts).grade / rubric.highest
-    except ProviderMisbehaved:
-        return found
-    return found
+            made = judge.grade("correctness", parts)
+            found["judged_correctness"] = made.grade / RUBRICS["correctness"].highest
+            spent += made.usage
+    except NoGrade as error:
+        spent += error.usage
+    return Judged(found, spent, judge.cost(spent))
 
 
 def described(given: Sequence[RunAnswer]) -> str:
@@ -202,8 +274,21 @@ def described(given: Sequence[RunAnswer]) -> str:
         said += [f"first token {fmean(firsts):.2f} s"] if firsts else []
         said.append(f"text {fmean(each.seconds for each in tried):.2f} s")
         tokens = sum(each.tokens for each in tried)
-        said += [f"{tokens / len(tried):,.0f} tokens each, {tokens:,} in all"] if tokens else []
+        if tokens:
+            said.append(f"{tokens / len(tried):,.0f} tokens each, {tokens:,} in all")
+            said.append(told_cost(each.price for each in tried if each.tokens))
+        judging = [each for each in tried if each.judge_tokens]
+        if judging:
+            spent = sum(each.judge_tokens for each in judging)
+            price = told_cost(each.judge_price for each in judging)
+            said.append(f"judge {spent:,} tokens, {price}")
     return "; ".join(said)
+
+
+def _prompts(given: Sequence[RunAnswer]) -> dict[str, str]:
+    """The versions of the prompts that answers were asked with; nothing for quotes alone."""
+    names = {name for each in given for name in each.prompt_version.split()}
+    return {PROMPTS: " ".join(sorted(names))} if names else {}
 
 
 def _open(held: RunAnswer | None) -> bool:
@@ -211,30 +296,27 @@ def _open(held: RunAnswer | None) -> bool:
 
 
 def _answered(
-    todo: Sequence[Question], work: _Work, payload: Mapping[str, object], going: _Going
-) -> Iterator[tuple[Question, Answer]]:
+    todo: Sequence[Question], work: _Work, budget: Budget, going: _Going
+) -> Iterator[tuple[Question, RunAnswer]]:
     """Questions with their answers as they come in, as far as the budget and the provider let."""
-    most = payload.get("most_answers")
-    waiting = list(todo if most is None else todo[: int(str(most))])[::-1]
-    tokens = payload.get("most_tokens")
-    limit = None if tokens is None else int(str(tokens))
-    pending = dict[Future[Answer], Question]()
+    waiting = list(todo if budget.calls is None else todo[: budget.calls])[::-1]
+    pending, do = dict[Future[RunAnswer], Question](), telemetry.carried(work.do)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while waiting or pending:
-            spent = limit is not None and going.tokens >= limit
-            if spent or going.in_a_row >= PATIENCE:
+            if going.spent.reached(budget) or going.in_a_row >= PATIENCE:
                 waiting.clear()
             while waiting and len(pending) < AT_ONCE:
                 item = waiting.pop()
-                pending[pool.submit(work.do, item)] = item
+                pending[pool.submit(do, item)] = item
             ready, _ = wait(pending, return_when=FIRST_COMPLETED) if pending else ((), ())
             for future in ready:
                 yield pending.pop(future), future.result()
 
 
-def _count(going: _Going, answer: Answer) -> None:
+def _count(going: _Going, answer: RunAnswer) -> None:
     going.answers += 1
-    going.tokens += answer.usage.prompt_tokens + answer.usage.completion_tokens
+    going.spent.tokens += answer.tokens + answer.judge_tokens
+    going.spent.money += (answer.cost or 0.0) + (answer.judge_cost or 0.0)
     failed = answer.status not in _TRIED
     going.failed += failed
     going.in_a_row = going.in_a_row + 1 if failed else 0

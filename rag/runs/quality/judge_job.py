@@ -6,19 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-from rag.errors import InvalidInput, ProviderMisbehaved
-from rag.evaluation.judges import RUBRICS, Judgement, ask
+from rag import telemetry
+from rag.errors import InvalidInput
+from rag.evaluation.judges import RUBRICS, Judgement, NoGrade
 from rag.jobs import JobRow, Jobs, Reporter
 from rag.runs.quality.estimates import CUTOFF
 from rag.runs.quality.judges import judge_named
+from rag.runs.quality.spending import UNLIMITED, Budget, Spent
 from rag.runs.version import code_version
 from rag.services import Services
 from rag.storage import documents, passages, runs
 from rag.storage.quality import judgements as rows
 from rag.storage.quality.judgements import StoredJudgement
+from rag.types import Usage
 
 JOB = "judge"
 AT_ONCE = 4
+_Reply = Judgement | Usage  # what was spent, where no grade came of it
 _SHOWN = 4000  # characters of a document that is judged whole
 
 
@@ -30,20 +34,20 @@ class Judgements:
         self._jobs = jobs
         self._base_id = base_id
 
-    def start(self, run_id: str, judge: str, *, repeat: int = 1, most: int | None = None) -> int:
+    def start(self, run_id: str, judge: str, *, repeat: int = 1, budget: Budget = UNLIMITED) -> int:
         """Queues the judging of the first ten hits of every question of a run; returns the job.
 
-        What was judged already stays. Each hit is judged ``repeat`` times, which gives a spread; at
-        most ``most`` grades are asked for in this go. Raises NotFound, InvalidInput,
-        ProviderError.
+        What was judged already stays. Each hit is judged ``repeat`` times, which gives a spread;
+        the ``budget`` of this go counts grades. Raises NotFound, InvalidInput, ProviderError.
         """
         judge_named(self._services, judge)
-        if repeat < 1 or (most is not None and most < 1):
+        if repeat < 1:
             raise InvalidInput("Judgements are counted from 1.", "Leave it out, or give more.")
+        budget.require()
         with self._services.database.read() as connection:
             run = runs.get(connection, self._base_id, run_id)
         about = {"run": run.id, "judge": judge}
-        payload = {**about, "repeat": repeat, "most": most}
+        payload = {**about, "repeat": repeat, **budget.as_data()}
         title = f"Judging hits of {run.question_set}"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
@@ -64,22 +68,24 @@ class _Hit:
 def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "judge"; grades that an earlier process stored stay."""
     run_id, judge = str(job.payload["run"]), str(job.payload["judge"])
-    chat, rubric = judge_named(services, judge), RUBRICS["relevance"]
+    asked, rubric = judge_named(services, judge), RUBRICS["relevance"]
     todo, held = _todo(services, job, run_id, judge, rubric.name)
-    most = job.payload.get("most")
-    now = todo if most is None else todo[: int(most)]
-    unusable = 0
+    budget, spent = Budget.of(job.payload), Spent()
+    made_now = 0
 
-    def grade(hit: _Hit) -> Judgement | None:
+    def grade(hit: _Hit) -> _Reply:
         try:
-            return ask(rubric, chat, {"question": hit.question, "passage": hit.text})
-        except ProviderMisbehaved:
-            return None
+            return asked.grade("relevance", {"question": hit.question, "passage": hit.text})
+        except NoGrade as error:
+            return error.usage
 
-    for done, (hit, made) in enumerate(_graded(now, grade), start=1):
-        if made is None:
-            unusable += 1
-        else:
+    some = todo if budget.calls is None else todo[: budget.calls]
+    graded = _graded(some, grade, lambda: spent.reached(budget))
+    for done, (hit, made) in enumerate(graded, start=1):
+        usage = made.usage if isinstance(made, Judgement) else made
+        spent.add(usage, cost := asked.cost(usage))
+        if isinstance(made, Judgement):
+            made_now += 1
             stored = StoredJudgement(
                 question_id=hit.question_id,
                 item=hit.item,
@@ -89,15 +95,20 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
                 repetition=hit.repetition,
                 grade=made.grade,
                 reason=made.reason,
-                tokens=made.tokens,
+                tokens=made.usage.tokens,
                 probability=1.0,
+                cost=cost.amount if cost else None,
+                currency=cost.currency if cost else "",
             )
             with services.database.write() as connection:
                 rows.add(connection, run_id, stored)
         reporter.tell(held + done, held + len(todo), f"{held + done:,} of {held + len(todo):,}")
-    left = len(todo) - len(now) + unusable
-    said = f"{held + len(now) - unusable:,} hits are judged"
-    return said + (f", {left:,} are not. Judge again to go on." if left else ".")
+    left = len(todo) - made_now
+    said = f"{held + made_now:,} hits are judged"
+    if not left:
+        return f"{said}."
+    paused = "Paused at the budget: " if spent.reached(budget) else ""
+    return f"{paused}{said}, {left:,} are not. Judge again to go on."
 
 
 def _todo(
@@ -129,14 +140,24 @@ def _todo(
 
 
 def _graded(
-    hits: Sequence[_Hit], grade: Callable[[_Hit], Judgement | None]
-) -> Iterator[tuple[_Hit, Judgement | None]]:
-    """Hits with their grades as they come in; a provider that fails ends it."""
-    waiting, pending = list(hits)[::-1], dict[Future[Judgement | None], _Hit]()
+    hits: Sequence[_Hit],
+    grade: Callable[[_Hit], _Reply],
+    enough: Callable[[], bool],
+) -> Iterator[tuple[_Hit, _Reply]]:
+    """Hits with their grades as they come in; a provider that fails ends it.
+
+    No more are begun where that is ``enough``.
+    """
+    waiting, pending = list(hits)[::-1], dict[Future[_Reply], _Hit]()
+    grade = telemetry.carried(grade)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while waiting or pending:
+            if enough():
+                waiting.clear()
             while waiting and len(pending) < AT_ONCE:
                 hit = waiting.pop()
                 pending[pool.submit(grade, hit)] = hit
+            if not pending:
+                return
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 yield pending.pop(future), future.result()

@@ -1,13 +1,37 @@
-"""Judges by name: a chat model as "provider:model"."""
+"""Judges by name, a chat model as "provider:model", and what they cost."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from rag.errors import InvalidInput
+from rag.evaluation.judges import RUBRICS, Judgement, ask
 from rag.protocols import ChatModel
 from rag.services import Services
+from rag.types import Cost, Usage
 
 
-def judge_named(services: Services, name: str) -> ChatModel:
+@dataclass(frozen=True, slots=True)
+class NamedJudge:
+    """A chat model that judges."""
+
+    name: str
+    chat: ChatModel
+    _services: Services
+
+    def grade(self, rubric: str, parts: Mapping[str, str]) -> Judgement:
+        """Raises as ``ask`` does."""
+        return ask(RUBRICS[rubric], self.chat, parts)
+
+    def cost(self, usage: Usage) -> Cost | None:
+        """What its tokens cost; None where that is not known."""
+        provider, _, model = self.name.partition(":")
+        price = self._services.models.price(provider, model or None)
+        return price.of(usage) if price else None
+
+
+def judge_named(services: Services, name: str) -> NamedJudge:
     """The chat model that "provider:model" names. Raises InvalidInput, ProviderError."""
     provider, _, model = name.partition(":")
     chat = services.models.chat(provider, model or None)
@@ -16,4 +40,4 @@ def judge_named(services: Services, name: str) -> ChatModel:
             f"{name!r} is no language model, and cannot judge.",
             "Name a chat provider and its model, such as ollama:llama3.2 (see Settings).",
         )
-    return chat
+    return NamedJudge(name, chat, services)

@@ -61,6 +61,12 @@ def by_digest(connection: Connection, digest: str) -> TokenRow | None:
     return None if row is None else _row(row)
 
 
+def by_id(connection: Connection, token_id: str) -> TokenRow | None:
+    """The token with an id, valid or not."""
+    row = connection.execute(select(api_token).where(api_token.c.id == token_id)).first()
+    return None if row is None else _row(row)
+
+
 def every(connection: Connection) -> list[TokenRow]:
     """All tokens, revoked ones too, newest first."""
     rows = connection.execute(select(api_token).order_by(api_token.c.created.desc()))

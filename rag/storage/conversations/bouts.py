@@ -64,6 +64,12 @@ def vote(connection: Connection, scope: Scope, bout_id: int, given: str) -> bool
     return connection.execute(statement.returning(bout.c.id)).first() is not None
 
 
+def every(connection: Connection, scope: Scope, limit: int) -> list[Bout]:
+    """The bouts, newest first."""
+    statement = select(bout).where(scope.over(bout)).order_by(bout.c.id.desc()).limit(limit)
+    return [_read(row) for row in connection.execute(statement)]
+
+
 def voted(connection: Connection, scope: Scope) -> list[Bout]:
     """The bouts that have a vote, oldest first."""
     statement = select(bout).where(scope.over(bout), bout.c.vote != "").order_by(bout.c.id)

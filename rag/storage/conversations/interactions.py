@@ -12,7 +12,6 @@ from sqlalchemy import (
     Select,
     and_,
     delete,
-    exists,
     func,
     insert,
     select,
@@ -102,13 +101,7 @@ def record(
     sources: Sequence[Source],
 ) -> None:
     """Stores what became of a turn, in the place of what was stored of it."""
-    before = turn.alias()
-    earlier = exists().where(
-        and_(before.c.conversation_id == turn.c.conversation_id, before.c.id < turn_id)
-    )
-    follow_up = rewritten or bool(
-        connection.execute(select(earlier).where(turn.c.id == turn_id)).scalar()
-    )
+    before = connection.execute(select(turn.c.parent).where(turn.c.id == turn_id)).scalar()
     connection.execute(delete(interaction).where(interaction.c.turn_id == turn_id))
     connection.execute(
         insert(interaction).values(
@@ -116,7 +109,7 @@ def record(
             question=question,
             answer=answer,
             outcome=outcome,
-            follow_up=follow_up,
+            follow_up=rewritten or before is not None,
             sources=[asdict(source) for source in sources],
             corrected=False,
         )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, case, func, select
 
 from rag.storage.quality.tables import run_answer
 from rag.storage.rows import insert_or_replace, read
-from rag.types import Answer
+from rag.types import Cost
 
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """The answer to one question of a run, with its measures by name."""
+    """The answer to one question of a run, with its measures by name.
+
+    ``examples`` past interactions were shown with it, ``prompt_version`` names the wording of its
+    prompts ("" for quotes). ``cost`` and ``judge_cost`` are in
+    ``currency``, None where the price was not known.
+    """
 
     question_id: str
     status: str
@@ -30,43 +35,76 @@ class RunAnswer:
     seconds: float
     prompt_tokens: int
     completion_tokens: int
+    examples: int = 0
+    prompt_version: str = ""
+    cost: float | None = None
+    currency: str = ""
+    judge_tokens: int = 0
+    judge_cost: float | None = None
 
     @property
     def tokens(self) -> int:
         """All that were reported."""
         return self.prompt_tokens + self.completion_tokens
 
+    @property
+    def price(self) -> Cost | None:
+        """What it cost, where that was known."""
+        return None if self.cost is None else Cost(self.cost, self.currency)
 
-def store(
-    connection: Connection,
-    base_id: int,
-    run_id: str,
-    question_id: str,
-    answer: Answer,
-    metrics: Mapping[str, float],
-) -> None:
+    @property
+    def judge_price(self) -> Cost | None:
+        """What its judge cost, where that was known."""
+        return None if self.judge_cost is None else Cost(self.judge_cost, self.currency)
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What the answers of a run took in one currency, their judge included.
+
+    ``unpriced`` answers took tokens of an unknown price; ``money`` is None where that is so of all.
+    """
+
+    currency: str
+    tokens: int
+    money: float | None
+    unpriced: int
+
+
+def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bill]]:
+    """What answers of runs took, by run; nothing for runs without a language model."""
+    columns = run_answer.c
+    answered = columns.prompt_tokens + columns.completion_tokens
+    unpriced = ((answered > 0) & columns.cost.is_(None)) | (
+        (columns.judge_tokens > 0) & columns.judge_cost.is_(None)
+    )
+    paid = func.coalesce(columns.cost, 0.0) + func.coalesce(columns.judge_cost, 0.0)
+    known = columns.cost.is_not(None) | columns.judge_cost.is_not(None)
+    found: dict[str, list[Bill]] = {}
+    for row in connection.execute(
+        select(
+            columns.run_id,
+            columns.currency,
+            func.sum(answered + columns.judge_tokens).label("tokens"),
+            func.sum(case((known, paid))).label("money"),
+            func.sum(case((unpriced, 1), else_=0)).label("unpriced"),
+        )
+        .where(columns.run_id.in_(run_ids), answered + columns.judge_tokens > 0)
+        .group_by(columns.run_id, columns.currency)
+        .order_by(columns.run_id, columns.currency)
+    ):
+        found.setdefault(row.run_id, []).append(read(Bill, row))
+    return found
+
+
+def store(connection: Connection, base_id: int, run_id: str, answer: RunAnswer) -> None:
     """Stores an answer, in the place of one that failed before."""
-    row = {
-        "run_id": run_id,
-        "question_id": question_id,
-        "base_id": base_id,
-        "status": answer.status,
-        "mode": answer.mode,
-        "text": answer.text,
-        "note": answer.note,
-        "sentences": [asdict(each) for each in answer.sentences],
-        "metrics": dict(metrics),
-        "searched": answer.trace.seconds,
-        "first_token": answer.first_token,
-        "seconds": answer.seconds,
-        "prompt_tokens": answer.usage.prompt_tokens,
-        "completion_tokens": answer.usage.completion_tokens,
-        "created": datetime.now(UTC),
-    }
+    row = {**asdict(answer), "run_id": run_id, "base_id": base_id, "created": datetime.now(UTC)}
     insert_or_replace(connection, run_answer, row)
 
 
-def of_run(connection: Connection, run_id: str) -> dict[str, RunAnswer]:
-    """The answers of a run by question id."""
-    rows = connection.execute(select(run_answer).where(run_answer.c.run_id == run_id))
+def of_run(connection: Connection, base_id: int, run_id: str) -> dict[str, RunAnswer]:
+    """The answers of a run of a base by question id; also of one that is not finished."""
+    mine = (run_answer.c.base_id == base_id) & (run_answer.c.run_id == run_id)
+    rows = connection.execute(select(run_answer).where(mine))
     return {row.question_id: read(RunAnswer, row) for row in rows}

@@ -17,7 +17,8 @@ class StoredJudgement:
     """What a judge said of a hit of a run.
 
     ``judge`` is "provider:model", ``version`` the code that asked it, ``rubric`` the wording with
-    its version. ``probability`` is that with which the hit was drawn to be judged.
+    its version. ``probability`` is that with which the hit was drawn to be judged;
+    ``cost`` is in ``currency``, None where the price was not known.
     """
 
     question_id: str
@@ -30,6 +31,8 @@ class StoredJudgement:
     reason: str
     tokens: int
     probability: float
+    cost: float | None = None
+    currency: str = ""
 
 
 def add(connection: Connection, run_id: str, made: StoredJudgement) -> None:

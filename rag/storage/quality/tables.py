@@ -35,6 +35,9 @@ judgement = Table(
     Column("tokens", Integer, nullable=False),
     # With which the hit was drawn among those that could have been judged: 1 where all were.
     Column("probability", Float, nullable=False),
+    # What it cost at the time; null where the price was not known.
+    Column("cost", Float),
+    Column("currency", String(8), nullable=False, server_default=""),
     Column("created", DateTime(timezone=True), nullable=False),
     UniqueConstraint("run_id", "question_id", "item", "judge", "rubric", "repetition"),
 )
@@ -58,6 +61,36 @@ run_answer = Table(
     Column("seconds", Float, nullable=False),
     Column("prompt_tokens", Integer, nullable=False),
     Column("completion_tokens", Integer, nullable=False),
+    # Past interactions that the prompt held.
+    Column("examples", Integer, nullable=False, server_default="0"),
+    # Names the wording of its prompts; "" for quotes.
+    Column("prompt_version", String, nullable=False, server_default=""),
+    # What the answer and its judge cost at the time; null where the price was not known.
+    Column("cost", Float),
+    Column("currency", String(8), nullable=False, server_default=""),
+    Column("judge_tokens", Integer, nullable=False, server_default="0"),
+    Column("judge_cost", Float),
     Column("created", DateTime(timezone=True), nullable=False),
     Index(None, "base_id"),
+)
+
+# Which of the answers of two runs to a question a judge prefers, asked in both orders.
+preference = Table(
+    "preference",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("other_id", String(12), ForeignKey("run.id", ondelete="CASCADE"), nullable=False),
+    Column("question_id", String, nullable=False),
+    Column("judge", String, nullable=False),
+    Column("version", String, nullable=False),
+    Column("rubric", String, nullable=False),
+    # 1 where the first run's is better, -1 where the other's is; halves where the orders differ.
+    Column("vote", Float, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("cost", Float),
+    Column("currency", String(8), nullable=False, server_default=""),
+    Column("created", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("run_id", "other_id", "question_id", "judge", "rubric"),
+    Index(None, "other_id"),
 )

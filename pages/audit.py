@@ -1,0 +1,70 @@
+"""Who changed or read what?"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import streamlit as st
+
+from pages.components.shell.buttons import download_button
+from pages.components.shell.guard import guard
+from pages.components.shell.session import bases, workspace
+from rag import AUDIT_KINDS, AuditLine, audit_actor, audit_csv
+
+_PERIODS = {"24 hours": 1, "7 days": 7, "30 days": 30, "all time": None}
+_MOST = 1000
+
+
+def _filtered() -> list[AuditLine]:
+    """The entries that the fields of the page ask for."""
+    with st.container(horizontal=True):
+        person = st.text_input("Person", key="audit_person", placeholder="part of an address")
+        names = ["", *(info.name for info in bases())]
+        base = st.selectbox("In", names, key="audit_base", format_func=lambda n: n or "all")
+        kinds = ["", *AUDIT_KINDS]
+        kind = st.selectbox(
+            "Kind",
+            kinds,
+            key="audit_kind",
+            format_func=lambda kind: f"{kind}: {AUDIT_KINDS[kind]}" if kind else "all",
+        )
+        days = _PERIODS[st.selectbox("Last", list(_PERIODS), index=1, key="audit_days")]
+    since = None if days is None else datetime.now(UTC) - timedelta(days=days)
+    return workspace().audit(person=person.strip(), base=base, kind=kind, since=since, limit=_MOST)
+
+
+def _table(lines: list[AuditLine]) -> None:
+    st.dataframe(
+        [
+            {
+                "When": line.entry.at,
+                "Who": audit_actor(line),
+                "Via": line.entry.via,
+                "Knowledge base": line.entry.base,
+                "Kind": line.entry.kind,
+                "What": line.entry.action,
+                "Detail": line.entry.detail,
+            }
+            for line in lines
+        ],
+        key="audit_table",
+        hide_index=True,
+        column_config={"When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")},
+    )
+
+
+st.title("Audit log")
+with guard():
+    everything = workspace().asker.administrator
+    whose = "all knowledge bases" if everything else "the knowledge bases that you own"
+    st.caption(f"Who changed or read what, of {whose}. Questions are noted without their words.")
+    found = _filtered()
+    if found:
+        most = f", the newest {_MOST:,}" if len(found) == _MOST else ""
+        with st.container(horizontal=True, vertical_alignment="center"):
+            told = "1 entry" if len(found) == 1 else f"{len(found):,} entries"
+            st.caption(f"{told}{most}", width="stretch")
+            download_button("Save as CSV", audit_csv(found), "audit.csv", "audit_csv")
+        _table(found)
+    else:
+        st.info("Nothing was noted that fits.", icon=":material/history_edu:")

@@ -1,0 +1,51 @@
+"""People: one's own account, and for administrators those of all."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.buttons import confirm_button
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from rag import Person
+
+
+def account_view() -> None:
+    """Who one is, and the way to delete what is one's own."""
+    person = workspace().asker.person
+    said = ", administrator" if person.administrator else ""
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(
+            f"**{plain(person.called)}** :gray[{plain(person.email)}{said}]", width="stretch"
+        )
+        if st.button("Delete my data", key="account_delete", icon=":material/delete_forever:"):
+            _confirm(person)
+
+
+def people_view() -> None:
+    """Everybody who signed in or was invited."""
+    mine = workspace().asker.person.id
+    for person in workspace().people().every():
+        if person.id == mine:
+            continue
+        with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{plain(person.called)}** :gray[{plain(person.email)}]", width="stretch")
+            key = f"people_delete_{person.id}"
+            if st.button("", key=key, icon=":material/delete:", help="Delete"):
+                _confirm(person)
+
+
+@st.dialog("Delete this account?", icon=":material/delete_forever:")
+def _confirm(person: Person) -> None:
+    st.markdown(
+        f"**{plain(person.email)}**: conversations, memory, feedback, votes, tokens and "
+        "memberships go, for good. Labels, question sets and runs stay, without a name."
+    )
+    confirm_button("Delete", "account_delete_really", _forget, person)
+
+
+def _forget(person: Person) -> None:
+    mine = person.id == workspace().asker.person.id
+    workspace().forget(person)
+    if mine:
+        st.logout()

@@ -1,0 +1,111 @@
+"""Who may do what in the chosen knowledge base, and links that show it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.shell.buttons import action_button, confirm_button, filled_button
+from pages.components.shell.guard import guard
+from pages.components.shell.session import base as chosen_base
+from pages.components.shell.session import workspace
+from pages.components.shell.text import plain
+from rag import ROLES, KnowledgeBase, LinkRow, Member
+
+_SHOWN = "links_shown"  # the link that was just made, until the next run
+_LIVES = {"1 day": 1, "7 days": 7, "30 days": 30, "1 year": 365}
+
+
+def members_view() -> None:
+    """The members of the chosen knowledge base; owners choose them."""
+    base = chosen_base()
+    owns = workspace().role_in(base.id) == "owner"
+    st.caption(f"Who may do what in {plain(base.name)}.")
+    for each in base.members.every():
+        _row(base, each, owns)
+    if owns:
+        _new(base)
+
+
+def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
+    person, mine = member.person, member.person.id == workspace().asker.person.id
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        said = f"**{plain(person.called)}** :gray[{plain(person.email)}]"
+        st.markdown(said + " :gray[(you)]" * mine, width="stretch")
+        if owns:
+            st.selectbox(
+                f"Role of {person.email}",
+                list(ROLES),
+                list(ROLES).index(member.role),
+                key=f"members_role_{person.id}_{member.role}",
+                label_visibility="collapsed",
+                width=140,
+                on_change=_change,
+                args=(base, member),
+            )
+        else:
+            st.markdown(member.role)
+        if mine:
+            key = f"members_leave_{person.id}"
+            action_button("Leave", key, "logout", workspace().leave, base.name)
+        elif owns:
+            key = f"members_remove_{person.id}"
+            action_button("Remove", key, "person_remove", base.members.remove, person.email)
+
+
+@guard(in_dialog=True)
+def _change(base: KnowledgeBase, member: Member) -> None:
+    role = st.session_state[f"members_role_{member.person.id}_{member.role}"]
+    base.members.change(member.person.email, role)
+
+
+def _new(base: KnowledgeBase) -> None:
+    with st.form("members_form", clear_on_submit=True):
+        email = st.text_input("E-mail", key="members_email", placeholder="ann@example.org")
+        role = st.selectbox(
+            "Role",
+            list(ROLES),
+            key="members_new_role",
+            format_func=lambda role: f"{role}: {ROLES[role]}",
+        )
+        made = filled_button("Add", draw=st.form_submit_button)
+    if made:
+        with guard():
+            base.members.add(email, role)
+            st.rerun()
+
+
+def links_view() -> None:
+    """The links that show the chosen knowledge base, and a form for a new one."""
+    base = chosen_base()
+    st.caption(
+        f"Whoever opens a link may ask {plain(base.name)} and read its runs and reports, nothing "
+        "else, until its time is over or you revoke it."
+    )
+    for row in (row for row in base.links.every() if row.valid):
+        _link(base, row)
+    if path := st.session_state.pop(_SHOWN, ""):
+        st.success("Copy the link now: it is shown once.", icon=":material/link:")
+        st.code(path, language=None)
+    with st.form("links_form", clear_on_submit=True):
+        name = st.text_input("Name", key="links_name", placeholder="Who is it for?", max_chars=80)
+        life = st.selectbox("Valid", list(_LIVES), index=1, key="links_life")
+        made = st.form_submit_button("Make a link", icon=":material/add_link:")
+    if made:
+        with guard():
+            secret, _ = base.links.create(name, _LIVES[life], workspace().asker.person.id)
+            address = st.context.url or ""
+            st.session_state[_SHOWN] = f"{address.rpartition('/')[0]}/share/{secret}"
+            st.rerun()
+
+
+def _link(base: KnowledgeBase, row: LinkRow) -> None:
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{plain(row.name)}** :gray[until {row.expires:%Y-%m-%d}]", width="stretch")
+        if st.button("", key=f"links_revoke_{row.id}", icon=":material/delete:", help="Revoke"):
+            _confirm(base, row)
+
+
+@st.dialog("Revoke this link?", icon=":material/delete:")
+def _confirm(base: KnowledgeBase, row: LinkRow) -> None:
+    st.markdown(f"**{plain(row.name)}** shows nothing any more, from now on.")
+    confirm_button("Revoke", "links_revoke_really", base.links.revoke, row.id)

@@ -1,0 +1,108 @@
+"""Who looks at the page: somebody who signed in, whoever has a link, or the one local user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.components.shell.share_cookie import LEAVE, SHARED, is_secret
+from rag import Asker, Claims, NotAllowed, Person, Workspace
+
+_PERSON = "identity_person"
+
+
+class SignInNeeded(NotAllowed):
+    """Nobody signed in yet."""
+
+
+def configured() -> bool:
+    """Whether Streamlit was told of an identity provider: ``[auth]`` in its secrets."""
+    return hasattr(st.user, "is_logged_in")
+
+
+def claims() -> Claims | None:
+    """What the identity provider says of who looks at the page; None before the sign-in."""
+    user = st.user.to_dict()
+    if not user.get("is_logged_in"):
+        return None
+    issuer = str(user.get("iss") or user.get("provider") or "")
+    return Claims(
+        issuer=issuer,
+        subject=str(user.get("sub") or user.get("email") or ""),
+        email=str(user.get("email") or ""),
+        name=str(user.get("name") or ""),
+        verified=_verified(user.get("email_verified")),
+        issued=_moment(user.get("iat")),
+    )
+
+
+def _moment(seconds: object) -> datetime | None:
+    """A moment of a claim, in seconds since 1970; None where it says nothing that makes sense."""
+    try:
+        return datetime.fromtimestamp(float(str(seconds)), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _verified(told: object) -> bool | None:
+    """Whether an address is the person's; some providers write it as a word (Cognito, Apple).
+
+    None where nothing is said. What is not understood is no.
+    """
+    return None if told is None else str(told).casefold() == "true"
+
+
+def share_secret() -> str:
+    """The secret of the link that this browser opened; "" for none, and without a browser."""
+    return st.context.cookies.get(SHARED, "") if st.context.headers else ""
+
+
+def asker(workspace: Workspace) -> Asker:
+    """Who asks. Raises SignInNeeded, NotAllowed."""
+    people = workspace.access.people
+    if get_script_run_ctx() is None and people.in_use():
+        raise NotAllowed("Nobody looks at a page here.")
+    if is_secret(secret := share_secret()):
+        link = workspace.access.link(secret)
+        if link is None:
+            raise NotAllowed(
+                "This link is over, or was revoked.", f"Ask for another one, or open {LEAVE}."
+            )
+        return Asker(link=link, via="link", key_id=link.id)
+    if not workspace.settings.sign_in:
+        return Asker()
+    if configured():
+        return Asker(_person(workspace))
+    if people.in_use():
+        raise NotAllowed(
+            "The sign-in of this server is not set up any more.",
+            "Bring back [auth] in .streamlit/secrets.toml, or set TOUCHSTONE_SIGN_IN=0.",
+        )
+    return Asker()
+
+
+def _person(workspace: Workspace) -> Person:
+    told = claims()
+    if told is None:
+        raise SignInNeeded("Nobody signed in.", "Sign in.")
+    people = workspace.access.people
+    held: tuple[Claims, Person] | None = st.session_state.get(_PERSON)
+    if held is None or held[0] != told:
+        held = st.session_state[_PERSON] = (told, people.sign_in(told))
+    elif not people.has(held[1]):  # another tab, or an administrator
+        raise NotAllowed("This account was deleted.", "Sign out; whoever may can sign in anew.")
+    return held[1]
+
+
+def providers() -> list[str]:
+    """The names of the identity providers; [""] where there is one without a name."""
+    auth = st.secrets["auth"]
+    named = [
+        name
+        for name, section in auth.items()
+        if isinstance(section, Mapping) and "client_id" in section
+    ]
+    return named or [""]

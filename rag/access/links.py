@@ -1,0 +1,77 @@
+"""Links for a demonstration: whoever has one may ask one knowledge base, for a while."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import UTC, datetime, timedelta
+
+from rag.errors import InvalidInput, NotFound
+from rag.storage import Database
+from rag.storage.access import links
+from rag.storage.access.links import LinkRow
+
+PREFIX = "share_"
+_LONGEST_NAME = 80
+_LONGEST_LIFE = 365  # days
+_SECRET_BYTES = 32
+
+
+class Links:
+    """The links to one knowledge base. The database has the SHA-256 of each, as of tokens."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def create(self, name: str = "", days: int = 7, maker: str = "") -> tuple[str, LinkRow]:
+        """A new secret, and what is kept of it; nobody can read it again. Raises InvalidInput."""
+        name = name.strip() or "link"
+        if len(name) > _LONGEST_NAME or not name.isprintable():
+            raise InvalidInput(f"The name of a link has up to {_LONGEST_NAME} characters.")
+        if not 1 <= days <= _LONGEST_LIFE:
+            raise InvalidInput(f"A link is valid for 1 to {_LONGEST_LIFE} days.")
+        secret, now = PREFIX + secrets.token_urlsafe(_SECRET_BYTES), datetime.now(UTC)
+        row = LinkRow(
+            id=secrets.token_hex(4),
+            base_id=self._base_id,
+            name=name,
+            maker=maker,
+            created=now,
+            expires=now + timedelta(days=days),
+            revoked=None,
+        )
+        with self._database.write() as connection:
+            links.create(connection, row, _digest(secret))
+        return secret, row
+
+    def every(self) -> list[LinkRow]:
+        """All links without their secrets, newest first."""
+        with self._database.read() as connection:
+            return links.of_base(connection, self._base_id)
+
+    def revoke(self, link_id: str) -> None:
+        """Lets a link show nothing any more, from now on. Raises NotFound."""
+        with self._database.write() as connection:
+            if not links.revoke(connection, self._base_id, link_id):
+                raise NotFound(f"There is no link {link_id!r}.")
+
+
+def link_of(database: Database, secret: str) -> LinkRow | None:
+    """What a secret shows; None for one that is unknown, over, or revoked."""
+    with database.read() as connection:
+        row = links.by_digest(connection, _digest(secret))
+    return row if row is not None and row.valid else None
+
+
+def still_valid(database: Database, link: LinkRow) -> bool:
+    """Whether a link that was opened is neither over by now, nor revoked or deleted."""
+    if not link.valid:
+        return False
+    with database.read() as connection:
+        row = links.by_id(connection, link.id)
+    return row is not None and row.valid
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,65 @@
+"""The people of one knowledge base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rag.access.people import Member, address
+from rag.access.roles import ROLES
+from rag.errors import AlreadyExists, InvalidInput
+from rag.storage import Database
+from rag.storage.access import people
+from rag.storage.access.people import Person
+
+
+class Members:
+    """Who may do what in a knowledge base."""
+
+    def __init__(self, database: Database, base_id: int) -> None:
+        self._database = database
+        self._base_id = base_id
+
+    def every(self) -> list[Member]:
+        """Its people by address."""
+        with self._database.read() as connection:
+            return people.members(connection, self._base_id)
+
+    def add(self, email: str, role: str = "viewer") -> Person:
+        """Makes a person a member, also one who never signed in. Raises InvalidInput,
+        AlreadyExists."""
+        email = address(email)
+        _check(role)
+        with self._database.write() as connection:
+            found = people.add(connection, email)
+            if people.role(connection, self._base_id, found.id) is not None:
+                raise AlreadyExists(f"{email} is a member already.", "Change the role instead.")
+            people.join(connection, self._base_id, found.id, role)
+        return found
+
+    def change(self, email: str, role: str) -> None:
+        """Gives a member another role. Raises NotFound, InvalidInput for the last owner."""
+        _check(role)
+        with self._database.write() as connection:
+            found = people.member_called(connection, self._base_id, address(email))
+            if role != "owner":
+                _keep_an_owner(found, people.owners(connection, self._base_id))
+            people.join(connection, self._base_id, found.id, role)
+
+    def remove(self, email: str) -> None:
+        """Takes a member out. Raises NotFound, InvalidInput for the last owner."""
+        with self._database.write() as connection:
+            found = people.member_called(connection, self._base_id, address(email))
+            _keep_an_owner(found, people.owners(connection, self._base_id))
+            people.leave(connection, self._base_id, found.id)
+
+
+def _keep_an_owner(person: Person, owners: Sequence[str]) -> None:
+    if list(owners) == [person.id]:
+        raise InvalidInput(
+            f"{person.email} is the last owner.", "Make somebody else an owner first."
+        )
+
+
+def _check(role: str) -> None:
+    if role not in ROLES:
+        raise InvalidInput(f"There is no role {role!r}.", f"There are: {', '.join(ROLES)}.")

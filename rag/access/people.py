@@ -1,0 +1,156 @@
+"""People: who signs in, and what becomes of what was there before anybody did."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from rag.errors import InvalidInput, NotAllowed, NotFound
+from rag.settings import folded
+from rag.storage import Database
+from rag.storage.access import audit, people
+from rag.storage.access.people import NOBODY_SIGNS_IN, Member, Person
+
+__all__ = ["NOBODY_SIGNS_IN", "Claims", "Member", "People", "Person", "address"]
+
+_LONGEST_ADDRESS = 254
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What an identity provider says of somebody: its own name, and the person's name with it.
+
+    ``verified`` is None where it does not say whether the address is the person's. ``issued`` is
+    when it said so, which a browser may bring back for weeks; None where that is not known.
+    """
+
+    issuer: str
+    subject: str
+    email: str
+    name: str = ""
+    verified: bool | None = None
+    issued: datetime | None = None
+
+
+class People:
+    """Everybody who signed in or was invited."""
+
+    def __init__(
+        self, database: Database, admins: Collection[str] = (), allowed: Collection[str] = ()
+    ) -> None:
+        """``admins`` are addresses, ``allowed`` addresses and domains (``@example.org``)."""
+        self._database = database
+        self._admins = admins
+        self._allowed = allowed
+        self._known_to_be_used = False
+
+    def sign_in(self, claims: Claims) -> Person:
+        """The person of a sign-in.
+
+        The first administrator gets what was there before. Raises NotAllowed for an address that
+        is not verified, not let in, or that of another account, and for a sign-in from before the
+        account was deleted.
+        """
+        email = address(claims.email)
+        if claims.verified is False:
+            raise NotAllowed(f"{email} is not verified.", "Confirm it at your identity provider.")
+        if self._allowed and not {email, email[email.index("@") :]} & {
+            *self._allowed,
+            *self._admins,
+        }:
+            raise NotAllowed(f"{email} may not sign in here.", "Ask an administrator.")
+        said = f"{claims.issuer}\n{claims.subject}"
+        subject = hashlib.sha256(said.encode()).hexdigest()
+        with self._database.write() as connection:
+            people.hold(connection)
+            found = people.by_subject(connection, subject)
+            nobody_yet = not people.any_signed_in(connection)
+            first = not any(each.administrator for each in people.every(connection))
+            if found is None:
+                _refuse_from_before(people.deleted(connection, subject), claims.issued)
+                found = people.add(connection, email)
+                if people.has_signed_in(connection, found.id):
+                    raise NotAllowed(
+                        f"{email} belongs to another account.",
+                        "Sign in as before, or ask an administrator.",
+                    )
+            administrator = (
+                email in self._admins if self._admins else nobody_yet or found.administrator
+            )
+            entered = replace(found, name=claims.name.strip(), administrator=administrator)
+            if people.by_email(connection, email) is None:  # the provider has another one now
+                entered = replace(entered, email=email)
+            people.note_sign_in(connection, entered, subject)
+            if administrator and first:
+                people.claim(connection, found.id)
+        return entered
+
+    def has(self, person: Person) -> bool:
+        """Whether somebody who signed in is still here, and was not deleted since."""
+        with self._database.read() as connection:
+            return people.has_signed_in(connection, person.id)
+
+    def in_use(self) -> bool:
+        """Whether anybody ever signed in: from then on people are told apart."""
+        if not self._known_to_be_used:
+            with self._database.read() as connection:
+                self._known_to_be_used = people.any_signed_in(connection)
+        return self._known_to_be_used
+
+    def role_in(self, base_id: int, person_id: str) -> str | None:
+        """What a person is in a knowledge base; None for a stranger."""
+        with self._database.read() as connection:
+            return people.role(connection, base_id, person_id)
+
+    def roles(self, person_id: str) -> dict[int, str]:
+        """What a person is, by knowledge base."""
+        with self._database.read() as connection:
+            return people.roles(connection, person_id)
+
+    def every(self) -> list[Person]:
+        """Everybody by address."""
+        with self._database.read() as connection:
+            return people.every(connection)
+
+    def named(self, email: str) -> Person:
+        """The person with an address. Raises NotFound."""
+        with self._database.read() as connection:
+            found = people.by_email(connection, address(email))
+        if found is None:
+            raise NotFound(f"Nobody here has the address {email!r}.")
+        return found
+
+    def forget(self, person: Person) -> dict[str, int]:
+        """Deletes a person with conversations, memory, feedback, votes and tokens.
+
+        Labels stay: they say not whose they are. The audit log keeps the acts of an account that
+        is deleted. Raises InvalidInput for the only owner of a knowledge base.
+        """
+        with self._database.write() as connection:
+            alone = people.owned_alone(connection, person.id)
+            if alone:
+                raise InvalidInput(
+                    f"{person.email} is the only owner of {', '.join(alone)}.",
+                    "Make somebody else an owner, or delete the knowledge base.",
+                )
+            if person.email:
+                audit.forget_address(connection, person.email)
+            return people.forget(connection, person.id)
+
+
+def _refuse_from_before(deleted: datetime | None, issued: datetime | None) -> None:
+    """Raises NotAllowed for a sign-in that made, or used, an account that was deleted since."""
+    if deleted is not None and (issued is None or issued <= deleted):
+        raise NotAllowed("This account was deleted.", "Sign out; whoever may can sign in anew.")
+
+
+def address(text: str) -> str:
+    """An address as it is compared. Raises InvalidInput."""
+    found = folded(text)
+    name, at, host = found.rpartition("@")
+    fits = name and at and host and len(found) <= _LONGEST_ADDRESS and found.isprintable()
+    if not fits or any(sign in found for sign in " ,;<>\"'"):
+        raise InvalidInput(f"{text!r} is no e-mail address.")
+    return found

@@ -1,0 +1,19 @@
+"""What people can be in a knowledge base. The command line needs this before it opens anything."""
+
+ROLES = {
+    "viewer": "look, search and ask",
+    "labeller": "also edit question sets and labels",
+    "editor": "also add and delete documents, save recipes, evaluate",
+    "owner": "also choose who else may, share by link, duplicate and delete it",
+}
+"""Roles with what each may do. Each includes those before it."""
+
+GUEST = "guest"
+"""What whoever has a link is: may ask, and read reports, in one knowledge base."""
+
+_RANKS = {role: rank for rank, role in enumerate((GUEST, *ROLES))}
+
+
+def reaches(role: str, least: str) -> bool:
+    """Whether a role may do what takes at least another one."""
+    return _RANKS[role] >= _RANKS[least]

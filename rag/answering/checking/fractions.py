@@ -1,0 +1,92 @@
+"""Fractions of a text by value: 3/4, ¾, 1 1/2, three quarters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_GAP = r"[ \u00a0\u2009\u202f]"
+_SIGN = "[¼-¾⅐-⅞]"
+_WRITTEN = re.compile(
+    rf"(?<![\w/⁄.,])(?:(?:(?P<before>\d{{1,3}}){_GAP}?)?(?P<sign>{_SIGN})"
+    rf"|(?:(?P<whole>\d{{1,3}}){_GAP})?(?P<over>\d{{1,2}})[/⁄](?P<under>\d{{1,2}})(?![\d/⁄]|[.,]\d))"
+)
+_UNDER = frozenset({2, 3, 4, 5, 6, 8, 10, 12, 16, 32, 64})
+"""What is divided by: 24/7 and 110/220 are two numbers each."""
+_COUNTS = {
+    word: n
+    for n, words in {
+        1: "a an one ein eine",
+        2: "two zwei",
+        3: "three drei",
+        4: "four vier",
+        5: "five fünf",
+        7: "seven sieben",
+        8: "eight acht",
+        9: "nine neun",
+    }.items()
+    for word in words.split()
+}
+_PARTS = {
+    word: n
+    for n, words in {
+        2: "half halves",
+        3: "third thirds drittel",
+        4: "quarter quarters fourth fourths viertel",
+        5: "fifth fifths fünftel",
+        6: "sixth sixths sechstel",
+        8: "eighth eighths achtel",
+        10: "tenth tenths zehntel",
+    }.items()
+    for word in words.split()
+}
+_SPELT = re.compile(
+    rf"\b(?:(?P<whole>\d{{1,3}}|{'|'.join(_COUNTS)}) (?:and|und) )?"
+    rf"(?P<over>{'|'.join(_COUNTS)})[ -](?P<under>{'|'.join(_PARTS)})\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fraction:
+    """``text[start:end]`` has ``value``; ``numbers`` are those that a stroke or a gap parts."""
+
+    start: int
+    end: int
+    value: float
+    numbers: tuple[float, ...] = ()
+
+
+def written_fractions(text: str) -> Iterator[Fraction]:
+    """Those in digits and signs, in order."""
+    for match in _WRITTEN.finditer(text):
+        if sign := match["sign"]:
+            value = float(match["before"] or 0) + unicodedata.numeric(sign)
+            yield Fraction(*match.span(), value)
+            continue
+        over, under = int(match["over"]), int(match["under"])
+        if 0 < over < under and under in _UNDER:
+            numbers = [float(each) for each in (match["whole"], over, under) if each is not None]
+            value = float(match["whole"] or 0) + over / under
+            yield Fraction(*match.span(), value, tuple(numbers))
+
+
+def spelt_fractions(text: str) -> Iterator[Fraction]:
+    """Those in words, in order."""
+    for match in _SPELT.finditer(text):
+        whole = (match["whole"] or "").casefold()
+        value = _COUNTS[match["over"].casefold()] / _PARTS[match["under"].casefold()]
+        value += float(_COUNTS.get(whole) or whole or 0)
+        yield Fraction(*match.span(), value)
+
+
+def says_pair(text: str, numbers: tuple[float, ...]) -> bool:
+    """Whether two numbers stand side by side: "3 of 4", "3 or 4", "3 and 4"."""
+    if len(numbers) != 2:
+        return False
+    over, under = (f"{each:.0f}" for each in numbers)
+    between = r"(?:out of|of|in|or|and|to|von|oder|und|bis)"
+    pattern = rf"(?<![\d.,]){over}\W+(?:{between}\W+)?{under}(?!\d|[.,]\d)"
+    return re.search(pattern, text, re.IGNORECASE) is not None

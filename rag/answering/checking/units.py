@@ -1,0 +1,96 @@
+"""Units of measure by how they are written, so that 15 days do not bear out 15 %."""
+
+from __future__ import annotations
+
+import re
+
+_SYMBOLS = {
+    "second": "s",
+    "hour": "h",
+    "day": "d",
+    "metre": "m",
+    "millimetre": "mm",
+    "centimetre": "cm",
+    "kilometre": "km",
+    "milligram": "mg",
+    "gram": "g",
+    "kilogram": "kg",
+    "millilitre": "ml mL",
+    "litre": "l L",
+    "celsius": "°C ℃",
+    "fahrenheit": "°F ℉",
+    "volt": "V",
+    "watt": "W",
+    "kilowatt": "kW",
+    "kilowatt hour": "kWh",
+    "hertz": "Hz",
+    "kilohertz": "kHz",
+    "megahertz": "MHz",
+    "gigahertz": "GHz",
+    "pascal": "Pa",
+    "kilopascal": "kPa",
+    "megapascal": "MPa",
+    "kilobyte": "kB KB",
+    "megabyte": "MB",
+    "gigabyte": "GB",
+    "terabyte": "TB",
+    "percent": "% ％",
+    "euro": "€",
+    "dollar": "$",
+    "pound": "£",
+    "yen": "¥",
+}
+_WORDS = {
+    "second": "sec secs second seconds sekunde sekunden",
+    "minute": "min mins minute minutes minuten",
+    "hour": "hrs hour hours stunde stunden",
+    "day": "day days tag tage tagen",
+    "week": "week weeks woche wochen",
+    "month": "month months monat monate monaten",
+    "year": "year years yrs jahr jahre jahren",
+    "metre": "metre metres meter meters",
+    "millimetre": "millimetre millimetres millimeter millimeters",
+    "centimetre": "centimetre centimetres centimeter centimeters zentimeter",
+    "kilometre": "kilometre kilometres kilometer kilometers",
+    "milligram": "milligram milligrams milligramm",
+    "gram": "gram grams gramm",
+    "kilogram": "kilogram kilograms kilogramm",
+    "millilitre": "millilitre millilitres milliliter milliliters",
+    "litre": "litre litres liter liters",
+    "celsius": "celsius",
+    "fahrenheit": "fahrenheit",
+    "volt": "volt volts",
+    "watt": "watt watts",
+    "kilowatt": "kilowatt kilowatts",
+    "bar": "bar",
+    "millibar": "mbar millibar",
+    "rotation": "rpm",
+    "percent": "percent prozent",
+    "euro": "eur euro euros",
+    "dollar": "usd dollar dollars",
+    "pound": "gbp",
+    "franc": "chf franken",
+    "yen": "jpy yen",
+}
+_UNITS = {
+    spelling: name
+    for table in (_SYMBOLS, _WORDS)
+    for name, spellings in table.items()
+    for spelling in spellings.split()
+}
+_GAP = r"[ \u00a0\u2009\u202f]?"
+_BEHIND = re.compile(rf"{_GAP}[-‐‑]?(°[CF]|[%％℃℉€$£¥]|[^\W\d_]+)")
+_BEFORE = re.compile(rf"(?:\b(EUR|USD|GBP|CHF|JPY)|([€$£¥])){_GAP}[-−]?$")
+
+
+def unit_at(text: str, start: int, end: int) -> str:
+    """The unit of the number ``text[start:end]``, by one name for all spellings; "" if none is
+    known: it may have one all the same, as in the head of a column."""
+    behind = _BEHIND.match(text, end)
+    if behind:
+        written = behind.group(1)
+        found = _UNITS.get(written) or (_UNITS.get(written.casefold()) if written[2:] else None)
+        if found:
+            return found
+    before = _BEFORE.search(text[max(start - 6, 0) : start])
+    return _UNITS[(before.group(1) or before.group(2)).casefold()] if before else ""

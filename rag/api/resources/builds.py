@@ -1,0 +1,59 @@
+"""Builds: the indexes that a knowledge base has, and deleting those that nobody needs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Path, Request, Response
+
+from rag import BuildRow, KnowledgeBase, NotFound, Recipe, build_data
+from rag.api.resource import Base, Part, Resource, moment, needs
+
+_RECIPE = Recipe().index
+_LIST = {
+    "items": [
+        {
+            "hash": _RECIPE.hash,
+            "active": True,
+            "cut": _RECIPE.cut,
+            "recipe": _RECIPE.model_dump(mode="json"),
+            "documents": 30,
+            "missing": 0,
+            "passages": 412,
+            "vectors": {
+                "asked": "auto",
+                "kind": "flat",
+                "vectors": 412,
+                "dimension": 384,
+                "limit": 260416,
+                "why": "exact search is quick enough",
+            },
+            "created": "2026-01-02T03:04:05+00:00",
+        }
+    ],
+    "total": 1,
+    "next": None,
+}
+
+builds = Resource("builds")
+
+
+@builds.get("/knowledge-bases/{kb}/builds", **needs("read", 404, 502, example=_LIST))
+def every(request: Request, base: Base, part: Part) -> Any:
+    """The indexes that documents are built for, oldest first; `active` answers the questions."""
+    active = base.recipe().index.hash
+    return part.of(request, base.documents.builds(), lambda each: _data(base, each, active))
+
+
+@builds.delete("/knowledge-bases/{kb}/builds/{build}", **needs("write", 404, status_code=204))
+def delete(base: Base, build: Annotated[str, Path(description="the hash of a build")]) -> Response:
+    """Deletes a build, with passages and vectors that no other one has. The one that answers the
+    questions is refused."""
+    if build not in {each.hash for each in base.documents.builds()}:
+        raise NotFound(f"There is no build with the hash {build!r}.")
+    base.documents.delete_build(build)
+    return Response(status_code=204)
+
+
+def _data(base: KnowledgeBase, build: BuildRow, active: str) -> dict[str, Any]:
+    return build_data(base.documents, build, active) | {"created": moment(build.created)}

@@ -1,0 +1,144 @@
+"""Who may do what in a knowledge base, and links that show it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path, Request, Response
+from pydantic import ConfigDict, Field
+
+from rag import LinkRow, Made, Member, NotFound
+from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, needs, where
+
+MEMBER = {"email": "ann@example.org", "name": "Ann", "role": "editor"}
+LINK = {
+    "id": "5f3a9c01",
+    "name": "fair",
+    "created": "2026-01-02T03:04:05+00:00",
+    "expires": "2026-01-09T03:04:05+00:00",
+    "revoked": None,
+    "valid": True,
+}
+_MEMBERS = {"items": [MEMBER], "total": 1, "next": None}
+_LINKS = {"items": [LINK], "total": 1, "next": None}
+
+Role = Literal["viewer", "labeller", "editor", "owner"]
+Email = Annotated[str, Path(description="the e-mail address of a member", max_length=254)]
+
+members = Resource("members")
+links = Resource("links")
+
+
+class NewMember(Body):
+    """Whom to make a member, also somebody who never signed in."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"email": "ann@example.org", "role": "editor"}]}
+    )
+
+    email: str = Field(max_length=254)
+    role: Role = "viewer"
+
+
+class NewRole(Body):
+    """What a member may do from now on."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "labeller"}]})
+
+    role: Role
+
+
+class NewLink(Body):
+    """A link to make."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "fair", "days": 7}]})
+
+    name: str = Field("", max_length=80)
+    days: int = Field(7, ge=1, le=365)
+
+
+@members.get("/knowledge-bases/{kb}/members", **needs("read", 404, example=_MEMBERS))
+def every(request: Request, base: Base, part: Part) -> Any:
+    """The members by address; none where nobody signs in."""
+    return part.of(request, base.members.every(), member_data)
+
+
+@members.post(
+    "/knowledge-bases/{kb}/members",
+    **needs("admin", 400, 404, 409, 415, example=MEMBER, status_code=201),
+)
+def add(request: Request, base: Base, body: NewMember, once: Maker) -> Response:
+    """Makes a person a member; who is one already is changed by PATCH."""
+
+    def make() -> Made:
+        email = base.members.add(body.email, body.role).email
+        address = where(request, "knowledge-bases", base.id, "members", email)
+        return Made(201, member_data(_member(base, email)), address)
+
+    return once(body.model_dump(), make)
+
+
+@members.patch(
+    "/knowledge-bases/{kb}/members/{member}", **needs("admin", 400, 404, 415, example=MEMBER)
+)
+def change(base: Base, member: Email, body: NewRole) -> Any:
+    """Gives a member another role; the last owner stays one."""
+    base.members.change(member, body.role)
+    return member_data(_member(base, member))
+
+
+@members.delete("/knowledge-bases/{kb}/members/{member}", **needs("admin", 404, status_code=204))
+def remove(base: Base, member: Email) -> Response:
+    """Takes a member out; the last owner stays."""
+    base.members.remove(member)
+    return Response(status_code=204)
+
+
+@links.get("/knowledge-bases/{kb}/links", **needs("admin", 404, example=_LINKS))
+def every_link(request: Request, base: Base, part: Part) -> Any:
+    """All links, newest first, without their secrets."""
+    return part.of(request, base.links.every(), link_data)
+
+
+@links.post(
+    "/knowledge-bases/{kb}/links",
+    **needs("admin", 400, 404, 415, example=LINK | {"path": "/share/share_..."}, status_code=201),
+)
+def create_link(workspace: Shared, base: Base, body: NewLink) -> Any:
+    """Makes a link. `path` has its secret, which is answered this once and kept nowhere: so there
+    is no idempotency key."""
+    secret, row = base.links.create(body.name, body.days, workspace.asker.person.id)
+    return link_data(row) | {"path": f"/share/{secret}"}
+
+
+@links.delete("/knowledge-bases/{kb}/links/{link}", **needs("admin", 404, status_code=204))
+def revoke(base: Base, link: Annotated[str, Path(description="the id of a link")]) -> Response:
+    """Lets a link show nothing any more."""
+    base.links.revoke(link)
+    return Response(status_code=204)
+
+
+def member_data(found: Member) -> dict[str, Any]:
+    """A member as plain data."""
+    person = found.person
+    return {"email": person.email, "name": person.name, "role": found.role}
+
+
+def link_data(row: LinkRow) -> dict[str, Any]:
+    """A link as plain data, without its secret."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "created": moment(row.created),
+        "expires": moment(row.expires),
+        "revoked": moment(row.revoked),
+        "valid": row.valid,
+    }
+
+
+def _member(base: Base, email: str) -> Member:
+    wanted = email.strip().casefold()
+    for each in base.members.every():
+        if each.person.email == wanted:
+            return each
+    raise NotFound(f"{email} is no member.")

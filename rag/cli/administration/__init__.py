@@ -1,0 +1,1 @@
+"""Verbs that look after a home: its tools, tokens, backups and benchmarks."""

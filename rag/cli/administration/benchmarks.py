@@ -1,0 +1,70 @@
+"""Finds and runs the benchmarks of the source tree: ``tests/bench/NAME.py`` with ``measure``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+
+from rag import InvalidInput
+from rag.cli.printing import Output
+
+BENCHMARKS = Path(__file__).resolve().parents[3] / "tests" / "bench"
+
+
+def bench(args: argparse.Namespace) -> Output:
+    """Print ratios against other libraries, measured side by side."""
+    return _ratios(run(args.data, args.only))
+
+
+def names() -> list[str]:
+    """The benchmarks there are."""
+    return sorted(path.stem for path in BENCHMARKS.glob("*.py") if path.stem != "__init__")
+
+
+def run(data: Path | None, only: str | None) -> dict[str, Mapping[str, float]]:
+    """Figures by benchmark. Raises InvalidInput for an unknown name or absent data."""
+    chosen = [name for name in names() if only in (None, name)]
+    if not chosen:
+        raise InvalidInput(f"No benchmark is called {only!r}.", "There are: " + ", ".join(names()))
+    folder = data or BENCHMARKS.parents[2] / "shared" / "datasets"
+    return {name: _measure(name, folder) for name in chosen}
+
+
+def _measure(name: str, folder: Path) -> Mapping[str, float]:
+    spec = importlib.util.spec_from_file_location(f"bench_{name}", BENCHMARKS / f"{name}.py")
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"The benchmark {name!r} cannot be loaded.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        figures: Mapping[str, float] = module.measure(folder)
+    except FileNotFoundError as error:
+        raise InvalidInput(
+            f"The benchmark {name!r} needs {error.filename}.", "Name BEIR collections with --data."
+        ) from error
+    return figures
+
+
+def _ratios(measured: Mapping[str, Mapping[str, float]]) -> Output:
+    lines = []
+    for name, figures in measured.items():
+        lines.append(name)
+        lines += _crossed(figures) or [
+            f"  {what:60} {value:10.3f}" for what, value in figures.items()
+        ]
+    return Output({"benchmarks": measured}, "\n".join(lines))
+
+
+def _crossed(figures: Mapping[str, float]) -> list[str]:
+    """Figures whose names are all ``ROW | COLUMN`` as one table; nothing for others."""
+    names = [what.split(" | ") for what in figures]
+    if any(len(name) != 2 for name in names):
+        return []
+    columns = list(dict.fromkeys(column for _, column in names))
+    rows: dict[str, list[str]] = {}
+    for (row, _), value in zip(names, figures.values(), strict=True):
+        rows.setdefault(row, []).append(f"{value:16.3f}")
+    head = "".join(f"{column:>16}" for column in columns)
+    return [f"  {'':44}{head}", *(f"  {row:44}{''.join(cells)}" for row, cells in rows.items())]

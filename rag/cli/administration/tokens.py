@@ -1,0 +1,53 @@
+"""The verb for tokens of the API."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rag import InvalidInput, TokenRow
+from rag.cli import inputs
+from rag.cli.printing import Output
+
+
+def token(args: argparse.Namespace) -> Output:
+    """Make, list or revoke tokens of the API."""
+    access = inputs.workspace(args).access
+    held = access.tokens
+    if args.action == "list":
+        found = held.every()
+        lines = [_line(row) for row in found]
+        return Output({"tokens": [_row(row) for row in found]}, "\n".join(lines) or "No token yet.")
+    if not args.name:
+        raise InvalidInput(
+            "Say which token.", "Give a name after create, or an id after revoke: see token list."
+        )
+    if args.action == "revoke":
+        held.revoke(args.name)
+        return Output({"revoked": args.name}, f"revoked {args.name}")
+    days = None if args.forever else args.days
+    owner = access.people.named(args.owner).id if args.owner else ""
+    secret, row = held.create(args.name, args.scope or ["read"], days, owner)
+    text = f"{secret}\n\nThis is shown once. {_line(row)}"
+    return Output({"token": secret, **_row(row)}, text)
+
+
+def _row(row: TokenRow) -> dict[str, Any]:
+    moments = {name: getattr(row, name) for name in ("created", "expires", "used", "revoked")}
+    return {
+        "id": row.id,
+        "name": row.name,
+        "scopes": list(row.scopes),
+        **{name: moment and moment.isoformat() for name, moment in moments.items()},
+        "valid": row.valid,
+    }
+
+
+def _line(row: TokenRow) -> str:
+    if row.revoked:
+        state = f"revoked {row.revoked:%Y-%m-%d}"
+    else:
+        verb = "valid until" if row.valid else "expired"
+        state = f"{verb} {row.expires:%Y-%m-%d}" if row.expires else "valid for ever"
+    used = f"used {row.used:%Y-%m-%d %H:%M}" if row.used else "never used"
+    return f"{row.id}  {row.name:20} {', '.join(row.scopes)}  {state}, {used}"

@@ -1,0 +1,1 @@
+"""Verbs that ask, and those for what was asked and answered."""

@@ -1,0 +1,106 @@
+"""The verb for votes on the answers of two recipes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rag import EVERYBODY, ArenaSummary, Bout, InvalidInput, KnowledgeBase, Side
+from rag.cli import asked, inputs
+from rag.cli.printing import Output, snippet
+
+ACTIONS = ("list", "ask", "show", "vote", "summary")
+_TAKES = {"list": 0, "ask": 1, "show": 1, "vote": 2, "summary": 0}
+_WORDS = {0: "nothing more", 1: "a question or an id", 2: "an id and a vote"}
+_LISTED = 100
+
+
+def arena(args: argparse.Namespace) -> Output:
+    """Let two recipes answer a question, list such pairs, vote on them, and sum the votes up."""
+    if len(args.value) != _TAKES[args.action]:
+        takes = _WORDS[_TAKES[args.action]]
+        raise InvalidInput(f"arena {args.action} takes {takes}.", "Put words in quotation marks.")
+    if args.action == "ask":
+        return _ask(args)
+    base = inputs.workspace(args).base(args.kb, EVERYBODY)
+    if args.action == "list":
+        found = base.arena.every(_LISTED)
+        rows = [_row(base, each, told=bool(each.vote)) for each in found]
+        text = "\n".join(map(_line, found)) or "No pair of answers yet: arena KB ask."
+        return Output({"bouts": rows}, text)
+    if args.action == "summary":
+        held = base.arena.summaries()
+        rows = [_summary(base, each) for each in held]
+        return Output({"summaries": rows}, "\n".join(_said(row) for row in rows) or "No vote yet.")
+    bout = inputs.number(args.value[0], "a pair of answers", "arena KB list shows them.")
+    if args.action == "vote":
+        base.arena.vote(bout, args.value[1])
+    return _shown(base, base.arena.get(bout))
+
+
+def _ask(args: argparse.Namespace) -> Output:
+    base, recipe = asked.ready(args)
+    other = recipe.with_fields(dict(inputs.assignment(each) for each in args.against))
+    if other.hash == recipe.hash:
+        raise InvalidInput(
+            "Both recipes are the same.", "Say with --against FIELD=VALUE what the other changes."
+        )
+    question = args.value[0]
+    mine, theirs = ((each, base.ask(question, each).answer) for each in (recipe, other))
+    return _shown(base, base.arena.get(base.arena.add(question, mine, theirs)))
+
+
+def _shown(base: KnowledgeBase, bout: Bout) -> Output:
+    """Both answers; which recipe gave which is told after the vote."""
+    row = _row(base, bout, told=bool(bout.vote))
+    lines = [f"{bout.id}  {bout.question}"]
+    for name in ("left", "right"):
+        recipe = f" ({row[name]['recipe']})" if row[name]["recipe"] else ""
+        lines += ["", f"{name}{recipe}:", row[name]["answer"]]
+    said = f"vote: {bout.vote}" if bout.vote else "no vote yet: left, right, tie or 'both bad'"
+    return Output(row, "\n".join([*lines, "", said]))
+
+
+def _row(base: KnowledgeBase, bout: Bout, *, told: bool) -> dict[str, Any]:
+    def side(held: Side) -> dict[str, Any]:
+        name = base.recipe_names.of(held.recipe) if told else None
+        return {"recipe": name, "answer": held.answer["text"], "status": held.answer["status"]}
+
+    return {
+        "id": bout.id,
+        "question": bout.question,
+        "left": side(bout.left),
+        "right": side(bout.right),
+        "vote": bout.vote or None,
+        "created": bout.created.isoformat(),
+    }
+
+
+def _line(bout: Bout) -> str:
+    return f"{bout.id:5}  {bout.vote or '-':8}  {snippet(bout.question, 100)}"
+
+
+def _summary(base: KnowledgeBase, held: ArenaSummary) -> dict[str, Any]:
+    return {
+        "first": base.recipe_names.of(held.first),
+        "second": base.recipe_names.of(held.second),
+        "votes": held.votes,
+        "questions": held.questions,
+        "wins": held.wins,
+        "losses": held.losses,
+        "ties": held.ties,
+        "both_bad": held.both_bad,
+        "rate": held.rate,
+        "interval": [held.low, held.high],
+        "decided": held.decided,
+    }
+
+
+def _said(row: dict[str, Any]) -> str:
+    low, high = row["interval"]
+    verdict = "decided" if row["decided"] else "not decided"
+    return (
+        f"{row['first']} against {row['second']}: {row['rate']:.0%} (95% interval {low:.0%} to "
+        f"{high:.0%}), {verdict}; {row['wins']:,} to {row['losses']:,}, {row['ties']:,} tied, "
+        f"{row['both_bad']:,} both bad"
+    )

@@ -1,0 +1,234 @@
+"""Verbs that hold a conversation, and those that look after what was said."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rag import (
+    EVERYBODY,
+    LOCAL,
+    Answer,
+    AnswerStream,
+    Conversation,
+    ConversationRow,
+    InvalidInput,
+    InvalidRecipe,
+    KnowledgeBase,
+    Message,
+    NotFound,
+    Recipe,
+    TouchstoneError,
+    Trace,
+    counted,
+    searches,
+    spanning,
+    unsearched,
+)
+from rag.cli import asked, inputs, printing
+from rag.cli.printing import Output
+
+ACTIONS = ("list", "show", "rename", "delete", "export")
+_LISTED = 1000
+_END = ("/quit", "/exit")
+
+
+def chat(args: argparse.Namespace) -> Output:
+    """Ask one question after another, and read the answers as they come."""
+    talk = _Talk(args)
+    out = sys.stderr if args.json else sys.stdout
+    told = list[dict[str, Any]]()
+
+    def say(piece: str) -> None:
+        print(printing.harmless(piece), end="", file=out, flush=True)
+
+    if sys.stdin.isatty():
+        print(f"{talk.base.name}, session {talk.id}. Ctrl-D ends it.", file=sys.stderr)
+    while (question := _typed()) is not None:
+        if not question:
+            continue
+        try:
+            stream = talk.ask(question, say)
+        except TouchstoneError as error:
+            print(f"Error: {error.message} {error.hint}".strip(), file=sys.stderr)
+            continue
+        shown = printing.answer(stream.answer, stream.error)
+        below = shown.text[len(stream.answer.text) :].strip()
+        print(f"\n\n{printing.harmless(below)}\n", file=out, flush=True)
+        told.append({"question": question, **shown.data})
+    data = {"session": talk.id, "turns": told}
+    return Output(data, f"session {talk.id}, {counted(len(told), 'question')}")
+
+
+def ask_in_session(args: argparse.Namespace) -> Output:
+    """``ask``, as the next question of a conversation."""
+    talk = _Talk(args)
+    stream = talk.ask(args.question, lambda _piece: None)
+    shown = printing.answer(stream.answer, stream.error)
+    return Output({**shown.data, "session": talk.id}, shown.text, problem=shown.problem)
+
+
+def sessions(args: argparse.Namespace) -> Output:
+    """List conversations, show, rename, delete or export one."""
+    visitor = EVERYBODY if args.everyone else LOCAL
+    base = inputs.workspace(args).base(args.kb, visitor)
+    if args.action == "list":
+        return _listed(base, base.conversations.recent(_LISTED, args.search))
+    if args.session is None:
+        raise InvalidInput(f"sessions {args.action} needs a session.", "Give its id or name.")
+    found = base.conversations.named(args.session)
+    does = {"show": _show, "rename": _rename, "delete": _delete, "export": _export}
+    return does[args.action](base, found, args)
+
+
+def feedback(args: argparse.Namespace) -> Output:
+    """Write thumbs, reasons and corrections of all visitors."""
+    rows = inputs.workspace(args).base(args.kb, EVERYBODY).reviews.export()
+    lines = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+    if args.output:
+        inputs.write(args.output, lines.encode("utf-8", "replace"))
+    where = str(args.output) if args.output else None
+    data = {"knowledge_base": args.kb, "file": where, "feedback": rows}
+    return Output(data, where or lines.rstrip() or "No feedback yet.")
+
+
+class _Talk:
+    """A conversation that is gone on with, or a new one, and what it is asked with."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._found: Conversation | None = None
+        self._args = args
+        self.base, self._recipe, self._beside = asked.several(args, self._begun)
+        self._name = "" if self._found else (args.session or "").strip()
+        self.id = self.base.conversations.open(self._found.id if self._found else None)
+        if self._name:
+            self.base.conversations.rename(self.id, self._name)
+
+    def _begun(self, base: KnowledgeBase) -> Recipe:
+        """The saved recipe with what the conversation keeps otherwise."""
+        recipe, wanted = base.recipe(), self._args.session
+        if wanted is not None:
+            try:
+                self._found = base.conversations.named(wanted)
+            except NotFound:
+                if wanted.strip().isdecimal() or not wanted.strip():
+                    raise
+        kept = (self._found.settings if self._found else None) or {}
+        self._args.also = self._args.also or list(kept.get("also", ()))
+        try:
+            return recipe.with_fields(kept.get("recipe", {}))
+        except InvalidRecipe as error:
+            print(f"Note: settings of the session were left out. {error.message}", file=sys.stderr)
+            return recipe
+
+    def ask(self, question: str, tell: Callable[[str], object]) -> AnswerStream:
+        """Stores a question, tells its answer piece by piece, and stores that.
+
+        Ctrl-C stops the answer; what was said so far is kept. Raises what the search raises.
+        """
+        talks, recipe = self.base.conversations, self._recipe
+        said = talks.history(self.id)
+        also = list(self._args.also)
+        turn = talks.ask(self.id, question, recipe, also, settings=self._settings(also))
+        asked = {"base": self.base.id, "question": question, "recipe": recipe}
+        with spanning("turn", {**asked, "session": self.id, "turn": turn}):
+            return self._answered(turn, question, said, tell)
+
+    def _answered(
+        self, turn: int, question: str, said: Sequence[Message], tell: Callable[[str], object]
+    ) -> AnswerStream:
+        talks, recipe = self.base.conversations, self._recipe
+        try:
+            if searches(recipe.answer):
+                trace = self.base.search(question, recipe, self._beside, said)
+            else:
+                trace = unsearched(question, recipe)
+            examples = self.base.memory.examples(trace.question, recipe, turn=turn)
+            stream = self.base.answer(trace, recipe, examples, said)
+        except TouchstoneError as error:
+            trace = Trace(question, recipe.hash, 0, None, (), (), 0.0)
+            note = f"{error.message} {error.hint}".strip()
+            talks.conclude(turn, Answer("", (), trace, recipe.answer.mode, "failed", note=note))
+            raise
+        try:
+            for piece in stream:
+                tell(piece)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            stream.close()
+            talks.conclude(turn, stream.answer)
+        return stream
+
+    def _settings(self, also: Sequence[str]) -> dict[str, Any]:
+        changes = self.base.recipe().differences(self._recipe)
+        fields = {name: value for name, (_saved, value) in changes.items()}
+        kept = dict(self._found.settings or {}) if self._found else {}
+        stored = {**kept, "recipe": fields, "also": list(also)}
+        settings: dict[str, Any] = json.loads(json.dumps(stored, default=list))
+        return settings
+
+
+def _typed() -> str | None:
+    """The next question, or None at the end."""
+    try:
+        line = input("> " if sys.stdin.isatty() else "").strip()
+    except (EOFError, KeyboardInterrupt):
+        return None
+    return None if line in _END else line
+
+
+def _listed(base: KnowledgeBase, found: Sequence[ConversationRow]) -> Output:
+    rows = [
+        {
+            "id": each.id,
+            "name": each.name,
+            "question": each.question,
+            "questions": each.turns,
+            "asked": each.asked.isoformat(),
+            "visitor": each.visitor,
+        }
+        for each in found
+    ]
+    lines = [
+        f"{each.id:5}  {each.asked:%Y-%m-%d %H:%M}  {counted(each.turns, 'question'):>13}  "
+        f"{printing.snippet(each.title, 80)}"
+        for each in found
+    ]
+    return Output({"knowledge_base": base.name, "sessions": rows}, "\n".join(lines) or "None yet.")
+
+
+def _show(base: KnowledgeBase, found: Conversation, _args: argparse.Namespace) -> Output:
+    data = json.loads(base.conversations.export(found.id, "json"))
+    return Output(data, base.conversations.export(found.id).rstrip())
+
+
+def _rename(base: KnowledgeBase, found: Conversation, args: argparse.Namespace) -> Output:
+    if args.name is None:
+        raise InvalidInput("sessions rename needs a name.", 'Like: sessions KB rename 3 "Leave".')
+    name = base.conversations.rename(found.id, args.name)
+    return Output(
+        {"id": found.id, "name": name}, f"session {found.id} is called {name or 'no name'}"
+    )
+
+
+def _delete(base: KnowledgeBase, found: Conversation, args: argparse.Namespace) -> Output:
+    if not args.yes:
+        if not sys.stdin.isatty():
+            raise InvalidInput("Deleting a session asks first.", "Give --yes where nobody answers.")
+        print(f"Delete session {found.id} with all its answers? [y/N] ", end="", file=sys.stderr)
+        if input().strip().lower() not in ("y", "yes"):
+            return Output({"deleted": None}, "Nothing was deleted.")
+    base.conversations.delete(found.id)
+    return Output({"deleted": found.id}, f"session {found.id} is deleted")
+
+
+def _export(base: KnowledgeBase, found: Conversation, args: argparse.Namespace) -> Output:
+    as_json = args.output is not None and args.output.suffix.lower() == ".json"
+    content = base.conversations.export(found.id, "json" if as_json else "markdown")
+    if args.output:
+        inputs.write(args.output, content.encode("utf-8", "replace"))
+    return printing.exported(content, args.output)

@@ -1,0 +1,31 @@
+"""Verbs that take one question."""
+
+from __future__ import annotations
+
+import argparse
+
+from rag.cli import asked, inputs, printing
+from rag.cli.asking import conversing, explaining
+from rag.cli.printing import Output
+
+
+def search(args: argparse.Namespace) -> Output:
+    """Find passages."""
+    base, recipe, beside = asked.several(args)
+    return printing.trace(base.search(args.question, recipe, beside))
+
+
+def ask(args: argparse.Namespace) -> Output:
+    """Answer with citations."""
+    if args.session is not None:
+        return conversing.ask_in_session(args)
+    base, recipe, beside = asked.several(args)
+    stream = base.ask(args.question, recipe, beside)
+    return printing.answer(stream.answer, stream.error)
+
+
+def explain(args: argparse.Namespace) -> Output:
+    """Why a passage is found or not, and what would change it."""
+    base, recipe = asked.ready(args)
+    changes = dict(inputs.assignment(each) for each in args.against)
+    return explaining.explain(base, recipe, args, changes)

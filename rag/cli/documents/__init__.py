@@ -1,0 +1,1 @@
+"""Verbs that bring documents and question sets in, and look after them."""

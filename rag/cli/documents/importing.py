@@ -1,0 +1,147 @@
+"""Verbs that bring documents and questions in, and questions out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from rag import Imported, JobItem, KnowledgeBase, QuestionSet, Recipe, Workspace, counted
+from rag.cli import asked, inputs, printing
+from rag.cli.documents import passwords
+from rag.cli.lost_labels import lost_data, lost_lines
+from rag.cli.printing import Output
+
+
+def demo(args: argparse.Namespace) -> Output:
+    """Load the sample knowledge base and its questions."""
+    workspace = inputs.workspace(args)
+    base, job = workspace.start_demo()
+    printing.follow(workspace.jobs, job)
+    return printing.ingested(base, workspace.jobs.items(job))
+
+
+def ingest(args: argparse.Namespace) -> Output:
+    """Add files, folders and web addresses."""
+    workspace = inputs.workspace(args)
+    urls = [each for each in args.source if each.lower().startswith(("http://", "https://"))]
+    paths = [inputs.existing(each) for each in args.source if each not in urls]
+    tried = passwords.given(args.password_file)
+
+    def done(job: int) -> list[JobItem]:
+        printing.follow(workspace.jobs, job)
+        return workspace.jobs.items(job)
+
+    with _base_for_adding(workspace, args) as base:
+        items = done(base.documents.add_paths(paths, urls))
+        items = passwords.opened(base, items, tried, lambda job: done(job)[0])
+        return printing.ingested(base, items)
+
+
+def read_again(args: argparse.Namespace) -> Output:
+    """Read documents again whose reader has become better."""
+    workspace = inputs.workspace(args)
+    base = workspace.base(args.kb)
+    if not base.documents.again.outdated():
+        data = {"knowledge_base": base.name, "documents": []}
+        return Output(data, "Every document was read by the present readers.")
+    job = base.documents.again.queue()
+    printing.follow(workspace.jobs, job)
+    return printing.ingested(base, workspace.jobs.items(job))
+
+
+def import_beir(args: argparse.Namespace) -> Output:
+    """Import a BEIR folder as documents and a question set."""
+    workspace = inputs.workspace(args)
+    with _base_for_adding(workspace, args) as base:
+        printing.follow(workspace.jobs, base.documents.import_beir(args.folder, args.split))
+        return _imported(base, base.questions.named(args.folder.resolve().name))
+
+
+def import_questions(args: argparse.Namespace) -> Output:
+    """Import a question set, or judgements of one."""
+    base = inputs.workspace(args).base(args.kb)
+    name, skip = args.name or args.file.resolve().stem, args.skip_bad
+    if args.file.is_dir():
+        came = base.exchange.import_folder(name, args.file, args.split, skip_bad=skip)
+    else:
+        columns = dict(inputs.column(each) for each in args.column)
+        content = inputs.bytes_in(args.file)
+        came = base.exchange.import_file(
+            name, args.file.name, content, args.split, columns, skip_bad=skip
+        )
+    return _imported(base, base.questions.named(name), came)
+
+
+def export_questions(args: argparse.Namespace) -> Output:
+    """Write a question set."""
+    exchange, path = inputs.workspace(args).base(args.kb).exchange, args.output
+    kind = path.suffix.lower() if path else ".jsonl"
+    if path and (kind in ("", ".zip") or path.is_dir()):
+        packed = exchange.export_beir(args.set_name, with_documents=args.with_documents)
+        if kind == ".zip":
+            inputs.write(path, packed)
+        else:
+            inputs.unpack(path, packed)
+        return printing.exported("", path)
+    forms: dict[str, Literal["csv", "qrels"]] = {".csv": "csv", ".qrels": "qrels", ".txt": "qrels"}
+    content = exchange.export_text(args.set_name, forms.get(kind, "jsonl"))
+    if path:
+        inputs.write(path, content.encode("utf-8", "replace"))
+    return printing.exported(content, path)
+
+
+def tag(args: argparse.Namespace) -> Output:
+    """Set the tags of a document, which searches can be restricted to."""
+    tags = inputs.workspace(args).base(args.kb).documents.tag(args.document, args.tag)
+    data = {"document": args.document, "tags": list(tags)}
+    return Output(data, f"{args.document}: {', '.join(tags) or 'no tag'}")
+
+
+@contextmanager
+def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator[KnowledgeBase]:
+    """The base, made with the recipe asked for; one that exists gets a build for it.
+
+    One that is made here and gets no document, because the input is bad, does not stay.
+    """
+    known = {info.name for info in workspace.bases()}
+    recipe = asked.recipe(args, workspace.base(args.kb).recipe() if args.kb in known else Recipe())
+    base = workspace.open_or_create(args.kb, recipe)
+    if args.kb in known:
+        base.documents.prepare_build(recipe.index)
+        yield base
+        return
+    interrupted = False
+    try:
+        yield base
+    except KeyboardInterrupt:
+        interrupted = True  # the job stays, for the next command to go on with
+        raise
+    finally:
+        others = any(job.active for job in workspace.jobs.recent(base.id))
+        if not interrupted and not others and not base.documents.documents(recipe.index):
+            workspace.delete(base.name)
+
+
+def _imported(base: KnowledgeBase, found: QuestionSet, came: Imported | None = None) -> Output:
+    lost = base.questions.lost_labels(found.name)
+    number = len(base.documents.documents(base.recipe().index))
+    data = {
+        "knowledge_base": base.name,
+        "documents": number,
+        "set": found.name,
+        "questions": found.questions,
+        "lost_labels": lost_data(lost),
+        "skipped": list(came.skipped) if came else [],
+        "unused_columns": list(came.unused) if came else [],
+    }
+    asked = counted(found.questions, "question")
+    text = f"{asked} in {found.name!r}, {counted(number, 'document')}"
+    lines = [text, *lost_lines(lost)]
+    if came and came.skipped:
+        lines += [f"skipped {counted(len(came.skipped), 'line')}:"]
+        lines += [f"  {problem}" for problem in came.skipped]
+    if came and came.unused:
+        lines.append(f"columns that are not used: {', '.join(came.unused)}")
+    return Output(data, "\n".join(lines))

@@ -1,0 +1,1 @@
+"""Verbs that measure recipes, and those that hand runs to others."""

@@ -1,0 +1,88 @@
+"""What the verbs that measure, and those that hand runs to others, take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rag.cli.evaluating import measuring, sharing
+from rag.cli.options import Verb, budget, repeatable, switch
+
+
+def measuring_verbs(verb: Verb) -> None:
+    """Verbs that measure recipes, or hold one against what is demanded."""
+    added = verb(measuring.evaluate, "kb", "set_name", recipe=True)
+    added.add_argument("--k", default="1,3,5,10,20,100", help="cutoffs, separated by commas")
+    switch(added, "--by-tokens", "measure labelled spans in tokens too")
+    switch(
+        added,
+        "--ignore-identical-ids",
+        "a document named like the question's id is no result, as in BEIR's ArguAna",
+    )
+    switch(added, "--without-users", "leave out questions that somebody asked in a chat")
+    switch(added, "--answers", "answer every question too, and measure the answers")
+    added.add_argument("--judge", metavar="PROVIDER:MODEL", default="", help="grades answers too")
+    switch(added, "--memory", "answer with and without past interactions: do they help?")
+    switch(added, "--everyone", "with --memory: past interactions of all visitors")
+    budget(added, "answers")
+    added = verb(measuring.judge, "kb", "set_name")
+    added.add_argument("--judge", metavar="PROVIDER:MODEL", required=True, help="a chat model")
+    added.add_argument("--run", help="a run; the newest of the set if left out")
+    added.add_argument("--repeat", type=int, default=1, help="grades for every hit")
+    added.add_argument(
+        "--against", metavar="RUN", help="compare the answers of the two runs, in both orders"
+    )
+    budget(added, "grades")
+    added = verb(measuring.sweep, "kb", "set_name", recipe=True)
+    added.add_argument(
+        "--grid", type=Path, required=True, metavar="FILE", help="JSON: field to list of values"
+    )
+    added.add_argument("--k", default="1,3,5,10,20", help="cutoffs, separated by commas")
+    added.add_argument("--by", metavar="METRIC", help="what the best are shown by")
+    added.add_argument(
+        "--verify",
+        type=int,
+        default=0,
+        metavar="N",
+        help="evaluate N of the recipes one by one; exit 1 unless all figures are identical",
+    )
+    switch(added, "--as-shown", "cut rankings at top-k before measuring them")
+    switch(
+        added,
+        "--held-out",
+        "judge the best on the held-out questions, chosen on the tuning ones, instead of by "
+        "cross-validation",
+    )
+    switch(added, "--context", "also count the tokens of the passages shown")
+    switch(added, "--by-tokens", "measure labelled spans in tokens too")
+    for call in (measuring.calibrate, measuring.threshold):
+        added = verb(call, "kb", "set_name", recipe=True)
+        added.add_argument(
+            "--precision", type=float, default=0.9, help="wanted share of relevant passages"
+        )
+    added = verb(measuring.gate, "kb", "set_name", recipe=True)
+    repeatable(added, "--min", "METRIC=VALUE", "least mean, such as ndcg@10=0.7 (repeatable)")
+    added.add_argument("--baseline", metavar="RUN", help="a run that may not be undercut")
+    added.add_argument(
+        "--tolerance", type=float, default=0.0, help="how far below the baseline is allowed"
+    )
+
+
+def sharing_verbs(verb: Verb) -> None:
+    """Verbs that list runs, and hand one to others."""
+    verb(measuring.runs, "kb")
+    added = verb(sharing.export_run, "kb", "run")
+    added.add_argument("-o", "--output", type=Path, required=True, help="the run file")
+    added.add_argument("--qrels", type=Path, help="also write the judgements that fit it")
+    kb = "the knowledge base of the run (default: found by the run)"
+    added = verb(sharing.report, "run")
+    added.add_argument("-o", "--output", type=Path, required=True, help="the .html file")
+    added.add_argument("--kb", help=kb)
+    added.add_argument("--baseline", metavar="RUN", help="a run to compare with (default: pinned)")
+    added = verb(sharing.bundle, "run")
+    added.add_argument("-o", "--output", type=Path, required=True, help="the .zip file")
+    added.add_argument("--kb", help=kb)
+    switch(added, "--with-documents", "include the documents themselves")
+    added = verb(sharing.import_bundle)
+    added.add_argument("file", type=Path)
+    added.add_argument("--kb", help="name of the new knowledge base (default: the bundle's)")
+    added.add_argument("--documents", type=Path, metavar="FOLDER", help="where the documents are")

@@ -1,0 +1,133 @@
+"""Kept runs, and what a gate says of one, as JSON for scripts and as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rag import (
+    GateResult,
+    LeaderboardRow,
+    PairedGate,
+    QuestionDifference,
+    Run,
+    counted,
+    measured_data,
+)
+from rag.cli import printing
+from rag.cli.printing import Output
+
+
+def listed(found: Sequence[Run], boards: Mapping[str, LeaderboardRow]) -> Output:
+    """``boards`` has each run as its question set's leaderboard has it, by id."""
+    rows = [
+        {
+            "run": run.id,
+            "name": boards[run.id].name,
+            "set": run.question_set,
+            "recipe": run.recipe.hash,
+            "place": boards[run.id].place,
+            "differs": list(boards[run.id].differs),
+            "questions": run.questions,
+            "metrics": dict(run.metrics),
+            "created": run.created.isoformat(),
+            "seconds": run.seconds,
+            "prompts": run.prompts,
+        }
+        for run in found
+    ]
+    lines = [
+        f"{run.id}  {run.created:%Y-%m-%d %H:%M}  {run.question_set:20} recipe {run.recipe.hash}"
+        f"  {_leading(run)}  {boards[run.id].name}"
+        + (f"  (other {' and '.join(boards[run.id].differs)})" if boards[run.id].differs else "")
+        + (f"  prompts {run.prompts}" if run.prompts else "")
+        for run in found
+    ]
+    return Output({"runs": rows}, "\n".join(lines) or "No run yet: `python -m rag evaluate`.")
+
+
+def _leading(run: Run) -> str:
+    """The figure that stands for a run in a list; of refusals alone their share."""
+    for name, title in (("ndcg@10", "nDCG@10"), ("correct_refusal", "refused")):
+        if name in run.metrics:
+            return f"{title} {run.metrics[name]:.4f}"
+    return "nDCG@10 –"
+
+
+def gate(found: GateResult) -> Output:
+    run = found.evaluation.run
+    data = {
+        "passed": found.passed,
+        **measured_data(run),
+        "failures": [
+            {
+                "metric": each.metric,
+                "value": each.value,
+                "required": each.required,
+                "of": "baseline" if each.baseline else "min",
+            }
+            for each in found.failures
+        ],
+        "regressions": {
+            metric: [_regression(row) for row in rows] for metric, rows in found.regressions.items()
+        },
+        "comparable": found.differences.comparable if found.differences else None,
+        "differences": found.differences.phrase if found.differences else None,
+        "outcome": found.outcome,
+        "paired": {metric: _paired(each) for metric, each in found.paired.items()},
+    }
+    lines = [printing.headline(run)]
+    if found.differences:
+        lines.append(f"against the baseline: {found.differences.phrase}")
+    for each in found.paired.values():
+        said = each.sentence
+        if each.outcome == "incomparable":
+            said = f"{said}; measure the baseline again"
+        lines.append(said)
+    lines += [
+        f"FAILED {each.metric} {each.value:.4f}, "
+        + (
+            f"the baseline has {each.required:.4f}"
+            if each.baseline
+            else f"at least {each.required}"
+        )
+        for each in found.failures
+    ]
+    for metric, rows in found.regressions.items():
+        lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
+        lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in rows]
+    lines.append(_ENDINGS[found.outcome])
+    return Output(data, "\n".join(lines), found.passed, _FAILING.get(found.outcome, 1))
+
+
+_ENDINGS = {
+    "passed": "passed",
+    "failed": "not passed",
+    "undecided": "not passed: these questions cannot show that no more is lost than is tolerated",
+    "incomparable": "not passed: there is nothing to compare with",
+}
+_FAILING = {"failed": 1, "undecided": 3, "incomparable": 4}
+
+
+def _paired(found: PairedGate) -> dict[str, Any]:
+    figures = found.comparison
+    return {
+        "outcome": found.outcome,
+        "difference": figures.difference,
+        "interval": list(figures.interval),
+        "p": figures.p,
+        "questions": len(figures.differences),
+        "left_out": figures.left_out,
+        "tolerance": found.tolerance,
+    }
+
+
+def _regression(row: QuestionDifference) -> dict[str, Any]:
+    return {
+        "id": row.question_id,
+        "question": row.text,
+        "before": row.before,
+        "after": row.after,
+        "first_before": row.first_before,
+        "first_after": row.first_after,
+    }

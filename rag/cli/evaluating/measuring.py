@@ -1,0 +1,124 @@
+"""Verbs that measure recipes on a question set, or hold one against what is demanded."""
+
+from __future__ import annotations
+
+import argparse
+
+from rag import MOST_ROWS, Grid, InvalidInput
+from rag.cli import asked, inputs, printing
+from rag.cli.evaluating import kept_answers, kept_runs, tuning
+from rag.cli.printing import Output
+
+
+def evaluate(args: argparse.Namespace) -> Output:
+    """Measure a recipe on a question set and keep the run."""
+    cutoffs = inputs.cutoffs(args.k)
+    base, recipe = asked.ready(args)
+    if args.memory:
+        return kept_answers.memory(inputs.workspace(args), recipe, args)
+    if args.answers:
+        return kept_answers.answered(inputs.workspace(args).jobs, base, recipe, cutoffs, args)
+    found = base.evaluator.evaluate(
+        args.set_name,
+        recipe,
+        cutoffs,
+        printing.progress,
+        by_tokens=args.by_tokens,
+        ignore_identical=args.ignore_identical_ids,
+        without_users=args.without_users,
+    )
+    run, leading = found.run.id, f"ndcg@{10 if 10 in cutoffs else cutoffs[-1]}"
+    tags = base.run_figures.by_tag(run, [leading, "correct_refusal"])
+    return printing.evaluation(
+        found,
+        base.run_figures.intervals(run),
+        base.run_figures.unjudged(run),
+        tags,
+        base.questions.lost_labels(args.set_name),
+        base.run_figures.plan(args.set_name, leading),
+    )
+
+
+def judge(args: argparse.Namespace) -> Output:
+    """Let a language model grade the hits of a run, or prefer the answers of one of two runs."""
+    return kept_answers.judged(inputs.workspace(args), args)
+
+
+def sweep(args: argparse.Namespace) -> Output:
+    """Measure every recipe of a grid; candidates are fetched once."""
+    cutoffs, workspace = inputs.cutoffs(args.k), inputs.workspace(args)
+    base = workspace.base(args.kb)
+    grid = Grid.parse(inputs.json_in(args.grid), asked.recipe(args, base.recipe()))
+    compared = any(grid.builds) and len(grid) <= MOST_ROWS and not args.as_shown
+    if args.by_tokens and not compared:
+        raise InvalidInput(
+            "--by-tokens measures ways to cut, and this sweep compares none.",
+            f"Give a grid with index fields, of up to {MOST_ROWS} recipes, without --as-shown.",
+        )
+    needed = [each.index for each in (*grid.indexes(), grid.base)]
+    job = base.documents.build_several(needed)
+    if job is not None:
+        printing.follow(workspace.jobs, job)
+    sweeper = base.tuning.sweeper(args.set_name)
+    by = args.by or ("ndcg@10" if 10 in cutoffs else f"ndcg@{cutoffs[-1]}")
+    found = sweeper.sweep(
+        grid,
+        cutoffs,
+        as_shown=args.as_shown,
+        with_context=args.context,
+        apart=None if args.held_out else sweeper.tellable(by, cutoffs, grid),
+        tell=printing.progress,
+    )
+    if by not in found.names:
+        raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(found.names))
+    best = base.tuning.judged(found, sweeper, by, held_out=args.held_out)
+    rows = (
+        base.tuning.build_table.rows(args.set_name, grid, cutoffs, by_tokens=args.by_tokens)
+        if compared
+        else []
+    )
+    if args.verify < 1:
+        return tuning.sweep(found, best, (), None, by, rows)
+    mismatches = sweeper.verify(found, args.verify, tell=printing.progress)
+    return tuning.sweep(found, best, mismatches, min(args.verify, len(grid)), by, rows)
+
+
+def calibrate(args: argparse.Namespace) -> Output:
+    """Learn P(relevant) from labels, and the threshold that promises a precision."""
+    wanted = inputs.precision(args.precision)
+    base, recipe = asked.ready(args)
+    found, _ = base.tuning.calibrator.fit(args.set_name, recipe)
+    learned = recipe.with_fields({"search.relevance": "probability"})
+    tuner = base.tuning.tuner(args.set_name)
+    topics = tuner.topic_probabilities(recipe)
+    refusal = None if topics is None else topics.chosen(tuning.REFUSAL_COST)
+    return tuning.calibration(found, tuner.promise_curves(learned).promise(wanted), refusal)
+
+
+def threshold(args: argparse.Namespace) -> Output:
+    """Say what a threshold does, and which one promises a precision."""
+    wanted = inputs.precision(args.precision)
+    base, recipe = asked.ready(args)
+    tuner = base.tuning.tuner(args.set_name)
+    curves = tuner.threshold_curve(recipe), tuner.promise_curves(recipe)
+    return tuning.threshold(base.threshold(recipe), *curves, wanted)
+
+
+def gate(args: argparse.Namespace) -> Output:
+    """Exit 1 when a recipe falls short of demands or of a former run."""
+    least = dict(inputs.least(each) for each in args.min)
+    base, recipe = asked.ready(args)
+    return kept_runs.gate(
+        base.gate.check(
+            args.set_name, recipe, least, args.baseline, args.tolerance, printing.progress
+        )
+    )
+
+
+def runs(args: argparse.Namespace) -> Output:
+    """List kept runs."""
+    kept = inputs.workspace(args).base(args.kb).runs
+    found = kept.every()
+    sets = dict.fromkeys(run.question_set for run in found)
+    rows = {row.run.id: row for name in sets for row in kept.leaderboard(name)}
+    return kept_runs.listed(found, rows)

@@ -1,0 +1,93 @@
+"""Passages embedded by the workers of a cluster, questions in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from rag import providers
+from rag.cluster import tasks
+from rag.cluster.cluster import Cluster
+from rag.protocols import Embedder, InputType, Tokenizer
+from rag.types import Vectors
+
+_EACH = 2  # pieces for each thread: one that is quick gets another
+
+
+def spread(find: Callable[[str], Embedder], cluster: Cluster) -> Callable[[str], Embedder]:
+    """``find``, whose embedders have passages embedded by workers.
+
+    Only those whose model is on this computer, and so on theirs: services are asked by the process
+    that has their keys.
+    """
+
+    def found(name: str) -> Embedder:
+        embedder = find(name)
+        return SpreadEmbedder(name, embedder, cluster) if providers.is_local(name) else embedder
+
+    return found if cluster.there else find
+
+
+class SpreadEmbedder:
+    """An embedder of this computer, and the same one on the workers of a cluster.
+
+    The vector of a text does not depend on those that are embedded with it, so it is the same
+    wherever the text was sent.
+    """
+
+    def __init__(self, name: str, here: Embedder, cluster: Cluster) -> None:
+        self._name = name
+        self._here = here
+        self._cluster = cluster
+
+    @property
+    def id(self) -> str:
+        """That of the embedder here; workers must have the same."""
+        return self._here.id
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self._here.dimension
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """That of the embedder here: documents are cut in this process."""
+        return self._here.tokenizer
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        """Unit vectors, see ``Embedder``. Raises Cancelled too."""
+        if input_type == "query" or not texts or not self._cluster.there:
+            return self._here.embed(texts, input_type)
+        pieces = even_pieces([len(text) for text in texts], _EACH * self._cluster.breadth)
+        sent = [
+            self._cluster.submit(tasks.embed, self._name, self.id, [texts[row] for row in rows])
+            for rows in pieces
+        ]
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        left = list[int]()
+        for rows, future in zip(pieces, sent, strict=True):
+            made = self._cluster.result(future)
+            if made is None:
+                left += rows
+            else:
+                vectors[rows] = made
+        if left:
+            vectors[left] = self._here.embed([texts[row] for row in left], input_type)
+        return vectors
+
+
+def even_pieces(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Places of texts in at most so many pieces of about as much text, shortest texts first.
+
+    Texts of one length stay together, because models embed those at once.
+    """
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    before = accumulate((lengths[place] + 1 for place in order), initial=0)
+    whole = sum(lengths) + len(lengths)
+    pieces: dict[int, list[int]] = {}
+    for place, passed in zip(order, before, strict=False):
+        pieces.setdefault(passed * most // whole, []).append(place)
+    return list(pieces.values())

@@ -1,0 +1,95 @@
+"""What the tokens of language models cost: by the table, or by a file that goes before it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rag.errors import InvalidFile
+from rag.providers.table import Variables, chat_row
+from rag.types import Cost, Usage
+
+_TABLE = Path(__file__).with_name("table.toml")
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model's tokens cost, per million of them; ``date`` is that of its table.
+
+    ``model`` is matched against the lower-case model name (shell wildcards). None where it is not
+    known.
+    """
+
+    provider: str
+    model: str
+    currency: str
+    date: date
+    input: float | None = None
+    output: float | None = None
+
+    def of(self, usage: Usage) -> Cost | None:
+        """What some tokens cost; None where the price is not known, or no tokens were told."""
+        if self.input is None or self.output is None:
+            return None
+        if not usage.prompt_tokens and not usage.completion_tokens:
+            return None
+        spent = usage.prompt_tokens * self.input + usage.completion_tokens * self.output
+        return Cost(spent / _MILLION, self.currency)
+
+
+def price_of(
+    provider: str, model: str | None, variables: Variables, own: Sequence[Price] = ()
+) -> Price | None:
+    """The price of a model, of the provider's default where it is None; None where none is known.
+
+    ``own`` go before those of the table. Raises InvalidRecipe for a provider that does not answer.
+    """
+    row = chat_row(provider)
+    set_by_user = variables.variable(row.model_variable) if row.model_variable else None
+    wanted = (model or set_by_user or row.chat_model).lower()
+    rows = (each for each in (*own, *_table()) if each.provider == provider)
+    return next((each for each in rows if fnmatchcase(wanted, each.model)), None)
+
+
+@cache
+def _table() -> Sequence[Price]:
+    return read_prices(_TABLE)
+
+
+def read_prices(path: Path) -> Sequence[Price]:
+    """The rows of a file like ``table.toml``. Raises InvalidFile, naming what is wrong."""
+    try:
+        told = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"The prices in {path} cannot be read: {error}.", _HINT) from error
+    head = told.get("prices", {})
+    currency, day = head.get("currency"), head.get("date")
+    if not isinstance(currency, str) or not 1 <= len(currency) <= 8 or not isinstance(day, date):
+        raise InvalidFile(f"The prices in {path} lack a currency or a date.", _HINT)
+    return tuple(_row(path, row, currency, day) for row in told.get("price", ()))
+
+
+_HINT = (
+    "Write [prices] with currency and date, and [[price]] with provider, model, input and output "
+    "(per million tokens), as in rag/providers/table.toml."
+)
+
+
+def _row(path: Path, row: Mapping[str, Any], currency: str, day: date) -> Price:
+    names = [row.get("provider"), row.get("model")]
+    amounts = [row.get("input"), row.get("output")]
+    known = all(isinstance(each, int | float) and each >= 0 for each in amounts)
+    if not all(isinstance(each, str) for each in names) or not (known or amounts == [None, None]):
+        raise InvalidFile(f"A price in {path} is not usable: {dict(row)}.", _HINT)
+    provider, model = map(str, names)
+    if not known:
+        return Price(provider, model.lower(), currency, day)
+    paid, got = (float(each) for each in amounts if each is not None)
+    return Price(provider, model.lower(), currency, day, paid, got)

@@ -1,0 +1,127 @@
+"""Whether memory helps: one question set answered with and without past interactions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput
+from rag.evaluation.comparison import Comparison
+from rag.evaluation.report.words import counted
+from rag.jobs import JobRow
+from rag.recipe import Recipe
+from rag.runs.history import RunHistory
+from rag.runs.quality.answer_job import AnswerEvaluations
+from rag.runs.quality.spending import UNLIMITED, Budget
+
+USUAL = 3
+"""Past interactions that are shown where the recipe shows none."""
+LEADING = ("judged_correctness", "token_f1", "citation_recall", "groundedness")
+"""The first of these that both runs measured decides; the others are told beside it."""
+_TITLES = {
+    "judged_correctness": "correctness by the judge",
+    "token_f1": "token F1",
+    "citation_recall": "citation recall",
+    "groundedness": "groundedness",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEffect:
+    """A run with past interactions as examples against one without, question by question.
+
+    ``figures`` is the comparison in the measure that decides, which was chosen before anything was
+    measured; ``others`` are those in the rest, corrected together. Of
+    ``questions``, ``shown`` had at least one example, so only these can differ by it.
+    """
+
+    run: str
+    without: str
+    figures: Comparison
+    others: Mapping[str, Comparison]
+    questions: int
+    shown: int
+
+    @property
+    def sentence(self) -> str:
+        """The result in plain English, to be quoted as it is."""
+        asked = counted(self.questions, "question")
+        if not self.shown:
+            return f"Memory changed nothing: it had no example for any of {asked}."
+        found, title = self.figures, _TITLES[self.figures.metric]
+        low, high = found.interval
+        amount = f"{abs(found.difference):.3f} (95% interval {low:+z.3f} to {high:+z.3f})"
+        had = f"{asked}, {self.shown:,} of them with examples"
+        match found.verdict:
+            case "better":
+                return f"Memory helps: {title} is higher by {amount}, {had}."
+            case "worse":
+                return f"Memory makes answers worse: {title} is lower by {amount}, {had}."
+            case "incomparable":
+                return f"Memory cannot be judged, as {found.obstacle}. Measure both again."
+        way = "higher" if found.difference > 0 else "lower"
+        if not found.won and not found.lost:
+            return f"Memory changed nothing: {title} is the same on every one of {had}."
+        return f"Not shown that memory helps or harms: {title} is {way} by {amount}, {had}."
+
+
+class MemoryTrials:
+    """Measures whether the memory of a visitor helps with the questions of a set."""
+
+    def __init__(self, answers: AnswerEvaluations, history: RunHistory) -> None:
+        self._answers = answers
+        self._history = history
+
+    def start(
+        self, set_name: str, recipe: Recipe, *, judge: str = "", budget: Budget = UNLIMITED
+    ) -> tuple[int, int]:
+        """Queues two evaluations with answers, without memory and with it; returns the jobs.
+
+        Each may spend the ``budget``. A question's own past interactions are no examples. Raises as
+        ``AnswerEvaluations.start``, and InvalidInput where no language model answers.
+        """
+        before, after = both(recipe)
+        queued = [
+            self._answers.start(set_name, each, judge=judge, budget=budget)
+            for each in (before, after)
+        ]
+        return queued[0], queued[1]
+
+    def jobs(self, set_name: str, recipe: Recipe, judge: str = "") -> list[JobRow]:
+        """The last two such evaluations, as far as there are any: without memory, with it."""
+        found = (self._answers.latest(set_name, each, judge) for each in both(recipe))
+        return [job for job in found if job is not None]
+
+    def effect(self, set_name: str, recipe: Recipe, judge: str = "") -> MemoryEffect | None:
+        """What the last two runs show; None where one is missing, at work or paused."""
+        jobs = self.jobs(set_name, recipe, judge)
+        kept = {run.id: run for run in self._history.every(set_name)}
+        ids = [str(job.payload["run"]) for job in jobs]
+        if len(ids) < 2 or any(each not in kept for each in ids):
+            return None
+        without, run = ids
+        measured = kept[run].metrics.keys() & kept[without].metrics.keys()
+        leading = next((name for name in LEADING if name in measured), None)
+        if leading is None:
+            return None
+        rest = [name for name in LEADING if name != leading]
+        given = self._answers.answers(run)
+        return MemoryEffect(
+            run,
+            without,
+            self._history.changes(run, without, [leading])[leading],
+            self._history.changes(run, without, rest),
+            len(given),
+            sum(each.examples > 0 for each in given.values()),
+        )
+
+
+def both(recipe: Recipe) -> tuple[Recipe, Recipe]:
+    """A recipe without past interactions and with. Raises InvalidInput where no model answers."""
+    if recipe.answer.provider == "extractive":
+        raise InvalidInput(
+            "Quotes are made without a language model: memory cannot change them.",
+            "Choose a provider of answers (answer.provider).",
+        )
+    most = recipe.answer.memory or USUAL
+    return recipe.with_fields({"answer.memory": 0}), recipe.with_fields({"answer.memory": most})

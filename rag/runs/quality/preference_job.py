@@ -1,0 +1,261 @@
+"""The job in which a judge compares the answers of two runs, each pair in both orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from rag import telemetry
+from rag.errors import InvalidInput
+from rag.evaluation.comparison import compare
+from rag.evaluation.inference.clusters import CONSIDERABLE
+from rag.evaluation.intervals import Interval
+from rag.evaluation.judges import RUBRICS, NoGrade, Preferred, prefer
+from rag.evaluation.report.words import counted
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.results import QuestionResult, Run
+from rag.runs.groups import groups_of_set
+from rag.runs.quality.judges import judge_named
+from rag.runs.quality.spending import UNLIMITED, Budget, Spent, told_cost
+from rag.runs.version import code_version
+from rag.services import Services
+from rag.storage import Connection, passages, runs
+from rag.storage.quality import answers as answer_rows
+from rag.storage.quality import preferences as rows
+from rag.storage.quality.preferences import StoredPreference
+from rag.types import Cost, Usage
+
+JOB = "prefer"
+AT_ONCE = 4
+SHOWN = 3
+"""Passages of each run that the judge sees beside the two answers."""
+_TRIED = ("complete", "refused")
+_RUBRIC = RUBRICS["preference"].name
+_Told = Preferred | Usage  # what was spent, where nothing came of it
+_Asked = Callable[[str], _Told]
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """How often a judge prefers the answers of a run to those of another one.
+
+    ``rate`` is the mean over questions of 1 for better, 0 for worse, half for a tie; ``interval``
+    its 95% interval, in which questions of one group count as one. A judge that goes by the order
+    contradicts itself, which counts as a tie. ``open`` questions are not judged yet.
+    """
+
+    run: str
+    other: str
+    judge: str
+    questions: int
+    wins: int
+    losses: int
+    ties: int
+    open: int
+    rate: float
+    interval: Interval
+    p: float
+    verdict: str
+    groups: int
+    design_effect: float
+    tokens: int
+    cost: str
+
+    @property
+    def sentence(self) -> str:
+        """The result in plain English, to be quoted as it is."""
+        if not self.questions:
+            return "The judge has compared nothing yet."
+        low, high = self.interval
+        head = {
+            "better": "The judge prefers the answers of this run",
+            "worse": "The judge prefers the answers of the other run",
+        }.get(self.verdict, "Not shown that the judge prefers either run")
+        alike = ""
+        if self.design_effect > CONSIDERABLE:
+            alike = f"; they form {self.groups:,} groups, of which each counts once"
+        said = (
+            f"{head}: win rate {self.rate:.0%} (95% interval {low:.0%} to {high:.0%}), "
+            f"{counted(self.questions, 'question')}, {self.wins:,} better, {self.losses:,} worse, "
+            f"{self.ties:,} tied{alike}."
+        )
+        return said + (f" {counted(self.open, 'question')} not judged yet." if self.open else "")
+
+
+class Preferring:
+    """Preferences by models between the runs of one knowledge base."""
+
+    def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
+        self._services = services
+        self._jobs = jobs
+        self._base_id = base_id
+
+    def start(self, run_id: str, other_id: str, judge: str, *, budget: Budget = UNLIMITED) -> int:
+        """Queues the comparison of the answers of two runs of a set; returns the job.
+
+        What was told already stays; the ``budget`` of this go counts questions, each of which takes
+        two calls. Raises NotFound, ProviderError, InvalidInput where a run has no answers.
+        """
+        budget.require()
+        judge_named(self._services, judge)
+        with self._services.database.read() as connection:
+            _Pair.read(connection, self._base_id, run_id, other_id)
+        about = {"run": run_id, "other": other_id, "judge": judge}
+        title = f"Comparing answers of {run_id} and {other_id}"
+        payload = {**about, **budget.as_data()}
+        return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
+
+    def latest(self, run_id: str, other_id: str, judge: str) -> JobRow | None:
+        """The last such job."""
+        about = {"run": run_id, "other": other_id, "judge": judge}
+        return self._jobs.latest(self._base_id, JOB, about)
+
+    def between(self, run_id: str, other_id: str, judge: str) -> Preferences:
+        """What a judge prefers as far as it was asked. Raises as ``start``."""
+        with self._services.database.read() as connection:
+            pair = _Pair.read(connection, self._base_id, run_id, other_id)
+            told = rows.between(connection, run_id, other_id, judge, _RUBRIC)
+            groups = groups_of_set(connection, self._base_id, pair.run.question_set)
+        votes = {key: each.vote for key, each in told.items() if key in pair.texts}
+        rates = {key: (1 + vote) / 2 for key, vote in votes.items()}
+        found = compare("preference", rates, dict.fromkeys(rates, 0.5), groups=groups)
+        low, high = found.interval
+        spent = [each for each in told.values() if each.tokens]
+        prices = [None if one.cost is None else Cost(one.cost, one.currency) for one in spent]
+        return Preferences(
+            run_id,
+            other_id,
+            judge,
+            questions=len(rates),
+            wins=found.won,
+            losses=found.lost,
+            ties=found.tied,
+            open=len(pair.texts) - len(rates),
+            rate=found.mean,
+            interval=Interval(max(low + 0.5, 0.0), min(high + 0.5, 1.0)),
+            p=found.p,
+            verdict=found.verdict,
+            groups=found.clusters,
+            design_effect=found.design_effect,
+            tokens=sum(each.tokens for each in spent),
+            cost=told_cost(prices),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two runs of a set, and the answers that both gave: (first, second) by question id."""
+
+    run: Run
+    other: Run
+    asked: Mapping[str, str]
+    texts: Mapping[str, tuple[str, str]]
+    rankings: Mapping[str, Sequence[QuestionResult]]
+
+    @classmethod
+    def read(cls, connection: Connection, base_id: int, run_id: str, other_id: str) -> _Pair:
+        run, other = (runs.get(connection, base_id, each) for each in (run_id, other_id))
+        if run.question_set != other.question_set or run.id == other.id:
+            raise InvalidInput(
+                "Answers are compared between two runs of one question set.", "Choose two of one."
+            )
+        one, two = (answer_rows.of_run(connection, base_id, each.id) for each in (run, other))
+        if not one or not two:
+            raise InvalidInput(
+                f"Run {other.id if one else run.id} has no answers.",
+                "Evaluate with answers: `evaluate --answers`, or Answers too on Metrics.",
+            )
+        first, second = (runs.results(connection, each.id) for each in (run, other))
+        texts = {
+            key: (one[key].text, two[key].text)
+            for key in one
+            if key in two and one[key].status in _TRIED and two[key].status in _TRIED
+        }
+        ranked: dict[str, list[QuestionResult]] = {}
+        for result in (*first, *second):
+            ranked.setdefault(result.question_id, []).append(result)
+        asked = {each.question_id: each.text for each in first}
+        return cls(run, other, asked, {k: v for k, v in texts.items() if k in asked}, ranked)
+
+
+def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
+    """Does a job of kind "prefer"; preferences that an earlier process stored stay."""
+    run_id, other_id = str(job.payload["run"]), str(job.payload["other"])
+    judge = judge_named(services, str(job.payload["judge"]))
+    budget, spent = Budget.of(job.payload), Spent()
+    with services.database.read() as connection:
+        pair = _Pair.read(connection, job.base_id, run_id, other_id)
+        held = rows.between(connection, run_id, other_id, judge.name, _RUBRIC)
+        shown = _passages(connection, job.base_id, pair)
+
+    def asked(key: str) -> _Told:
+        one, two = pair.texts[key]
+        if one == two:
+            return Preferred(0.0)  # nobody need be asked
+        try:
+            return prefer(judge.chat, pair.asked[key], one, two, shown[key])
+        except NoGrade as error:
+            return error.usage
+
+    todo = [key for key in pair.texts if key not in held]
+    now = todo if budget.calls is None else todo[: budget.calls]
+    made = 0
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        told_of = _answered(pool, now, telemetry.carried(asked), spent, budget)
+        for done, (key, told) in enumerate(told_of, start=1):
+            reporter.tell(len(held) + done, len(pair.texts), f"{len(held) + done:,} questions")
+            usage = told.usage if isinstance(told, Preferred) else told
+            spent.add(usage, cost := judge.cost(usage))
+            if not isinstance(told, Preferred):
+                continue
+            made += 1
+            row = StoredPreference(
+                question_id=key,
+                judge=judge.name,
+                version=code_version(),
+                rubric=_RUBRIC,
+                vote=told.vote,
+                tokens=told.usage.tokens,
+                cost=cost.amount if cost else None,
+                currency=cost.currency if cost else "",
+            )
+            with services.database.write() as connection:
+                rows.add(connection, run_id, other_id, row)
+    left = len(todo) - made
+    said = f"{counted(len(held) + made, 'pair')} of answers compared"
+    return f"{said}, {left:,} are not. Compare again to go on." if left else f"{said}."
+
+
+def _answered(
+    pool: ThreadPoolExecutor, keys: Sequence[str], asked: _Asked, spent: Spent, budget: Budget
+) -> Iterator[tuple[str, _Told]]:
+    """Questions with preferences as they come in, as far as the budget lets."""
+    waiting, pending = list(keys)[::-1], dict[Future[_Told], str]()
+    while waiting or pending:
+        if spent.reached(budget):
+            waiting.clear()
+        while waiting and len(pending) < AT_ONCE:
+            key = waiting.pop()
+            pending[pool.submit(asked, key)] = key
+        if not pending:
+            return
+        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            yield pending.pop(future), future.result()
+
+
+def _passages(connection: Connection, base_id: int, pair: _Pair) -> dict[str, str]:
+    """The first passages of both runs by question id, each once."""
+    wanted = {
+        key: list(dict.fromkeys(item for each in found for item, *_ in each.ranking[:SHOWN]))
+        for key, found in pair.rankings.items()
+    }
+    texts: dict[str, str] = {}
+    for run in (pair.run, pair.other):
+        ids = {item for items in wanted.values() for item in items}
+        found = passages.ranked(connection, base_id, run.recipe.index.cut, ids)
+        texts |= {key: chunk.text for key, chunk in found.items()}
+    return {
+        key: "\n\n".join(dict.fromkeys(texts[item] for item in items if item in texts)) or "(none)"
+        for key, items in wanted.items()
+    }

@@ -1,0 +1,95 @@
+"""Budgets of jobs that ask language models: in calls, tokens and money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rag.errors import InvalidInput
+from rag.storage.quality.answers import Bill
+from rag.types import Cost, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one go may spend; None is without a limit.
+
+    ``calls`` counts answers or grades. Nothing more is begun once ``tokens`` were reported or
+    ``money`` was spent, in the currency of the table of prices: what is on its way then still
+    comes. Where the price is not known, ``money`` cannot hold anything back.
+    """
+
+    calls: int | None = None
+    tokens: int | None = None
+    money: float | None = None
+
+    def require(self) -> None:
+        """Raises InvalidInput for a limit that is not above 0."""
+        if any(each is not None and each <= 0 for each in (self.calls, self.tokens, self.money)):
+            raise InvalidInput("A budget is more than nothing.", "Leave it out, or give more.")
+
+    def as_data(self) -> dict[str, float | None]:
+        """As it goes into the payload of a job."""
+        return {"most": self.calls, "most_tokens": self.tokens, "most_money": self.money}
+
+    @classmethod
+    def of(cls, payload: Mapping[str, object]) -> Budget:
+        """The reverse of ``as_data``."""
+        calls, tokens, money = (payload.get(f"most{each}") for each in ("", "_tokens", "_money"))
+        return cls(
+            None if calls is None else int(str(calls)),
+            None if tokens is None else int(str(tokens)),
+            None if money is None else float(str(money)),
+        )
+
+
+UNLIMITED = Budget()
+
+
+@dataclass
+class Spent:
+    """What one go has spent so far."""
+
+    tokens: int = 0
+    money: float = 0.0
+
+    def add(self, usage: Usage, cost: Cost | None) -> None:
+        """Counts some tokens, and what they cost where that is known."""
+        self.tokens += usage.tokens
+        self.money += cost.amount if cost else 0.0
+
+    def reached(self, budget: Budget) -> bool:
+        """Whether nothing more may be begun."""
+        tokens = budget.tokens is not None and self.tokens >= budget.tokens
+        return tokens or (budget.money is not None and self.money >= budget.money)
+
+
+def money(amount: float, currency: str) -> str:
+    """``0.0042 USD``: two digits that count, and cents at least."""
+    digits = 2 if amount == 0 or amount >= 1 else 4 if amount >= 0.001 else 6
+    return f"{amount:,.{digits}f} {currency}"
+
+
+def told_bills(bills: Sequence[Bill]) -> str:
+    """What a run cost, as ``told_cost`` says it of single answers."""
+    paid = [money(bill.money, bill.currency) for bill in bills if bill.money is not None]
+    if not paid:
+        return "cost not known" if bills else ""
+    missing = sum(bill.unpriced for bill in bills)
+    return " and ".join(paid) + (f", not known for {missing:,}" if missing else "")
+
+
+def told_cost(costs: Iterable[Cost | None]) -> str:
+    """What some answers cost together, and of how many that is not known; "" of none."""
+    held = list(costs)
+    known = [each for each in held if each is not None]
+    if not held:
+        return ""
+    if not known:
+        return "cost not known"
+    totals: dict[str, float] = {}
+    for each in known:
+        totals[each.currency] = totals.get(each.currency, 0.0) + each.amount
+    said = " and ".join(money(amount, currency) for currency, amount in sorted(totals.items()))
+    missing = len(held) - len(known)
+    return f"{said}, not known for {missing:,}" if missing else said

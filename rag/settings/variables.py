@@ -1,0 +1,206 @@
+"""One variable of the environment at a time: looked for, held to what it may say, read."""
+
+from __future__ import annotations
+
+import logging
+import string
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from rag.errors import InvalidInput
+from rag.settings.names import BOUND_VARIABLES, PROVIDER_VARIABLES, TRACE_VARIABLES, URL_VARIABLES
+
+log = logging.getLogger(__name__)
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+PROJECT = Path(__file__).resolve().parents[2]
+"""The folder that holds ``rag/``, ``data/`` and, unless told otherwise, ``workspace/``."""
+
+_PROTOCOL = "http/protobuf"
+_CAPTURES = {
+    "true": True,
+    "span_only": True,
+    "span_and_event": True,
+    "false": False,
+    "no_content": False,
+    "event_only": False,
+}
+
+_TRUTHS = {"1": True, "true": True, "yes": True, "on": True}
+_FALSEHOODS = {"0": False, "false": False, "no": False, "off": False}
+
+
+class Asked(dict[str, str]):
+    """Variables that are not blank, and which names were looked for among them."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__({name: text.strip() for name, text in values.items() if text.strip()})
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+@cache
+def warn_of(name: str, meant: str = "") -> None:
+    """Once for each: a setting that is misspelt would be missed in silence."""
+    log.warning("%s is no setting.%s", name, f" Did you mean {meant}?" if meant else "")
+
+
+def home_folder(values: Mapping[str, str]) -> Path:
+    """Where all data is kept; it need not be there yet."""
+    name = "TOUCHSTONE_HOME"
+    try:
+        home = Path(values.get(name, PROJECT / "workspace")).expanduser().resolve()
+    except (RuntimeError, ValueError, OSError) as error:
+        raise InvalidInput(f"{name} is not a usable path: {error}.") from error
+    if home.exists() and not home.is_dir():
+        raise InvalidInput(f"{name} is {home}, which is a file.", "Set it to a folder.")
+    return home
+
+
+def file(values: Mapping[str, str], name: str) -> Path | None:
+    """A file that is there, or None."""
+    if name not in values:
+        return None
+    path = Path(values[name]).expanduser().resolve()
+    if not path.is_file():
+        raise InvalidInput(f"{name} is {path}, which is no file.", "Set it to a file.")
+    return path
+
+
+def database_url(values: Mapping[str, str], home: Path) -> str:
+    """The address of the database: unless told otherwise, of a file in the home folder."""
+    name = "TOUCHSTONE_DATABASE_URL"
+    url = values.get(name, f"sqlite:///{home / 'touchstone.db'}")
+    if "://" not in url:
+        # The value is not shown: a mistyped URL may hold a password.
+        raise InvalidInput(
+            f"{name} is not a database URL.",
+            "Write it like sqlite:///file.db or postgresql://user:password@host/database.",
+        )
+    return url
+
+
+def cluster(values: Mapping[str, str]) -> str | None:
+    """The address of a scheduler, or None."""
+    name = "TOUCHSTONE_CLUSTER"
+    if name not in values:
+        return None
+    try:
+        parts = urlsplit(values[name])
+        if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
+            return values[name]
+    except ValueError:  # the port is no number
+        pass
+    raise InvalidInput(
+        f"{name} is not the address of a scheduler.",
+        "Write it like tcp://HOST:8786, or tls://HOST:8786.",
+    )
+
+
+def truth(values: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """Yes or no."""
+    if name not in values:
+        return default
+    truth = (_TRUTHS | _FALSEHOODS).get(values[name].lower())
+    if truth is None:
+        raise InvalidInput(f"{name} is {values[name]!r}.", "Set it to 1 (yes) or 0 (no).")
+    return truth
+
+
+def traces(values: Mapping[str, str]) -> bool:
+    """Whether a collector is named, and the variables of OpenTelemetry do not say otherwise."""
+    if not any(name in values for name in TRACE_VARIABLES):
+        return False
+    if truth(values, "OTEL_SDK_DISABLED", default=False):
+        return False
+    if values.get("OTEL_TRACES_EXPORTER", "").lower() == "none":
+        return False
+    for name in ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"):
+        if values.get(name, _PROTOCOL).lower() != _PROTOCOL:
+            raise InvalidInput(
+                f"{name} is {values[name]!r}.",
+                f"Only {_PROTOCOL} is spoken: set it to that, and the address to that port.",
+            )
+    return True
+
+
+def tells(values: Mapping[str, str], hiding: str) -> bool:
+    """Whether traces tell text of one direction: where that is asked for and it is not hidden."""
+    name = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+    told = values.get(name, "false").lower()
+    if told not in _CAPTURES:
+        raise InvalidInput(f"{name} is {values[name]!r}.", f"Set it to {', '.join(_CAPTURES)}.")
+    return _CAPTURES[told] and not truth(values, hiding, default=False)
+
+
+def positive(values: Mapping[str, str], name: str, *, default: int) -> int:
+    """A whole number above 0."""
+    text = values.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise InvalidInput(f"{name} is {text!r}.", "Set it to a whole number above 0.")
+    return int(text)
+
+
+def days(values: Mapping[str, str], name: str) -> int | None:
+    """A number of days, or None."""
+    return positive(values, name, default=0) if name in values else None
+
+
+def folded(address: str) -> str:
+    """An e-mail address as it is compared: only ASCII letters lose their case.
+
+    Unicode's case folding makes one address of several: U+017F, a long s, becomes ``s``, U+212A,
+    the sign of Kelvin, ``k``. Another mailbox would pass for that of an administrator.
+    """
+    return address.strip().translate(_LOWER)
+
+
+def addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """E-mail addresses, as they are compared."""
+    found = [folded(each) for each in values.get(name, "").split(",") if each.strip()]
+    if not all("@" in each for each in found):
+        raise InvalidInput(f"{name} holds what is no e-mail address.", "Separate them by commas.")
+    return tuple(found)
+
+
+def provider_variables(values: Mapping[str, str]) -> dict[str, str]:
+    """What providers may ask for, with addresses of the web where it takes them."""
+    found = {name: values[name] for name in PROVIDER_VARIABLES if name in values}
+    for name in URL_VARIABLES:
+        if name in found and not _is_web_address(found[name]):
+            raise InvalidInput(
+                f"{name} is not a web address.", "Write it like https://host.example/v1."
+            )
+    return found
+
+
+def bounds(values: Mapping[str, str]) -> dict[str, str]:
+    """Of ``openai=500, mistral=60`` a variable for each: ``TOUCHSTONE_PROVIDER_RATE[openai]``."""
+    found = {}
+    for variable in BOUND_VARIABLES:
+        for part in filter(str.strip, values.get(variable, "").split(",")):
+            name, _, number = (piece.strip() for piece in part.partition("="))
+            if not (name and number.isascii() and number.isdigit() and int(number) > 0):
+                raise InvalidInput(
+                    f"{variable} is {values[variable]!r}.",
+                    "Write it like openai=500, mistral=60: whole numbers above 0.",
+                )
+            found[f"{variable}[{name}]"] = number
+    return found
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)

@@ -1,0 +1,153 @@
+"""Who changed or read what, as rows that are added and, when they are old, deleted.
+
+The only change is that an address goes with its account.
+
+Rows outlive the knowledge bases and people they speak of, so they refer to these by id alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    DateTime,
+    Index,
+    Integer,
+    String,
+    Table,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    update,
+)
+
+from rag.storage.access.people import person
+from rag.storage.tables import metadata
+
+audit_entry = Table(
+    "audit_entry",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+    # Whose doing it was; "" is the one local user.
+    Column("person_id", String(12), nullable=False),
+    # How: on a page, by the API, by MCP, by a link; and by which token or link.
+    Column("via", String, nullable=False),
+    Column("key_id", String(12), nullable=False, server_default=""),
+    Column("base_id", Integer),
+    Column("base", String, nullable=False, server_default=""),
+    Column("kind", String, nullable=False),
+    Column("action", String, nullable=False),
+    Column("detail", String, nullable=False, server_default=""),
+    Index(None, "at"),
+    Index(None, "base_id", "at"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One act. ``base_id`` is None for what is of no knowledge base; ``at`` is UTC."""
+
+    at: datetime
+    person_id: str
+    via: str
+    key_id: str
+    base_id: int | None
+    base: str
+    kind: str
+    action: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """An entry with who it was: an address; "" for the local user, None for an account deleted."""
+
+    id: int
+    entry: AuditEntry
+    email: str | None
+
+
+def add(connection: Connection, entries: Sequence[AuditEntry]) -> None:
+    """Stores entries."""
+    names = AuditEntry.__slots__
+    rows = [{name: getattr(each, name) for name in names} for each in entries]
+    connection.execute(insert(audit_entry), rows)
+
+
+def found(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], limit: int
+) -> list[AuditLine]:
+    """Entries, newest first."""
+    statement = (
+        select(audit_entry, person.c.email)
+        .outerjoin(person, person.c.id == audit_entry.c.person_id)
+        .where(*conditions)
+        .order_by(audit_entry.c.at.desc(), audit_entry.c.id.desc())
+        .limit(limit)
+    )
+    return [_line(row) for row in connection.execute(statement)]
+
+
+def of_bases(base_ids: Sequence[int]) -> ColumnElement[bool]:
+    """Entries of some knowledge bases."""
+    return audit_entry.c.base_id.in_(base_ids)
+
+
+def by(email: str) -> ColumnElement[bool]:
+    """Entries of whoever has an address."""
+    return person.c.email.icontains(email, autoescape=True)
+
+
+def of_base(name: str) -> ColumnElement[bool]:
+    """Entries of knowledge bases of a name, as they were called then."""
+    return audit_entry.c.base == name
+
+
+def of_kind(kind: str) -> ColumnElement[bool]:
+    """Entries of a kind."""
+    return audit_entry.c.kind == kind
+
+
+def between(first: datetime | None, last: datetime | None) -> ColumnElement[bool]:
+    """Entries from a moment on, and before another one."""
+    at = audit_entry.c.at
+    conditions = [at >= first] if first else []
+    conditions += [at < last] if last else []
+    condition: ColumnElement[bool] = true()
+    for each in conditions:
+        condition &= each
+    return condition
+
+
+def forget(connection: Connection, before: datetime) -> int:
+    """Deletes entries from before a moment; tells how many."""
+    return connection.execute(delete(audit_entry).where(audit_entry.c.at < before)).rowcount
+
+
+def forget_address(connection: Connection, email: str) -> None:
+    """Takes the address of an account that is deleted out of what was done with its memberships."""
+    detail = audit_entry.c.detail
+    rest = func.substr(detail, len(email) + 1)
+    about = (detail == email) | detail.startswith(f"{email}, ", autoescape=True)
+    connection.execute(
+        update(audit_entry)
+        .where(audit_entry.c.kind == "members", about)
+        .values(detail=literal("deleted account").concat(rest))
+    )
+
+
+def _line(row: Any) -> AuditLine:
+    at = row.at if row.at.tzinfo else row.at.replace(tzinfo=UTC)
+    names = [name for name in AuditEntry.__slots__ if name != "at"]
+    entry = AuditEntry(at, *(getattr(row, name) for name in names))
+    return AuditLine(row.id, entry, "" if not row.person_id else row.email)

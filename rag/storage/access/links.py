@@ -1,0 +1,90 @@
+"""Links that show one knowledge base to whoever has them: digests, never the links themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Column, Connection, DateTime, String, Table, insert, select, update
+
+from rag.storage.rows import read
+from rag.storage.tables import base_id, metadata
+
+share_link = Table(
+    "share_link",
+    metadata,
+    Column("id", String(12), primary_key=True),
+    base_id(),
+    Column("name", String, nullable=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    # Who made it; "" is the one user of a server that nobody signs in to.
+    Column("maker", String, nullable=False, server_default=""),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Column("expires", DateTime(timezone=True), nullable=False),
+    Column("revoked", DateTime(timezone=True)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """A link without its secret. Moments are UTC."""
+
+    id: str
+    base_id: int
+    name: str
+    maker: str
+    created: datetime
+    expires: datetime
+    revoked: datetime | None
+
+    @property
+    def valid(self) -> bool:
+        """Whether it shows anything now."""
+        return datetime.now(UTC) < self.expires and self.revoked is None
+
+
+def create(connection: Connection, row: LinkRow, digest: str) -> None:
+    """Stores a new link by the digest of its secret."""
+    values = {name: getattr(row, name) for name in LinkRow.__slots__}
+    connection.execute(insert(share_link).values(**values, digest=digest))
+
+
+def by_digest(connection: Connection, digest: str) -> LinkRow | None:
+    """The link whose secret has that digest, valid or not."""
+    row = connection.execute(select(share_link).where(share_link.c.digest == digest)).first()
+    return None if row is None else _row(row)
+
+
+def by_id(connection: Connection, link_id: str) -> LinkRow | None:
+    """The link of an id, valid or not."""
+    row = connection.execute(select(share_link).where(share_link.c.id == link_id)).first()
+    return None if row is None else _row(row)
+
+
+def of_base(connection: Connection, base_id: int) -> list[LinkRow]:
+    """The links to a knowledge base, newest first."""
+    mine = select(share_link).where(share_link.c.base_id == base_id)
+    return [_row(row) for row in connection.execute(mine.order_by(share_link.c.created.desc()))]
+
+
+def revoke(connection: Connection, base_id: int, link_id: str) -> bool:
+    """Whether there is such a link; one that is revoked already stays as it is."""
+    mine = (share_link.c.base_id == base_id) & (share_link.c.id == link_id)
+    if connection.execute(select(share_link.c.id).where(mine)).first() is None:
+        return False
+    now = datetime.now(UTC)
+    connection.execute(
+        update(share_link).where(mine, share_link.c.revoked.is_(None)).values(revoked=now)
+    )
+    return True
+
+
+def _row(row: Any) -> LinkRow:
+    moments = {name: _utc(getattr(row, name)) for name in ("created", "expires", "revoked")}
+    return read(LinkRow, row, **moments)
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    """SQLite gives moments back without their zone, which is UTC."""
+    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,278 @@
+"""Who signed in or was invited, and what each may do in which knowledge base."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    DateTime,
+    ForeignKey,
+    Index,
+    String,
+    Table,
+    delete,
+    false,
+    func,
+    select,
+    text,
+    update,
+)
+
+from rag.errors import NotFound
+from rag.storage import bases
+from rag.storage.access.tokens import api_token
+from rag.storage.conversations.tables import bout, conversation
+from rag.storage.rows import insert_missing, insert_or_replace
+from rag.storage.tables import base_id, knowledge_base, metadata
+
+person = Table(
+    "person",
+    metadata,
+    Column("id", String(12), primary_key=True),
+    # In lower case; whoever is invited is known by it until the first sign-in.
+    Column("email", String, nullable=False, unique=True),
+    Column("name", String, nullable=False, server_default=""),
+    # A digest of who vouches for the person, and of the name that it has there for ever.
+    Column("subject", String(64), unique=True),
+    Column("administrator", Boolean, nullable=False, default=False, server_default=false()),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Column("seen", DateTime(timezone=True)),
+)
+
+deleted_account = Table(
+    "deleted_account",
+    metadata,
+    # As in ``person``; kept for as long as a browser may bring back a sign-in from before.
+    Column("subject", String(64), primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+)
+
+member = Table(
+    "member",
+    metadata,
+    base_id(primary=True),
+    Column("person_id", String(12), ForeignKey("person.id", ondelete="CASCADE"), primary_key=True),
+    Column("role", String, nullable=False),
+    Index(None, "person_id"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody; ``id`` "" is the one user of a server that nobody signs in to."""
+
+    id: str
+    email: str
+    name: str = ""
+    administrator: bool = False
+
+    @property
+    def local(self) -> bool:
+        """Whether it is whoever holds the files, who may do everything."""
+        return not self.id
+
+    @property
+    def called(self) -> str:
+        """The name, else the address."""
+        return self.name or self.email
+
+
+NOBODY_SIGNS_IN = Person("", "", "", administrator=True)
+"""The one local user; also the command line, whose user has the files anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A person of a knowledge base, and what the role there is."""
+
+    person: Person
+    role: str
+
+
+def hold(connection: Connection) -> None:
+    """Lets nobody else sign in before the transaction ends: of two, one is the first.
+
+    With SQLite there is one who writes anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("LOCK TABLE person IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def any_signed_in(connection: Connection) -> bool:
+    """Whether anybody ever signed in."""
+    found = select(person.c.id).where(person.c.subject.is_not(None)).limit(1)
+    return connection.execute(found).first() is not None
+
+
+def by_email(connection: Connection, email: str) -> Person | None:
+    """The person with an address."""
+    return _found(connection, person.c.email == email)
+
+
+def by_subject(connection: Connection, subject: str) -> Person | None:
+    """The person whom a provider knows by a name."""
+    return _found(connection, person.c.subject == subject)
+
+
+def has_signed_in(connection: Connection, person_id: str) -> bool:
+    """Whether a person came here, and was not only invited."""
+    found = select(person.c.subject).where(person.c.id == person_id)
+    return connection.execute(found).scalar() is not None
+
+
+def every(connection: Connection) -> list[Person]:
+    """All people by address."""
+    return [_person(row) for row in connection.execute(select(person).order_by(person.c.email))]
+
+
+def add(connection: Connection, email: str) -> Person:
+    """The person with an address, made if there is none."""
+    new = {"id": secrets.token_hex(6), "email": email, "created": datetime.now(UTC)}
+    insert_missing(connection, person, {**new, "name": "", "administrator": False})
+    found = by_email(connection, email)
+    assert found is not None
+    return found
+
+
+def note_sign_in(connection: Connection, found: Person, subject: str) -> None:
+    """Stores what a sign-in told of a person."""
+    values = {name: getattr(found, name) for name in ("email", "name", "administrator")}
+    values |= {"subject": subject, "seen": datetime.now(UTC)}
+    connection.execute(update(person).where(person.c.id == found.id).values(**values))
+
+
+def role(connection: Connection, base_id: int, person_id: str) -> str | None:
+    """What a person is in a knowledge base; None for a stranger."""
+    mine = (member.c.base_id == base_id) & (member.c.person_id == person_id)
+    return connection.execute(select(member.c.role).where(mine)).scalar()
+
+
+def roles(connection: Connection, person_id: str) -> dict[int, str]:
+    """What a person is, by knowledge base."""
+    rows = connection.execute(
+        select(member.c.base_id, member.c.role).where(member.c.person_id == person_id)
+    )
+    return {row.base_id: row.role for row in rows}
+
+
+def members(connection: Connection, base_id: int) -> list[Member]:
+    """The people of a knowledge base by address."""
+    statement = (
+        select(person, member.c.role)
+        .join(member, member.c.person_id == person.c.id)
+        .where(member.c.base_id == base_id)
+        .order_by(person.c.email)
+    )
+    return [Member(_person(row), row.role) for row in connection.execute(statement)]
+
+
+def member_called(connection: Connection, base_id: int, email: str) -> Person:
+    """A member by address, whom nobody else changes before the transaction ends.
+
+    Raises NotFound.
+    """
+    bases.hold(connection, base_id)  # of two owners not both may leave at the same moment
+    found = by_email(connection, email)
+    if found is None or role(connection, base_id, found.id) is None:
+        raise NotFound(f"{email} is no member.")
+    return found
+
+
+def join(connection: Connection, base_id: int, person_id: str, role: str) -> None:
+    """Makes a person a member, or gives the member another role."""
+    values = {"base_id": base_id, "person_id": person_id, "role": role}
+    insert_or_replace(connection, member, values)
+
+
+def leave(connection: Connection, base_id: int, person_id: str) -> bool:
+    """Whether the person was a member, and is none any more."""
+    mine = (member.c.base_id == base_id) & (member.c.person_id == person_id)
+    gone = connection.execute(delete(member).where(mine).returning(member.c.role))
+    return gone.first() is not None
+
+
+def owners(connection: Connection, base_id: int) -> Sequence[str]:
+    """Who owns a knowledge base."""
+    mine = (member.c.base_id == base_id) & (member.c.role == "owner")
+    return connection.execute(select(member.c.person_id).where(mine)).scalars().all()
+
+
+def owned_alone(connection: Connection, person_id: str) -> list[str]:
+    """The names of the knowledge bases that would have no owner without a person."""
+    others = (
+        select(member.c.base_id)
+        .where(member.c.role == "owner", member.c.person_id != person_id)
+        .scalar_subquery()
+    )
+    statement = (
+        select(knowledge_base.c.name)
+        .join(member, member.c.base_id == knowledge_base.c.id)
+        .where(member.c.person_id == person_id, member.c.role == "owner")
+        .where(knowledge_base.c.id.not_in(others))
+        .order_by(knowledge_base.c.name)
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def claim(connection: Connection, person_id: str) -> None:
+    """Gives a person what nobody's is: knowledge bases, conversations, votes and tokens."""
+    owned = select(member.c.base_id).where(member.c.role == "owner").scalar_subquery()
+    free = knowledge_base.c.id.not_in(owned)
+    for found in connection.execute(select(knowledge_base.c.id).where(free)).scalars().all():
+        join(connection, found, person_id, "owner")
+    for table, column in (
+        (conversation, conversation.c.visitor),
+        (bout, bout.c.visitor),
+        (api_token, api_token.c.owner),
+    ):
+        connection.execute(update(table).where(column == "").values({column.name: person_id}))
+
+
+def forget(connection: Connection, person_id: str) -> dict[str, int]:
+    """Deletes a person with conversations, votes, tokens and memberships; tells how many."""
+    counts = {}
+    for name, table, column in (
+        ("conversations", conversation, conversation.c.visitor),
+        ("votes", bout, bout.c.visitor),
+        ("tokens", api_token, api_token.c.owner),
+        ("memberships", member, member.c.person_id),
+    ):
+        mine = column == person_id
+        held = connection.execute(select(func.count()).select_from(table).where(mine)).scalar_one()
+        connection.execute(delete(table).where(mine))
+        counts[name] = int(held)
+    gone = delete(person).where(person.c.id == person_id).returning(person.c.subject)
+    subject = connection.execute(gone).scalar()
+    if subject is not None:
+        values = {"subject": subject, "at": datetime.now(UTC)}
+        insert_or_replace(connection, deleted_account, values)
+    return counts
+
+
+def deleted(connection: Connection, subject: str) -> datetime | None:
+    """When the account of somebody was deleted; None where there is nothing to know of that."""
+    found = select(deleted_account.c.at).where(deleted_account.c.subject == subject)
+    at = connection.execute(found).scalar()
+    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def forget_deleted(connection: Connection, before: datetime) -> None:
+    """Deletes what is known of accounts that were deleted before a moment."""
+    connection.execute(delete(deleted_account).where(deleted_account.c.at < before))
+
+
+def _found(connection: Connection, condition: ColumnElement[bool]) -> Person | None:
+    row = connection.execute(select(person).where(condition)).first()
+    return None if row is None else _person(row)
+
+
+def _person(row: Any) -> Person:
+    return Person(row.id, row.email, row.name, row.administrator)

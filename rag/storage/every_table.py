@@ -1,0 +1,20 @@
+"""The tables of all rooms of storage together, for those who look at a database as a whole."""
+
+from rag.storage.access.audit import audit_entry
+from rag.storage.access.links import share_link
+from rag.storage.access.replies import api_reply
+from rag.storage.access.tokens import api_token
+from rag.storage.conversations.prompt_texts import prompt_text
+from rag.storage.conversations.tables import turn
+from rag.storage.leases import lease
+from rag.storage.passage_edits import passage_edit
+from rag.storage.quality.tables import judgement
+from rag.storage.recipe_names import recipe_name
+from rag.storage.tables import metadata
+from rag.storage.tools import tool
+
+_ACCESS = (api_reply, api_token, audit_entry, share_link)
+for table in (*_ACCESS, judgement, lease, passage_edit, prompt_text, recipe_name, tool, turn):
+    assert table.metadata is metadata
+
+__all__ = ["metadata"]

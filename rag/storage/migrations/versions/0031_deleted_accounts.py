@@ -1,0 +1,18 @@
+"""When accounts were deleted, so that who signed in before does not come back by that."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0031"
+down_revision = "0030"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "deleted_account",
+        sa.Column("subject", sa.String(64), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("subject", name="pk_deleted_account"),
+    )

@@ -1,0 +1,45 @@
+"""Which of two answers judges prefer, each stored as soon as it is told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, select
+
+from rag.storage.quality.tables import preference
+from rag.storage.rows import insert_missing, read
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPreference:
+    """What a judge prefers for a question, asked in both orders.
+
+    ``vote`` is 1 where the first run's answer is better, -1 where the other's is, halves where only
+    one order said so. ``cost`` is in ``currency``, None where the price was not known.
+    """
+
+    question_id: str
+    judge: str
+    version: str
+    rubric: str
+    vote: float
+    tokens: int
+    cost: float | None = None
+    currency: str = ""
+
+
+def add(connection: Connection, run_id: str, other_id: str, made: StoredPreference) -> None:
+    """Stores a preference, unless the same was told meanwhile."""
+    row = {**asdict(made), "run_id": run_id, "other_id": other_id, "created": datetime.now(UTC)}
+    insert_missing(connection, preference, row)
+
+
+def between(
+    connection: Connection, run_id: str, other_id: str, judge: str, rubric: str
+) -> dict[str, StoredPreference]:
+    """The preferences of a judge between two runs, by question id."""
+    mine = (preference.c.run_id == run_id) & (preference.c.other_id == other_id)
+    told = (preference.c.judge == judge) & (preference.c.rubric == rubric)
+    rows = connection.execute(select(preference).where(mine, told).order_by(preference.c.id))
+    return {row.question_id: read(StoredPreference, row) for row in rows}

@@ -1,0 +1,125 @@
+"""Rows of one knowledge base as those of another: what a copy of it holds.
+
+They are copied within the database, so that no text passes through this process. Passages keep
+their keys; vectors and originals are shared, as both are stored by what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, insert, literal, or_, select
+
+from rag.storage import bases
+from rag.storage.conversations.prompt_texts import prompt_text
+from rag.storage.passage_edits import passage_edit
+from rag.storage.recipe_names import recipe_name
+from rag.storage.tables import (
+    build,
+    calibration,
+    chunk,
+    cut,
+    document,
+    document_part,
+    evidence,
+    indexed,
+    question,
+    question_set,
+    recipe_version,
+)
+
+
+def missing(connection: Connection, source: int, target: int) -> list[str]:
+    """Ids of the documents that a copy lacks, by name; one that has the name of another stays
+    away."""
+    there = document.alias()
+    same = or_(there.c.id == document.c.id, there.c.name == document.c.name)
+    held = select(there.c.id).where(there.c.base_id == target, same).exists()
+    statement = select(document.c.id).where(document.c.base_id == source, ~held)
+    return list(connection.execute(statement.order_by(document.c.name)).scalars())
+
+
+def documents(connection: Connection, source: int, target: int, ids: Sequence[str]) -> None:
+    """Copies documents with their edits, and with their passages in every build.
+
+    A document whose vectors are not all in is no part of a build of the copy. Raises NotFound where
+    the source was deleted.
+    """
+    bases.hold(connection, source)  # nothing that is copied is deleted meanwhile
+    _builds(connection, source, target)
+    _copy(connection, document, _of(document, source, "id", ids), base_id=target, recut=0)
+    for table in (document_part, passage_edit):
+        _copy(connection, table, _of(table, source, "document_id", ids), base_id=target)
+    passages = _of(chunk, source, "document_id", ids)
+    _copy(connection, chunk, passages, base_id=target, cut_id=_cut_of(chunk, target))
+    whole = _of(indexed, source, "document_id", ids) & ~indexed.c.waits
+    _copy(connection, indexed, whole, base_id=target)
+    bases.touch(connection, target)
+
+
+def all_else(connection: Connection, source: int, target: int) -> None:
+    """Copies recipes, prompts, calibrations, question sets, labels, and edits that wait for their
+    document, as far as the copy has none of that name. Call it after the documents.
+
+    Raises NotFound where the source was deleted.
+    """
+    bases.hold(connection, source)
+    _builds(connection, source, target)
+    for table, key in (
+        (recipe_version, "hash"),
+        (recipe_name, "hash"),
+        (prompt_text, "name"),
+        (calibration, "build_hash"),
+        (question_set, "name"),
+        (passage_edit, "document_id"),  # those of present documents are there already
+    ):
+        _copy(connection, table, _new(table, key, source, target), base_id=target)
+    old, new = question_set.alias(), question_set.alias()
+    pairs = select(old.c.id, new.c.id).join(new, new.c.name == old.c.name)
+    for theirs, mine in connection.execute(
+        pairs.where(old.c.base_id == source, new.c.base_id == target)
+    ).all():
+        taken = select(question.c.id).where(question.c.set_id == mine).limit(1)
+        if connection.execute(taken).first() is None:  # else it was made in the copy meanwhile
+            _copy(connection, question, question.c.set_id == theirs, set_id=mine)
+            _copy(connection, evidence, evidence.c.set_id == theirs, set_id=mine)
+
+
+def _builds(connection: Connection, source: int, target: int) -> None:
+    _copy(connection, cut, _new(cut, "name", source, target), base_id=target)
+    new = _new(build, "hash", source, target)
+    _copy(connection, build, new, base_id=target, cut_id=_cut_of(build, target))
+
+
+def _copy(connection: Connection, table: Table, which: ColumnElement[bool], **instead: Any) -> None:
+    """Inserts rows of a table once more, in their order, with other values in some columns."""
+    columns = [column for column in table.columns if column is not table.autoincrement_column]
+    values = [_value(column, instead) for column in columns]
+    rows = select(*values).where(which).order_by(*table.primary_key)
+    connection.execute(insert(table).from_select([column.name for column in columns], rows))
+
+
+def _value(column: ColumnElement[Any], instead: dict[str, Any]) -> ColumnElement[Any]:
+    if column.key not in instead:
+        return column
+    value = instead[column.key]
+    return value if isinstance(value, ColumnElement) else literal(value, column.type)
+
+
+def _of(table: Table, source: int, key: str, ids: Sequence[str]) -> ColumnElement[bool]:
+    return (table.c.base_id == source) & table.c[key].in_(ids)
+
+
+def _new(table: Table, key: str, source: int, target: int) -> ColumnElement[bool]:
+    """Rows of the source whose key the target does not have."""
+    there = table.alias()
+    known = select(there.c[key]).where(there.c.base_id == target)
+    return (table.c.base_id == source) & table.c[key].not_in(known)
+
+
+def _cut_of(table: Table, target: int) -> ColumnElement[Any]:
+    """The cut of the target that is called like that of a row."""
+    old, new = cut.alias(), cut.alias()
+    same = select(new.c.id).join(old, old.c.name == new.c.name)
+    return same.where(new.c.base_id == target, old.c.id == table.c.cut_id).scalar_subquery()

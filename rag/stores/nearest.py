@@ -1,0 +1,44 @@
+"""The order of what a server found: best first, ties by key, whatever its own order of ties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rag.errors import InvalidInput
+from rag.types import Keys, Scores
+
+Found = tuple[Keys, Scores]
+
+
+def nearest(k: int, ask: Callable[[int], Found]) -> Found:
+    """The first ``k`` by falling score, then by key, of what ``ask(depth)`` finds.
+
+    ``ask`` answers best first with ties in any order, so it is asked for more until the last one
+    is worse than the ``k``-th.
+    """
+    depth = k + 1
+    while True:
+        keys, scores = ask(depth)
+        if len(keys) < depth or scores[k - 1] > scores[-1]:
+            order = np.lexsort((keys, -scores))[:k]
+            return keys[order], scores[order]
+        depth *= 2
+
+
+def found(pairs: list[tuple[int, float]]) -> Found:
+    """Keys (n,) and scores (n,) of what a server answered."""
+    return (
+        np.array([key for key, _ in pairs], np.int64),
+        np.array([score for _, score in pairs], np.float64),
+    )
+
+
+def check_build(given: int, held: int | None) -> None:
+    """Raises InvalidInput where the build has vectors of another dimension."""
+    if held is not None and held != given:
+        raise InvalidInput(
+            f"A vector has {given} dimensions, the build has {held}.",
+            "Rebuild the index with the present embedding model, or go back to the former one.",
+        )

@@ -1,0 +1,344 @@
+"""The composition root: what the dashboard, the command line and the API start from."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from rag import cluster, providers, tracing
+from rag.access import Access
+from rag.bundles import Packer, Reproduction, Restorer, opened
+from rag.conversations.turn_metrics import write_log
+from rag.documents import copy_job
+from rag.documents.build_job import build, build_several
+from rag.documents.import_job import import_beir
+from rag.documents.ingest_job import ingest
+from rag.documents.library import Upload
+from rag.errors import AlreadyExists, InvalidInput, NotFound
+from rag.indexing.servers import Servers
+from rag.indexing.vector_cache import import_vectors
+from rag.jobs import Handler, Jobs, process
+from rag.knowledge_base import FederatedBase, KnowledgeBase
+from rag.knowledge_base.overview import BaseInfo, BaseOverview
+from rag.maintenance import check, readiness
+from rag.maintenance.backup import Backup, back_up
+from rag.maintenance.check import Problem
+from rag.maps.draw_job import draw_map
+from rag.maps.maps import Maps
+from rag.questions.generate_job import generate
+from rag.recipe import Recipe
+from rag.retrieval.caches import CacheFigures
+from rag.runs.handlers import measuring
+from rag.search.federation import FurtherBase
+from rag.search.tools import Tools
+from rag.services import Services
+from rag.settings import PROJECT, Settings
+from rag.storage import bases, builds, documents, runs
+from rag.storage.access import people
+from rag.storage.bases import Base
+from rag.storage.conversations import LOCAL, Visitor
+from rag.tuning.fit_job import calibrate
+from rag.tuning.search_job import search_all
+from rag.tuning.table_job import build_table
+from rag.workspace.apart import Apart, share
+
+SAMPLE = "sample"
+SAMPLE_FOLDER = PROJECT / "data" / "sample"
+SAMPLE_QUESTIONS = "questions.jsonl"
+SAMPLE_VECTORS = PROJECT / "data" / "sample-vectors.npz"
+
+
+class Workspace:
+    """All knowledge bases of one home, and the jobs that work on them."""
+
+    def __init__(self, settings: Settings, servers: Servers | None = None) -> None:
+        """``servers`` keep the indexes; by default those that the settings name, if any."""
+        self.settings = settings
+        if settings.turn_log:
+            write_log()
+        tracing.start(settings)
+        cluster.require(settings.cluster)
+        self._services = Services.start(settings, servers)
+        self._maps = Maps(self._services)
+        self._services.on_forgotten.append(self._maps.files.forget)
+        tidy = partial(check.sweep, self._services)
+        jobs = partial(Jobs, self._services.database, self._handlers(), tidy)
+        apart = Apart(self._services)  # which could not be handed servers
+        self.jobs = jobs(apart.large, apart.shared) if servers is None else jobs()
+        self.tools = Tools(self._services)
+        self.access = Access(self._services.database, settings)
+
+    @classmethod
+    def from_env(cls) -> Workspace:
+        """The workspace that the environment names. Raises InvalidInput or StorageError."""
+        return cls(Settings.from_env())
+
+    def _handlers(self) -> dict[str, Handler]:
+        """What does each kind of job."""
+        services = self._services
+        return {
+            "ingest": partial(ingest, services),
+            "build": partial(build, services),
+            "build-several": partial(build_several, services),
+            "import-beir": partial(import_beir, services),
+            copy_job.KIND: partial(copy_job.duplicate, services),
+            "generate": partial(generate, services),
+            **measuring(services, self.base_with_id),
+            "search-all": partial(search_all, services),
+            "build-table": partial(build_table, services),
+            "calibrate": partial(calibrate, services),
+            "map": partial(draw_map, services, self._maps.files),
+        }
+
+    def bases(self, ids: Collection[int] | None = None) -> list[BaseInfo]:
+        """Knowledge bases by name, all or some, with the size of their saved recipe's build."""
+        with self._services.database.read() as connection:
+            return [
+                BaseInfo(
+                    base.id,
+                    base.name,
+                    documents.count(connection, base.id),
+                    builds.passages_of(connection, base.id, base.recipe.index.cut),
+                    base.created,
+                )
+                for base in bases.every(connection, ids)
+            ]
+
+    def overview(self, ids: Collection[int] | None = None) -> list[BaseOverview]:
+        """Knowledge bases by name, all or some, with what was measured of each."""
+        with self._services.database.read() as connection:
+            measured = bases.measured(connection)
+        return [
+            BaseOverview(
+                info.id,
+                info.name,
+                info.documents,
+                info.passages,
+                info.created,
+                *measured.get(info.name, (0, None)),
+            )
+            for info in self.bases(ids)
+        ]
+
+    def embedders(self) -> list[str]:
+        """The embedding models that can be used now, but for the one that is for trials alone."""
+        ready = (status for status in self.statuses() if status.ready and not status.for_trials)
+        return [status.name for status in ready if status.embedding_model]
+
+    def caches(self) -> list[CacheFigures]:
+        """What is remembered of questions and searches, and how often that helped."""
+        return [self._services.queries.figures(), self._services.results.figures()]
+
+    def base(self, name: str, visitor: Visitor = LOCAL) -> KnowledgeBase:
+        """A knowledge base by name, with the conversations of a visitor. Raises NotFound."""
+        with self._services.database.read() as connection:
+            return self._knowledge_base(bases.named(connection, name), visitor)
+
+    def base_with_id(self, base_id: int, visitor: Visitor = LOCAL) -> KnowledgeBase:
+        """A knowledge base by the id that it keeps when it is renamed. Raises NotFound."""
+        with self._services.database.read() as connection:
+            return self._knowledge_base(bases.by_id(connection, base_id), visitor)
+
+    def base_of_run(self, run_id: str) -> KnowledgeBase:
+        """The knowledge base that a run belongs to. Raises NotFound."""
+        with self._services.database.read() as connection:
+            base = bases.by_id(connection, runs.owner(connection, run_id))
+        return self._knowledge_base(base)
+
+    def beside(self, name: str, also: Sequence[FurtherBase]) -> list[FederatedBase]:
+        """Other bases to search together with the one called ``name``, each once.
+
+        Raises NotFound, InvalidInput for that base itself, InvalidRecipe for a bad value.
+        """
+        if any(each.name == name for each in also):
+            raise InvalidInput(f"{name!r} is searched already.", "Name other knowledge bases.")
+        found = ((self.base(each.name), each) for each in {a.name: a for a in also}.values())
+        return [
+            FederatedBase(base, each.recipe(base.recipe()), each.weight) for base, each in found
+        ]
+
+    def _knowledge_base(self, base: Base, visitor: Visitor = LOCAL) -> KnowledgeBase:
+        return KnowledgeBase(self._services, self.jobs, self._maps, base, visitor)
+
+    def create(self, name: str, recipe: Recipe | None = None, owner: str = "") -> KnowledgeBase:
+        """A new knowledge base, of the person with the id ``owner``. Raises InvalidInput,
+        AlreadyExists, or ProviderRejected without the key that the embedder of its recipe needs."""
+        name = _checked(name)
+        recipe = recipe or Recipe()
+        self._services.models.require(recipe.index)
+        with self._services.database.write() as connection:
+            base = bases.create(connection, name, recipe)
+            builds.ensure(connection, base.id, recipe.index)
+            if owner:
+                people.join(connection, base.id, owner, "owner")
+        return self._knowledge_base(base)
+
+    def open_or_create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
+        """The knowledge base of that name, made if there is none."""
+        try:
+            return self.base(name)
+        except NotFound:
+            return self._created(name, recipe)
+
+    def _created(self, name: str, recipe: Recipe | None) -> KnowledgeBase:
+        try:
+            return self.create(name, recipe)
+        except AlreadyExists:  # another process was quicker
+            return self.base(name)
+
+    def duplicate(self, name: str, new: str, owner: str = "") -> tuple[KnowledgeBase, int]:
+        """Queues a copy of a knowledge base: documents, recipes, prompts, question sets, labels; no
+        runs, members or conversations. Returns the copy and the job. Raises as ``create``."""
+        source = self.base(name)
+        made = self.create(new, source.recipe(), owner)
+        given = {"source": source.id}
+        return made, self.jobs.submit(made.id, copy_job.KIND, f"Copying {name}", given)
+
+    def rename(self, name: str, new: str) -> None:
+        """Gives a knowledge base another name. Raises NotFound, InvalidInput, AlreadyExists."""
+        base, new = self.base(name), _checked(new)
+        with self._services.database.write() as connection:
+            bases.rename(connection, base.id, new)
+
+    def delete(self, name: str) -> None:
+        """Deletes a knowledge base with documents, labels, runs and conversations.
+
+        All of it, or nothing: the files that a process killed meanwhile leaves behind are removed
+        at the next start.
+        """
+        base = self.base(name)
+        with self._services.database.write() as connection:
+            bases.remove(connection, base.id)
+        self._services.files.discard()
+        self._services.forget_build(base.id)
+
+    def check(self, *, repair: bool = False) -> list[Problem]:
+        """Compares the database with the files, indexes and maps of this home.
+
+        ``repair`` removes what nothing refers to; safe while others work on the same home.
+        """
+        return check.check(self._services, repair=repair)
+
+    def not_ready(self) -> list[str]:
+        """Why this process could not serve anybody now, in sentences; nothing where it could."""
+        return list(readiness.obstacles(self._services))
+
+    def back_up(self, target: Path) -> Backup:
+        """Writes all of this home into one file, while it is in use.
+
+        Raises StorageError, and InvalidInput for the database of a server.
+        """
+        return back_up(self._services, target)
+
+    def bundle(self, run_id: str, target: Path, *, with_documents: bool = False) -> None:
+        """Writes a run with its recipe, questions and results as a zip that can be repeated.
+
+        Raises NotFound, InvalidInput where documents or questions changed since the run.
+        """
+        base = self.base_of_run(run_id)
+        Packer(self._services, base.id).pack(run_id, target, with_documents=with_documents)
+
+    def import_bundle(
+        self,
+        path: Path,
+        name: str | None = None,
+        documents: Path | None = None,
+        tell: Callable[[int, int, str], None] = lambda _done, _total, _message: None,
+    ) -> Reproduction:
+        """Makes a knowledge base from a bundle, measures again, and compares every figure.
+
+        ``documents`` is a folder to look for documents that the bundle does not hold. When it
+        fails, no knowledge base is left behind; it has its name only when all is in it, so that one
+        whose import was killed is not taken for a whole one. Raises InvalidFile, InvalidInput,
+        AlreadyExists, UnreadableDocument, ProviderError.
+        """
+        with opened(path) as bundle:
+            wanted = _checked(name or bundle.results.knowledge_base)
+            base = self.create(self._name_until_done(wanted), bundle.recipe)
+            try:
+                found = Restorer(self._services, base.id, base.name, tell).restore(
+                    bundle, documents
+                )
+                self.rename(base.name, wanted)
+            except BaseException:
+                self.delete(base.name)
+                raise
+        return replace(found, base=wanted)
+
+    def _name_until_done(self, wanted: str) -> str:
+        """What a base is called while it is imported. Raises AlreadyExists for a name in use."""
+        taken = {info.name for info in self.bases()}
+        if wanted in taken:
+            raise AlreadyExists(
+                f"A knowledge base named {wanted!r} exists already.", "Choose another name."
+            )
+        names = (
+            f"{wanted[:50]} (import not finished{f' {number}' if number > 1 else ''})"
+            for number in itertools.count(1)
+        )
+        return next(name for name in names if name not in taken)
+
+    def start_demo(self, name: str = SAMPLE, owner: str = "") -> tuple[KnowledgeBase, int]:
+        """Queues the sample knowledge base with its questions; returns it and the job.
+
+        What is there already stays: the same file again is unchanged. With an ``owner`` it is a
+        new one. Raises AlreadyExists.
+        """
+        base = self.create(name, None, owner) if owner else self.open_or_create(name)
+        if SAMPLE_VECTORS.exists():
+            # Texts that are embedded already are not embedded again, so the sample answers soon.
+            import_vectors(self._services.database, SAMPLE_VECTORS)
+        with ExitStack() as stack:
+            uploads = [
+                Upload(path.name, stack.enter_context(path.open("rb")))
+                for path in sorted(SAMPLE_FOLDER.iterdir())
+                if path.is_file() and path.name != SAMPLE_QUESTIONS
+            ]
+            questions = stack.enter_context((SAMPLE_FOLDER / SAMPLE_QUESTIONS).open("rb"))
+            return base, base.documents.add_files(uploads, (SAMPLE, SAMPLE_QUESTIONS, questions))
+
+    def welcome(self) -> None:
+        """Queues the sample at the first start, so that there is something to ask at once."""
+        if not self.bases():
+            self.start_demo()
+
+    def statuses(self) -> list[providers.ProviderStatus]:
+        """Providers with what they offer, and which keys were found."""
+        return providers.statuses(self.settings)
+
+    def check_provider(self, name: str) -> str:
+        """Makes a tiny real call; returns what was seen. Raises ProviderError."""
+        return providers.check(name, self.settings)
+
+    def index_bytes(self) -> int:
+        """About how much memory the search indexes of this process take."""
+        return self._services.indexes.bytes
+
+    def close(self) -> None:
+        """Stops the worker; its job resumes at the next start."""
+        self.jobs.close()
+        self._services.models.close()
+        self._services.database.close()
+
+
+def do_job() -> None:
+    """Does the job that the process which started this one has claimed, or shares in it."""
+    asked = process.asked_of(sys.stdin.buffer)
+    workspace = Workspace(Settings.from_json(asked["settings"]))
+    if "share" in asked:
+        share(workspace._services, asked["share"], asked["owner"])
+    else:
+        workspace.jobs.work_for(asked["owner"], asked["do"])
+    workspace.close()
+
+
+def _checked(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > 80 or not name.isprintable():
+        raise InvalidInput("A knowledge base needs a name of 1 to 80 characters.")
+    return name

@@ -1,0 +1,36 @@
+"""Processes of their own for what would be in the way of others; each has a workspace."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from functools import partial
+
+from rag.documents.ingest_job import help_ingest
+from rag.documents.job_size import can_be_shared, is_large
+from rag.jobs import JobRow, helping, process
+from rag.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Starts them for the worker of ``services``, if they are worth it. Their end: ``do_job``."""
+
+    services: Services
+
+    def large(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
+        """Does a job that its owner has claimed."""
+        return self._started(job, owner, "do") if is_large(self.services, job) else None
+
+    def shared(self, job: JobRow, owner: str) -> subprocess.Popen[bytes] | None:
+        """Shares a job with the worker of another process or machine."""
+        return self._started(job, owner, "share") if can_be_shared(self.services, job) else None
+
+    def _started(self, job: JobRow, owner: str, what: str) -> subprocess.Popen[bytes]:
+        settings = self.services.settings.as_json()
+        return process.start({what: job.id, "owner": owner, "settings": settings})
+
+
+def share(services: Services, job_id: int, owner: str) -> None:
+    """Reads and embeds for a job of another worker, as long as there is something to claim."""
+    helping.share(services.database, owner, job_id, partial(help_ingest, services))

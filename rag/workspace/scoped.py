@@ -1,0 +1,332 @@
+"""The workspace as one person, program or guest sees it: the one place that decides who may.
+
+Pages, REST and MCP all ask this one. What somebody may not see is not there; what may be seen and
+not be done is refused. The command line works with the workspace itself: whoever runs it has the
+files, and with them everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from math import ceil
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from rag.access.people import People, Person
+from rag.access.roles import GUEST, reaches
+from rag.errors import InvalidInput, NotAllowed, NotFound
+from rag.knowledge_base import FederatedBase, KnowledgeBase
+from rag.knowledge_base.overview import BaseInfo, BaseOverview
+from rag.providers import ProviderStatus
+from rag.recipe import Recipe
+from rag.retrieval.caches import CacheFigures
+from rag.search.federation import FurtherBase
+from rag.settings import Settings
+from rag.storage.access.audit import AuditEntry, AuditLine
+from rag.storage.conversations import LOCAL, Visitor
+from rag.workspace import SAMPLE, Workspace, spending
+from rag.workspace.asker import Asker
+from rag.workspace.guarded import Role, restrict
+from rag.workspace.own import OwnJobs, OwnTokens, OwnTools
+from rag.workspace.rights import ANSWERS, ASK, least_role, refusal
+
+_LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
+
+
+class ScopedWorkspace:
+    """What an asker may see and do."""
+
+    def __init__(self, workspace: Workspace, asker: Asker, visitor: Visitor = LOCAL) -> None:
+        """``visitor`` is whose conversations there are; a person has those of the person."""
+        self._workspace = workspace
+        self._visitor = asker.visitor(visitor)
+        self._let_in = monotonic()
+        self.asker = asker
+        self.settings: Settings = workspace.settings
+        self.jobs = OwnJobs(workspace.jobs, self.role_in, self.note)
+        self.tools = OwnTools(workspace.tools, asker.administrator, self.note)
+        self.tokens = OwnTokens(workspace.access.tokens, asker, self.note)
+
+    def role_in(self, base_id: int) -> str | None:
+        """What the asker is in a knowledge base; None for a stranger. Raises NotAllowed where the
+        token is over."""
+        asker = self.asker
+        self._check_token()
+        if asker.link is not None:
+            shown = asker.link.base_id == base_id and self._workspace.access.shows(asker.link)
+            return GUEST if shown else None
+        if asker.local:
+            return "owner"
+        return self._workspace.access.people.role_in(base_id, asker.person.id)
+
+    def _check_token(self) -> None:
+        token = self.asker.token
+        if token is None or (token.valid and monotonic() - self._let_in < _LET_IN_SECONDS):
+            return
+        if not self._workspace.access.tokens.still_valid(token):
+            raise NotAllowed("This token is over, or was revoked.", "Use another one.")
+        self._let_in = monotonic()
+
+    def refusal(self, base_id: int, path: str) -> str:
+        """Why the asker may not do what ``rights`` calls ``path`` in a knowledge base; else ""."""
+        role, least = self.role_in(base_id) or GUEST, least_role(path)
+        return "" if reaches(role, least) else f"{refusal(role, least)} {ASK}"
+
+    def note(self, kind: str, action: str, detail: str = "", base: Any = None) -> None:
+        """Keeps something in the audit log; ``base`` has ``id`` and ``name``."""
+        asker = self.asker
+        entry = AuditEntry(
+            at=datetime.now(UTC),
+            person_id=asker.person.id,
+            via=asker.via,
+            key_id=asker.key_id,
+            base_id=base and base.id,
+            base=base.name if base else "",
+            kind=kind,
+            action=action,
+            detail=detail,
+        )
+        self._workspace.access.audit.note(entry)
+
+    def bases(self) -> list[BaseInfo]:
+        """The knowledge bases that may be seen, by name."""
+        return self._workspace.bases(self._ids())
+
+    def overview(self) -> list[BaseOverview]:
+        """The same with what was measured of each."""
+        return self._workspace.overview(self._ids())
+
+    def base(self, name: str) -> KnowledgeBase:
+        """A knowledge base by name, with what may be done in it. Raises NotFound."""
+        try:
+            return self._allowed(self._workspace.base(name, self._visitor))
+        except NotFound as error:
+            if self.asker.local:
+                raise
+            names = ", ".join(info.name for info in self.bases()) or "none yet"
+            message = f"There is no knowledge base named {name!r}."
+            raise NotFound(message, f"There are: {names}.") from error
+
+    def base_with_id(self, base_id: int) -> KnowledgeBase:
+        """The same by the id that it keeps when it is renamed. Raises NotFound."""
+        return self._allowed(self._workspace.base_with_id(base_id, self._visitor))
+
+    def _allowed(self, base: KnowledgeBase) -> KnowledgeBase:
+        """A base with what the asker may do in it. Raises NotFound for a stranger's."""
+        if self.role_in(base.id) is None:
+            raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
+        trusted = self.asker.local and self.asker.token is None
+        if trusted and not self._workspace.access.people.in_use():
+            return base
+        this, outline = BaseName(base.id, base.name), base.outline
+
+        def note(kind: str, action: str, detail: str) -> None:
+            self.note(kind, action, detail, this)
+
+        def seen(document_id: str, other: str = "") -> Any:
+            if not other or other == this.name:
+                return outline(document_id)
+            try:
+                return self.base(other).outline(document_id)
+            except NotFound:  # as for one that is gone
+                return None
+
+        role = partial(self.role_in, this.id)
+        use = partial(self._check_use, role, base.recipe)
+        restrict(base, role, note, use, outline=seen)  # which reads other bases by name
+        return base
+
+    def costs(self, base: KnowledgeBase, recipe: Recipe) -> str:
+        """Why the asker may not have a recipe answer, as that may cost money; "" where it may."""
+        try:
+            if not self.asker.may_spend:
+                self._require_saved(base.recipe, recipe, answers=True)
+        except NotAllowed as error:
+            return f"{error.message} {error.hint}"
+        return ""
+
+    def _check_use(
+        self, role: Role, saved: Callable[[], Recipe], recipe: Recipe, path: str
+    ) -> None:
+        """Raises NotAllowed where a recipe opens a file of the server or costs money and is not as
+        it was saved, and for guests who ask too often."""
+        opened = spending.opened(recipe)
+        if opened and not reaches(role() or GUEST, "editor") and opened != spending.opened(saved()):
+            raise NotAllowed(
+                "search.rerank opens a file of the server, and is not so in the saved recipe.", ASK
+            )
+        if self.asker.may_spend:
+            return
+        answers = path in ANSWERS
+        self._require_saved(saved, recipe, answers)
+        link = self.asker.link
+        # Every search has this part, also one that answers.
+        searches = path == "part" and spending.costs(recipe, self.settings)
+        if link is not None and (answers or searches):
+            counted = link.id if answers else f"{link.id} searches"
+            seconds = self._workspace.access.guest_rates.wait(counted)
+            if seconds:
+                raise NotAllowed(
+                    "This link is asked too often.", f"Ask again in {ceil(seconds)} s."
+                )
+
+    def _require_saved(self, saved: Callable[[], Recipe], recipe: Recipe, answers: bool) -> None:
+        """Raises NotAllowed where a recipe costs what the saved one does not."""
+        field = spending.beyond(recipe, saved, self.settings, answers=answers)
+        if field:
+            raise NotAllowed(
+                f"{field} asks what may cost money, and is not so in the saved recipe.",
+                ASK if self.asker.link else "That takes a token with the scope ask.",
+            )
+
+    def beside(self, name: str, also: Sequence[FurtherBase]) -> list[FederatedBase]:
+        """Other bases to search with the one called ``name``. Raises as ``Workspace.beside``."""
+        for each in also:
+            self.base(each.name)
+        return [
+            FederatedBase(self.base(found.base.name), found.recipe, found.weight)
+            for found in self._workspace.beside(name, also)
+        ]
+
+    def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
+        """A new knowledge base, of the asker. Raises as ``Workspace.create``."""
+        self._refuse_guests()
+        made = self._workspace.create(name, recipe, self.asker.person.id)
+        self.note("base", "create", base=made)
+        return self.base(made.name)
+
+    def start_demo(self) -> tuple[KnowledgeBase, int]:
+        """Queues the sample for the asker; returns its base and the job."""
+        self._refuse_guests()
+        if self.asker.local:
+            return self._workspace.start_demo()
+        mine = next((info for info in self.bases() if info.name == SAMPLE), None)
+        if mine is not None:
+            self._require(mine, "documents.add_files")
+            made, job = self._workspace.start_demo()
+        else:
+            taken = {info.name for info in self._workspace.bases()}
+            names = (SAMPLE, *(f"{SAMPLE} {number}" for number in range(2, 2 + len(taken))))
+            free = next(name for name in names if name not in taken)
+            made, job = self._workspace.start_demo(free, self.asker.person.id)
+        self.note("documents", "start_demo", base=made)
+        return self.base(made.name), job
+
+    def duplicate(self, name: str, new: str) -> tuple[KnowledgeBase, int]:
+        """Queues a copy that is the asker's alone; returns it and the job. For owners, as whoever
+        has it chooses who sees it. Raises as ``Workspace.duplicate``."""
+        self._refuse_guests()
+        base = self.base(name)
+        self._require(base, "duplicate")
+        made, job = self._workspace.duplicate(base.name, new, self.asker.person.id)
+        self.note("base", "duplicate", made.name, base)
+        self.note("base", "create", base=made)
+        return self.base(made.name), job
+
+    def rename(self, name: str, new: str) -> None:
+        """Gives a knowledge base another name. Raises as ``Workspace.rename``."""
+        base = self.base(name)
+        self._require(base, "rename")
+        self._workspace.rename(name, new)
+        self.note("base", "rename", new, base)
+
+    def delete(self, name: str) -> None:
+        """Deletes a knowledge base with all that it holds. Raises NotFound."""
+        base = self.base(name)
+        self._require(base, "delete")
+        self._workspace.delete(name)
+        self.note("base", "delete", base=base)
+
+    def leave(self, name: str) -> None:
+        """Ends the asker's own membership. Raises NotFound, InvalidInput for the last owner."""
+        base = self.base(name)
+        if self.asker.link is not None or self.asker.local:
+            raise InvalidInput("Nobody is a member here who could leave.")
+        self._workspace.base(name).members.remove(self.asker.person.email)
+        self.note("members", "leave", base=base)
+
+    def bundle(self, run_id: str, target: Path) -> None:
+        """Writes a run as a bundle. Raises as ``Workspace.bundle``."""
+        try:
+            base = self._allowed(self._workspace.base_of_run(run_id))
+        except NotFound as error:  # in the same words, whether somebody else has such a run
+            raise NotFound(f"There is no run {run_id!r}.") from error
+        self._require(base, "bundle")
+        self._workspace.bundle(run_id, target)
+        self.note("export", "bundle", run_id, base)
+
+    def embedders(self) -> list[str]:
+        """The embedding models that can be used now."""
+        return self._workspace.embedders()
+
+    def statuses(self) -> list[ProviderStatus]:
+        """Providers with what they offer."""
+        return self._workspace.statuses()
+
+    def check_provider(self, name: str) -> str:
+        """Makes a tiny real call. Raises ProviderError, NotAllowed."""
+        self._administer()
+        return self._workspace.check_provider(name)
+
+    def caches(self) -> list[CacheFigures]:
+        """What is remembered of questions and searches, of everybody. Raises NotAllowed."""
+        self._administer()
+        return self._workspace.caches()
+
+    def people(self) -> People:
+        """Everybody who signed in or was invited. Raises NotAllowed."""
+        self._administer()
+        return self._workspace.access.people
+
+    def forget(self, person: Person) -> dict[str, int]:
+        """Deletes a person: oneself, or another one as administrator. Raises as
+        ``People.forget``."""
+        if person.id != self.asker.person.id or self.asker.link is not None:
+            self._administer()
+        found = self._workspace.access.people.forget(person)
+        self.note("members", "forget", ", ".join(f"{n} {what}" for what, n in found.items()))
+        return found
+
+    def audit(self, **wanted: Any) -> list[AuditLine]:
+        """The audit log, as ``AuditLog.lines`` filters it: of the knowledge bases that the asker
+        owns; for administrators all of it."""
+        owned = None
+        if not self.asker.administrator:
+            roles = self._workspace.access.people.roles(self.asker.person.id)
+            owned = [base_id for base_id, role in roles.items() if role == "owner"]
+        return self._workspace.access.audit.lines(**wanted, of_bases=owned)
+
+    def _ids(self) -> Collection[int] | None:
+        """The ids of the knowledge bases that may be seen; None for all."""
+        asker = self.asker
+        if asker.local:
+            return None
+        if asker.link is not None:
+            return [asker.link.base_id] if self._workspace.access.shows(asker.link) else []
+        return list(self._workspace.access.people.roles(asker.person.id))
+
+    def _require(self, base: KnowledgeBase | BaseInfo, path: str) -> None:
+        least = least_role(path)
+        role = self.role_in(base.id)
+        if role is None or not reaches(role, least):
+            raise NotAllowed(refusal(role or GUEST, least), ASK)
+
+    def _refuse_guests(self) -> None:
+        if self.asker.link is not None:
+            raise NotAllowed("You may not do this with a link.", "Sign in.")
+
+    def _administer(self) -> None:
+        if not self.asker.administrator:
+            raise NotAllowed("Only an administrator may do this.", "Ask one.")
+
+
+@dataclass(frozen=True, slots=True)
+class BaseName:
+    """What the audit log keeps of a knowledge base."""
+
+    id: int
+    name: str

@@ -1,0 +1,115 @@
+"""What a request has asked that may cost money, beyond what the saved recipe has asked.
+
+Whoever may spend names what is asked. Whoever may not, a program whose token lacks the scope
+``ask`` or whoever has a link, gets what the owners of the knowledge base chose: the models and
+tools of the saved recipe, no others, and none of them more often or at greater length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from rag import providers
+from rag.providers import Variables
+from rag.recipe import Recipe
+
+_BY_PATH = ("onnx", "cross-encoder")  # rerankers in files of the server, which a path opens
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who is asked by a field of a recipe; each of ``amounts`` costs the more, the higher it is."""
+
+    field: str
+    who: tuple[str | None, ...]
+    amounts: tuple[int, ...] = ()
+
+
+def opened(recipe: Recipe) -> str:
+    """The reranker of a recipe where it is a file of the server, named by its path; else ""."""
+    reranker = recipe.search.rerank or ""
+    return reranker if reranker.partition(":")[0] in _BY_PATH else ""
+
+
+def beyond(
+    asked: Recipe, saved: Callable[[], Recipe], variables: Variables, *, answers: bool
+) -> str:
+    """The first field by which ``asked`` would cost what ``saved`` does not; "" for none.
+
+    Who answers counts only where it ``answers``. Raises InvalidRecipe for a provider that nobody
+    knows.
+    """
+    costly = list(_costly(asked, variables, answers=answers))
+    calls = answers and _calls(asked)
+    if not (costly or asked.search.tools or calls):
+        return ""
+    known = saved()
+    had = {each.field: each for each in _costly(known, variables, answers=answers)}
+    for each in costly:
+        allowed = had.get(each.field)
+        if allowed is None or allowed.who != each.who:
+            return each.field
+        if any(more > most for more, most in zip(each.amounts, allowed.amounts, strict=True)):
+            return each.field
+    if not set(asked.search.tools) <= set(known.search.tools):
+        return "search.tools"
+    return _calls_beyond(asked, known) if calls else ""
+
+
+def costs(recipe: Recipe, variables: Variables) -> bool:
+    """Whether a search may cost money. Raises as ``beyond``."""
+    return bool(recipe.search.tools or [*_costly(recipe, variables, answers=False)])
+
+
+def _costly(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_Asked]:
+    """What may cost money when a recipe searches, and ``answers``."""
+    search, answer = recipe.search, recipe.answer
+    embedder, reranker = recipe.index.embedder, search.rerank or ""
+    if providers.may_cost(embedder.partition(":")[0], variables):
+        yield _Asked("index.embedder", (embedder,))
+    chat = answer.provider, answer.model
+    steps = {"rewrite": int(search.rewrite), "expansions": search.expansions}
+    steps |= {"hyde": int(search.hyde)}
+    asks_chat = any(steps.values()) or reranker == "chat" or answers
+    chat_costs = asks_chat and providers.may_cost(answer.provider, variables)
+    if chat_costs:
+        yield from (_Asked(f"search.{name}", chat, (n,)) for name, n in steps.items() if n)
+    requests = ceil(search.rerank_depth / search.rerank_batch)
+    often = search.rerank_depth, requests
+    if reranker == "chat":
+        if chat_costs:
+            yield _Asked("search.rerank", (reranker, *chat), often)
+    elif reranker and _reranker_costs(reranker, variables):
+        yield _Asked("search.rerank", (reranker,), often)
+    if answers and chat_costs:
+        yield _Asked("answer.provider", chat)
+        yield _Asked("answer.max_tokens", (), (answer.max_tokens,))
+        yield _Asked("answer.context_tokens", (), (answer.context_tokens,))
+        if answer.mode == "auto":  # which asks once more, before it answers
+            yield _Asked("answer.mode", ())
+
+
+def _reranker_costs(reranker: str, variables: Variables) -> bool:
+    kind = reranker.partition(":")[0]
+    return kind in _BY_PATH or providers.may_cost(kind, variables)
+
+
+def _calls(recipe: Recipe) -> bool:
+    """Whether a model may call tools before it answers."""
+    answer = recipe.answer
+    named = answer.tools is None or answer.tools or recipe.search.tools
+    decides = answer.mode == "auto" and answer.provider != "extractive"
+    return bool(decides and named and answer.tool_calls)
+
+
+def _calls_beyond(asked: Recipe, saved: Recipe) -> str:
+    """The field by which a model could call tools, or more often, than by the saved recipe."""
+    answer, known = asked.answer, saved.answer
+    if known.mode != "auto" or answer.tool_calls > known.tool_calls:
+        return "answer.tool_calls"
+    if known.tools is None:
+        return ""
+    every = {*known.tools, *saved.search.tools}
+    return "" if answer.tools is not None and set(answer.tools) <= every else "answer.tools"

@@ -1,0 +1,61 @@
+"""A scripted model that answers and judges the questions of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from rag import KnowledgeBase, Recipe, Workspace
+from rag.errors import ProviderUnavailable
+from rag.services import Models
+from rag.types import Delta, Message, Usage
+from tests.runs import SET, WORDS
+
+COUNT, ASKED = 5, 4  # questions of the handbook, and those of them that a model is asked
+ASKING = WORDS.with_fields({"answer.provider": "ollama", "answer.model": "small"})
+PRICED = WORDS.with_fields({"answer.provider": "openai", "answer.model": "gpt-4o-mini"})
+
+
+class Chat:
+    """Answers with one sentence for 110 tokens; or fails from some call on."""
+
+    def __init__(self, fails_from: int = 1 << 30, fails_until: int = 1 << 30) -> None:
+        self.calls = 0
+        self.fails = range(fails_from, fails_until)
+        self.prompts = list[str]()
+
+    def reply(self, _prompt: str) -> str:
+        """What it answers."""
+        return "It is in the handbook [1]."
+
+    def stream(
+        self, messages: Sequence[Message], *, temperature: float, max_tokens: int
+    ) -> Iterator[Delta]:
+        self.calls += 1
+        if self.calls in self.fails:
+            raise ProviderUnavailable("The server is away.", "Start it.")
+        if "grade" in messages[0].content:
+            assert temperature == 0.0
+            yield Delta('{"reason": "so", "grade": 3}')
+        else:
+            self.prompts.append("\n".join(each.content for each in messages))
+            yield Delta(self.reply(self.prompts[-1]))
+        yield Delta(usage=Usage(100, 10))
+
+
+def with_chat(monkeypatch: pytest.MonkeyPatch, chat: Chat) -> None:
+    """Lets every provider but that of quotes be ``chat``."""
+
+    def chosen(_models: Models, provider: str, _model: str | None) -> Chat | None:
+        return None if provider == "extractive" else chat
+
+    monkeypatch.setattr(Models, "chat", chosen)
+
+
+def evaluated(workspace: Workspace, base: KnowledgeBase, recipe: Recipe, **more: object) -> str:
+    """Does an evaluation with answers; returns what the job says."""
+    job = base.answer_evaluations.start(SET, recipe, **more)  # type: ignore[arg-type]
+    done = workspace.jobs.run(job)
+    assert done.status == "done", done.message
+    return done.message

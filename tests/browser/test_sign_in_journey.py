@@ -1,0 +1,89 @@
+"""Two people sign in by OpenID Connect: neither sees what is the other's until it is shared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Serve, Shoot
+from tests.identity_provider import providing, secrets_file
+from tests.workspaces import workspace_at
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def _sign_in(page: Page, address: str, name: str) -> None:
+    page.goto(f"{address}/settings")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name=name).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text(name)).to_be_visible()
+
+
+def test_two_people_and_a_link(
+    serve: Serve,
+    warm_home: Path,
+    tmp_path: Path,
+    open_page: Callable[[], Page],
+    shoot: Shoot,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "secrets.toml"
+    monkeypatch.setenv("STREAMLIT_SECRETS_FILES", str(file))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with providing("Ann", "Ben") as provider:
+        file.write_text(secrets_file(provider))
+        with serve(warm_home) as address:
+            ann, ben, guest = open_page(), open_page(), open_page()
+            _sign_in(ann, address, "Ann")  # the first one gets what was there
+            ann.goto(f"{address}/settings?kb=handbook")
+            expect(ann.get_by_role("heading", name="Members")).to_be_visible()
+            _sign_in(ben, address, "Ben")
+            ben.goto(f"{address}/chat?kb=handbook")
+            expect(ben.get_by_text("There is no knowledge base handbook here")).to_be_visible()
+
+            ann.get_by_label("E-mail").fill("ben@example.org")
+            ann.get_by_role("button", name="Add", exact=True).click()
+            expect(ann.get_by_role("button", name="Remove", exact=True)).to_be_visible()
+            shoot(ann, "members")
+            ben.goto(f"{address}/settings?kb=handbook")
+            expect(ben.get_by_text("You may look and ask here, as viewer.")).to_be_visible()
+            expect(ben.get_by_role("heading", name="Sharing by link")).to_be_hidden()
+
+            workspace = workspace_at(warm_home)
+            workspace.base("handbook").members.change("ben@example.org", "owner")
+            ben.reload()
+            expect(ben.get_by_role("heading", name="Sharing by link")).to_be_visible()
+            ben.get_by_role("button", name="Make a link").click()
+            shown = ben.get_by_text(re.compile(r"/share/share_")).first
+            expect(shown).to_be_visible()
+            found = re.search(r"/share/share_[\w-]+", shown.inner_text())
+            assert found is not None
+            guest.goto(address + found.group())
+            expect(guest.get_by_text("Shown to you by a link until")).to_be_visible()
+            expect(guest.get_by_test_id("stSidebarNavLink")).to_have_count(2)
+            assert "share_" not in guest.url
+            shoot(guest, "guest")
+            ann.goto(f"{address}/audit")
+            expect(ann.get_by_role("heading", name="Audit log")).to_be_visible()
+            shoot(ann, "audit")
+            told = {(line.email, line.entry.action) for line in workspace.access.audit.lines()}
+            assert {("ann@example.org", "members.add"), ("ben@example.org", "links.create")} <= told
+            people = workspace.access.people
+            people.forget(people.named("ben@example.org"))
+            workspace.close()
+            ben.reload()  # the cookie says still who this is
+            expect(ben.get_by_text("This account was deleted")).to_be_visible()
+            ben.get_by_role("button", name="Sign out").click()
+            expect(ben.get_by_role("heading", name="Sign in")).to_be_visible()
+            shoot(ben, "sign-in")
+            ben.wait_for_timeout(1000)  # providers say in whole seconds when somebody signed in
+            _sign_in(ben, address, "Ben")
+            ben.goto(f"{address}/chat?kb=handbook")
+            expect(ben.get_by_text("There is no knowledge base handbook here")).to_be_visible()

@@ -1,0 +1,283 @@
+"""Every address and every tool of MCP, by every role: generated from what they say of themselves.
+
+Which role an operation takes follows from its scope: the two can never say different things.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from sqlalchemy import text
+from starlette.testclient import TestClient
+
+from rag import ROLES, SCOPES, Workspace
+from tests.api import client, served
+from tests.people import signed_in, view
+from tests.workspaces import DATABASES, QUICK, add, workspace_at
+
+LEAVE = "Unused leave may be carried over until the end of March."
+LEAST = {
+    "read": "viewer",
+    "ask": "viewer",
+    "label": "labeller",
+    "write": "editor",
+    "admin": "owner",
+}
+"""The role that an operation takes, by its scope."""
+NOBODY = ("none", "expired", "revoked", "link", "not a token")
+MEMBERS = tuple(ROLES)
+OF_NO_BASE = {
+    ("get", "/v1/knowledge-bases"),
+    ("post", "/v1/knowledge-bases"),
+    ("get", "/v1/recipe-schema"),
+}
+"""What asks for nothing of a knowledge base that is there."""
+
+
+@dataclass
+class Filled:
+    """A knowledge base with one of everything, and the secrets of all who might ask for it."""
+
+    workspace: Workspace
+    base_id: int
+    ids: dict[str, str]
+    secrets: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    workspace = workspace_at(tmp_path_factory.mktemp("home"))
+    base = workspace.create("manuals", QUICK)
+    add(workspace, base, {"leave.md": LEAVE, "cats.md": "Cats purr."})
+    base.save_recipe(QUICK)
+    (document,) = (d.id for d in base.documents.documents(QUICK.index) if d.name == "leave.md")
+    base.question_edits.create_set("policies")
+    question = base.question_edits.add_question("policies", "When is leave lost?", answerable=True)
+    label = base.labels.label(
+        "policies", question_id=question, document_id=document, start=0, end=20, grade=1
+    )
+    job = base.evaluations.start("policies", QUICK)
+    workspace.jobs.run(job)
+    run = base.runs.every()[0].id
+    unused = QUICK.with_fields({"index.chunk_size": 12}).index
+    base.documents.prepare_build(unused)
+    ids = {
+        "kb": str(base.id),
+        "store": str(base.id),
+        "version": QUICK.hash,
+        "build": unused.hash,
+        "document": document,
+        "job": str(job),
+        "questions": str(base.questions.named("policies").id),
+        "label": str(label),
+        "run": run,
+        "question": base.question_edits.add_question("policies", "Who pays lunch?"),
+        "question_id": question,
+        "member": "guest@example.org",
+        "link": base.links.create("fair")[1].id,
+    }
+    base.members.add(ids["member"])
+    yield Filled(workspace, base.id, ids, _secrets(workspace))
+    workspace.close()
+
+
+def _secrets(workspace: Workspace) -> dict[str, str]:
+    """A token with all scopes for each role, and what is no token or none any more."""
+    tokens = workspace.access.tokens
+    secrets = {"local": "", "link": workspace.base("manuals").links.create()[0]}
+    for name in ("owner", *(role for role in MEMBERS if role != "owner"), "stranger"):
+        person = signed_in(workspace, name)  # the first one gets the base
+        if name not in ("owner", "stranger"):
+            workspace.base("manuals").members.add(person.email, name)
+        secrets[name] = view(workspace, person).tokens.create("matrix", SCOPES)[0]
+    owner = view(workspace, signed_in(workspace, "owner"))
+    secrets["expired"], late = owner.tokens.create("late", SCOPES, days=1)
+    secrets["revoked"], gone = owner.tokens.create("gone", SCOPES)
+    owner.tokens.revoke(gone.id)
+    with workspace._services.database.write() as connection:
+        connection.execute(
+            text("UPDATE api_token SET expires = :at WHERE id = :id"),
+            {"at": datetime.now(UTC) - timedelta(seconds=1), "id": late.id},
+        )
+    secrets["local"] = tokens.create("cli", SCOPES)[0]
+    return secrets | {"none": "", "not a token": "touchstone_x"}
+
+
+def _operations(document: dict[str, Any]) -> list[tuple[str, str, str, Any]]:
+    """(method, path, scope, example of a body) of every address; what deletes comes last."""
+    found = []
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            (asked,) = operation["security"]
+            content = operation.get("requestBody", {}).get("content", {})
+            name = content.get("application/json", {}).get("schema", {}).get("$ref", "")
+            schema = document["components"]["schemas"].get(name.rpartition("/")[2], {})
+            example = (schema.get("examples") or [None])[0]
+            found.append((method, path, asked["bearer"][0], example))
+    return sorted(found, key=lambda each: (each[0] == "delete", -len(each[1])))
+
+
+def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> dict[str, Any]:
+    """What to send: the example of the OpenAPI document about things that are there."""
+    address = "/api" + path
+    for name, value in filled.ids.items():
+        address = address.replace(f"{{{name}}}", value)
+    about = {
+        "name": f"{method} {path.rpartition('/')[2]} by {role}",
+        "email": f"{role}.s@example.org",
+        "like": filled.ids["kb"],
+        "knowledge_id": filled.ids["kb"],
+        "set": filled.ids["questions"],
+    }
+    about |= {"document_id": filled.ids["document"], "question_id": filled.ids["question_id"]}
+    about |= {"start": 0, "end": 20}
+    asked: dict[str, Any] = {"method": method, "url": address}
+    if example is not None:
+        asked["json"] = {name: about.get(name, value) for name, value in example.items()}
+    elif path.endswith("/documents"):
+        asked["files"] = [("files", (f"{role}.txt", f"{role} writes."))] if method == "post" else []
+    elif path.endswith("/import"):
+        asked["data"] = {"name": role}
+        asked["files"] = {"file": (f"{role}.jsonl", '{"id": "q1", "text": "why?"}')}
+    elif path.endswith("/comparison"):
+        asked["params"] = {"baseline": filled.ids["run"]}
+    return asked
+
+
+def test_every_address_by_every_role(filled: Filled) -> None:
+    inside = client(filled.workspace)
+    every = _operations(inside.get("/api/v1/openapi.json").json())
+    outside = TestClient(inside.app, raise_server_exceptions=False)
+    assert len(every) >= 62
+    seen = dict.fromkeys((401, 403, 404, 200), 0)
+
+    def status(role: str, method: str, path: str, example: Any) -> int:
+        secret = filled.secrets[role]
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        asked = _asked(filled, method, path, example, role)
+        found = outside.request(**asked, headers=headers)
+        if found.status_code == 404 and role == "stranger":
+            assert "manuals" not in found.text
+            assert LEAVE not in found.text
+        return found.status_code
+
+    for method, path, scope, example in every:
+        where = method, path, scope
+        for role in NOBODY:
+            assert status(role, method, path, example) == 401, (*where, role)
+            seen[401] += 1
+        if (method, path) not in OF_NO_BASE:
+            assert status("stranger", method, path, example) == 404, where
+            seen[404] += 1
+            refused = MEMBERS[: MEMBERS.index(LEAST[scope])]
+        else:
+            refused = ()
+        for role in refused:
+            assert status(role, method, path, example) == 403, (*where, role)
+            seen[403] += 1
+        for number, role in enumerate((*MEMBERS[len(refused) :], "local")):
+            found = status(role, method, path, example)
+            # What the first one deleted is gone for the others.
+            gone = number > 0 and method == "delete"
+            assert found < 300 or (gone and found == 404), (*where, role, found)
+            seen[200] += 1
+    assert seen[401] == len(NOBODY) * len(every)
+    assert seen[404] == len(every) - len(OF_NO_BASE)
+    assert seen[403] >= 56
+
+
+def test_a_list_has_only_what_is_ones_own(filled: Filled) -> None:
+    workspace = filled.workspace
+    hidden = workspace.create("hidden", QUICK)
+    for role in ("stranger", "viewer"):
+        headers = {"Authorization": f"Bearer {filled.secrets[role]}"}
+        outside = TestClient(client(workspace).app)
+        listed = outside.get("/api/v1/knowledge-bases", headers=headers).json()["items"]
+        assert hidden.id not in {each["id"] for each in listed}
+        taken = outside.post("/api/v1/knowledge-bases", headers=headers, json={"name": "hidden"})
+        assert taken.status_code == 409  # names are the one thing that all share
+        copied = {"name": "copy", "like": "hidden"}
+        refused = outside.post("/api/v1/knowledge-bases", headers=headers, json=copied)
+        assert refused.status_code == 404
+
+
+def test_every_tool_by_every_role(tmp_path: Path) -> None:
+    workspace = workspace_at(tmp_path)
+    base = workspace.create("manuals", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    secrets = _secrets(workspace)
+    (document,) = base.documents.documents(QUICK.index)
+    calls = {
+        "search": {"query": "leave", "knowledge_base": "manuals"},
+        "fetch": {"id": f"{base.id}:{document.id}@0"},
+        "ask": {"question": "When is leave lost?", "knowledge_base": "manuals"},
+        "explain": {"question": "leave", "words": "March", "knowledge_base": "manuals"},
+    }
+
+    @contextmanager
+    def authorized(role: str) -> Iterator[dict[str, str]]:
+        yield {"Authorization": f"Bearer {secrets[role]}"} if secrets[role] else {}
+
+    async def visit(address: str) -> dict[tuple[str, str], bool]:
+        let_in = {}
+        for role in (*NOBODY, "stranger", *MEMBERS, "local"):
+            with authorized(role) as headers:
+                async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
+                    if role in NOBODY:
+                        refused = await http.post(f"{address}/mcp", json={})
+                        assert refused.status_code == 401, role
+                        continue
+                    transport = streamable_http_client(f"{address}/mcp", http_client=http)
+                    async with Client(transport) as session:
+                        listed = await session.list_tools()
+                        assert {tool.name for tool in listed.tools} == calls.keys()
+                        everywhere = {"search": {"query": "leave"}, **calls}
+                        for name, given in everywhere.items():
+                            told = await session.call_tool(name, given)
+                            let_in[role, name] = not told.is_error
+                            if role == "stranger":
+                                assert LEAVE not in json.dumps([str(c) for c in told.content])
+                        told = await session.call_tool("search", {"query": "leave"})
+                        let_in[role, "search everywhere"] = not told.is_error
+        return let_in
+
+    with served(workspace) as address:
+        let_in = anyio.run(visit, address)
+    workspace.close()
+    tools = (*calls, "search everywhere")
+    expected = {(role, tool): True for role in (*MEMBERS, "local") for tool in tools}
+    assert let_in == expected | {("stranger", tool): False for tool in tools}
+
+
+@pytest.mark.usefixtures("database")
+def test_a_stolen_database_lets_nobody_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token, no link, no key of a provider stands in it, nor anything else that is secret."""
+    monkeypatch.setenv("MISTRAL_API_KEY", "very-secret-figures")
+    workspace = workspace_at(tmp_path)
+    base = workspace.create("manuals", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
+    secrets = [secret for secret in _secrets(workspace).values() if secret]
+    ann = view(workspace, signed_in(workspace, "ann"))
+    ann.create("hers", QUICK).links.create()
+    assert workspace.statuses()
+    workspace.access.audit.flush()
+    workspace.close()
+    files = [file.read_bytes() for file in sorted(tmp_path.rglob("*")) if file.is_file()]
+    dumped = b"".join([*files, DATABASES.dump(tmp_path)])
+    assert b"viewer@example.org" in dumped  # it is the database that was looked through
+    for secret in (*secrets, "very-secret-figures"):
+        stem = secret.removeprefix("touchstone_").removeprefix("share_")
+        assert len(stem) == 1 or stem.encode() not in dumped
+    assert b"touchstone_" not in dumped.replace(b"touchstone_visitor", b"")
+    assert b"share_" not in dumped.replace(b"share_link", b"").replace(b"split_share_", b"")

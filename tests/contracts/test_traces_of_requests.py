@@ -1,0 +1,128 @@
+"""Spans of requests to services that embed and rerank, and of what the threads of jobs ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import SpanKind, StatusCode
+
+from rag import AnswerStream, Settings, Workspace, telemetry
+from rag.errors import ProviderRejected
+from rag.types import Answer, AnswerStatus, Delta, Trace, Usage
+from tests.contracts.test_rerank_service import RIGHT, results
+from tests.remote import embedder
+from tests.runs import SET, WORDS, handbook
+from tests.servers import openai_error, openai_stream, openai_vectors, scripted
+from tests.traces import EVERYTHING, traced
+
+QUESTION = "What of leave and the bearing?"
+ASKED = ("ask", [("retrieve", [("embeddings fake", [])]), ("answer", [])])
+
+
+def attributes(span: ReadableSpan) -> dict[str, object]:
+    return dict(span.attributes or {})
+
+
+def test_a_request_for_vectors() -> None:
+    with scripted(openai_vectors([3.0, 4.0], [0.0, 2.0])) as script, traced() as spans:
+        embedder(script).embed(["unused leave", "trains"], "document")
+    (span,) = spans.every()
+    assert (span.name, span.kind) == ("embeddings m", SpanKind.CLIENT)
+    assert attributes(span) == {
+        "openinference.span.kind": "EMBEDDING",
+        "embedding.model_name": "m",
+        "gen_ai.operation.name": "embeddings",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.system": "openai",
+        "gen_ai.request.model": "m",
+        "gen_ai.embeddings.dimension.count": 2,
+        "touchstone.texts": 2,
+    }
+
+
+def test_texts_are_told_where_that_is_asked_for() -> None:
+    with scripted(openai_vectors([3.0, 4.0], [0.0, 2.0])) as script, traced(EVERYTHING) as spans:
+        embedder(script).embed(["unused leave", "trains"], "document")
+    told = attributes(spans.every()[0])
+    texts = [told[f"embedding.embeddings.{number}.embedding.text"] for number in (0, 1)]
+    assert texts == ["unused leave", "trains"]
+
+
+def test_each_request_is_a_span_and_one_that_fails_says_so() -> None:
+    first = openai_vectors(*([float(i + 1), 1.0] for i in range(64)))
+    with scripted(first, openai_error(401, "no such key")) as script, traced() as spans:
+        model = embedder(script)
+        with pytest.raises(ProviderRejected):
+            model.embed(["x"] * 65, "document")
+    found = [
+        (each.status.status_code, attributes(each)["touchstone.texts"]) for each in spans.every()
+    ]
+    assert found == [(StatusCode.UNSET, 64), (StatusCode.ERROR, 1)]
+    assert attributes(spans.every()[1])["error.type"] == "ProviderRejected"
+
+
+def test_a_service_that_reranks_is_asked_below_the_search(home: Path) -> None:
+    handbook(home)[0].close()
+    reranking = WORDS.with_fields({"search.rerank": "service:m", "search.rerank_depth": 3})
+    with scripted(results(*RIGHT)) as script, traced(EVERYTHING) as spans:
+        settings = Settings.from_env({"TOUCHSTONE_RERANK_URL": script.url}, home=home)
+        Workspace(settings).base("handbook").search(QUESTION, reranking)
+        sent = script.requests[0]["documents"]
+    below = [("embeddings fake", []), ("rerank service:m", []), ("rerank m", [])]
+    assert spans.tree() == [("retrieve", below)]
+    assert spans.named("rerank m").kind is SpanKind.CLIENT
+    told = spans.attributes("rerank m")
+    assert told["openinference.span.kind"] == "RERANKER"
+    assert told["reranker.model_name"] == told["gen_ai.request.model"] == "m"
+    assert told["gen_ai.operation.name"] == "rerank"
+    assert (told["reranker.top_k"], told["touchstone.texts"]) == (3, 3)
+    assert told["reranker.query"] == told["input.value"] == QUESTION
+    places = range(3)
+    texts = [told[f"reranker.input_documents.{n}.document.content"] for n in places]
+    scores = [told[f"reranker.output_documents.{n}.document.score"] for n in places]
+    assert (texts, scores) == (sent, [0.5, -0.25, 0.9])
+
+
+def test_the_questions_of_an_evaluation_are_parts_of_its_job(home: Path) -> None:
+    workspace, base = handbook(home)
+    with traced() as spans:
+        job = base.answer_evaluations.start(SET, WORDS)
+        assert workspace.jobs.run(job).status == "done"
+    assert spans.tree() == [("job evaluate-answers", [ASKED] * 5)]
+
+
+def test_what_a_judge_is_asked_is_a_part_of_its_job(home: Path) -> None:
+    workspace, base = handbook(home)
+    workspace.jobs.run(base.evaluations.start(SET, WORDS))
+    (run,) = base.runs.every()
+    workspace.close()
+    with scripted(openai_stream('{"reason": "so", "grade": 1}')) as script, traced() as spans:
+        variables = {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": f"{script.url}/v1"}
+        workspace = Workspace(Settings.from_env(variables, home=home))
+        job = workspace.base("handbook").judgements.start(run.id, "openai:m")
+        assert workspace.jobs.run(job).status == "done"
+    assert script.requests
+    assert spans.tree() == [("job judge", [("chat m", [])] * len(script.requests))]
+
+
+def test_the_checks_of_an_answer_are_parts_of_it() -> None:
+    seen = list[str]()
+
+    def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
+        under_way = telemetry.current()
+        seen.append(under_way.kind if under_way else "")
+        return Answer(text, (), trace, "quotes", status, usage, note=note)
+
+    trace = Trace("why?", "", 0, None, (), (), 0.0)
+    with traced():
+        assert AnswerStream((Delta(text) for text in ("So.",)), finish, trace).answer.text == "So."
+    assert seen == ["answer"]
+
+
+def test_what_nothing_is_under_way_for_stays_as_it_is() -> None:
+    assert telemetry.carried(len) is len
+    with telemetry.spanning("job", {}) as span:
+        carried = telemetry.carried(telemetry.current)
+    assert (telemetry.current(), carried()) == (None, span)

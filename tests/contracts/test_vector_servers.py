@@ -1,0 +1,300 @@
+"""What every server of vectors promises, by hand; each kind is one line of ``KINDS``.
+
+Qdrant is its client's local mode; Elasticsearch, OpenSearch and Atlas are stand-ins that take the
+documented requests alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from itertools import count
+from pathlib import Path
+from threading import Thread
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from rag.errors import InvalidInput, StorageError
+from rag.protocols import VectorServer
+from rag.storage import Database
+from rag.stores import ServedVectors
+from rag.stores import server as server_at
+from rag.stores.mongodb import MongoVectors
+from rag.stores.pgvector import PgVectors
+from rag.stores.qdrant import QdrantVectors
+from rag.stores.search_engines import SearchEngineVectors
+from tests.mongo import AtlasDatabase
+from tests.postgres import serving as postgresql
+from tests.qdrant import local_qdrant
+from tests.search_engine import Refused, search_engine
+from tests.vector_server import vector_server
+
+THREE = np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0.8, -0.6]], np.float32)
+BUILDS = (f"build-{number}/" for number in count())
+
+
+@contextmanager
+def _engine(*, open_search: bool, exact: bool) -> Iterator[VectorServer]:
+    with search_engine(open_search=open_search) as (url, _):
+        yield SearchEngineVectors(url, open_search=open_search, exact=exact)
+
+
+def _atlas(*, exact: bool, lag: int = 0) -> MongoVectors:
+    return MongoVectors(cast(Any, AtlasDatabase(lag)), exact=exact, patience=5.0)
+
+
+@contextmanager
+def _pgvector(kind: str) -> Iterator[VectorServer]:
+    with postgresql() as held, closing(Database(held.url(held.create()))) as database:
+        yield PgVectors(database.engine, kind)
+
+
+KINDS: dict[str, Callable[[], AbstractContextManager[VectorServer]]] = {
+    "sqlite over http": vector_server,
+    "qdrant": lambda: nullcontext(QdrantVectors(local_qdrant())),
+    "elasticsearch": lambda: _engine(open_search=False, exact=False),
+    "elasticsearch, exact": lambda: _engine(open_search=False, exact=True),
+    "opensearch": lambda: _engine(open_search=True, exact=False),
+    "opensearch, exact": lambda: _engine(open_search=True, exact=True),
+    "pgvector": lambda: _pgvector("hnsw"),
+    "pgvector, exact": lambda: _pgvector("flat"),
+    "atlas": lambda: nullcontext(_atlas(exact=False)),
+    "atlas, exact": lambda: nullcontext(_atlas(exact=True)),
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def server(request: pytest.FixtureRequest) -> Iterator[VectorServer]:
+    with KINDS[request.param]() as held:
+        yield held
+
+
+def test_a_server_searches_by_hand(server: VectorServer) -> None:
+    build = next(BUILDS)
+    server.upsert(build, np.array([30, 10, 20]), THREE)
+    query = np.array([0.8, 0.6, 0], np.float32)
+    found, scores = server.search(build, query, 2)
+    assert found.tolist() == [10, 30]
+    assert scores == pytest.approx([0.96, 0.8], abs=2e-7)
+    found, scores = server.search(build, query, 5, np.array([20, 30, 99]))
+    assert found.tolist() == [30, 20]
+    assert scores == pytest.approx([0.8, 0.48], abs=2e-7)
+    server.upsert(build, np.array([20, 40]), THREE[[0, 0]])
+    assert server.search(build, query, 3)[0].tolist() == [10, 20, 30]
+    assert server.vectors(build, np.array([20])).tobytes() == THREE[0].tobytes()
+    server.delete(build, np.array([10, 99]))
+    assert server.search(build, query, 1)[0].tolist() == [20]
+    assert sorted(server.keys(build).tolist()) == [20, 30, 40]
+    with pytest.raises(KeyError, match="10"):
+        server.vectors(build, np.array([20, 10]))
+    with pytest.raises(InvalidInput, match="2 dimensions"):
+        server.upsert(build, np.array([1]), THREE[:1, :2])
+    with pytest.raises(InvalidInput, match="2 dimensions"):
+        server.search(build, query[:2], 1)
+
+
+def test_a_server_keeps_builds_apart(server: VectorServer) -> None:
+    one, two, other = (f"{base}/{next(BUILDS)}" for base in (7, 7, 77))
+    server.upsert(one, np.array([1, 2]), THREE[:2])
+    server.upsert(two, np.array([1]), THREE[2:, :2])
+    server.upsert(other, np.array([1]), THREE[2:])
+    assert server.search(one, THREE[0], 5)[0].tolist() == [1, 2]
+    assert server.vectors(two, np.array([1])).tolist() == THREE[2:, :2].tolist()
+    server.delete(one, np.array([1]))
+    assert [server.keys(build).tolist() for build in (one, two, other)] == [[2], [1], [1]]
+    server.drop("7/")
+    assert [server.keys(build).tolist() for build in (one, two, other)] == [[], [], [1]]
+    assert server.search(one, THREE[0], 5)[0].tolist() == []
+
+
+def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server: VectorServer) -> None:
+    build = next(BUILDS)
+    before = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    after = before.removed(np.array([1]))
+    after.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [1, 2, 3]
+    assert after.search(THREE[0], 1)[0].tolist() == [2]
+    assert before.search(THREE[0], 1)[0].tolist() == [1]
+    del before
+    after.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [2, 3]
+    again = after.removed(np.array([2])).added(np.array([2]), THREE[1:2])
+    again.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [2, 3]
+
+
+def test_a_build_is_taken_up_where_it_was_left(server: VectorServer, tmp_path: Path) -> None:
+    build = next(BUILDS)
+    held = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    held.removed(np.array([3])).save(str(tmp_path))
+    again = ServedVectors.load(server, build, 3, str(tmp_path))
+    assert len(again) == 2
+    assert again.search(THREE[2], 3)[0].tolist() == [2, 1]
+    again.moment.tidy()
+    assert sorted(server.keys(build).tolist()) == [1, 2]
+    server.delete(build, np.array([2]))
+    with pytest.raises(ValueError, match="lost"):
+        ServedVectors.load(server, build, 3, str(tmp_path))
+    with pytest.raises(StorageError, match="lacks passage 2") as lost:
+        again.vectors(np.array([1, 2]))
+    assert "restart" in lost.value.hint
+
+
+def test_ties_are_broken_by_key_where_they_are_cut(server: VectorServer) -> None:
+    build = next(BUILDS)
+    keys = np.random.default_rng(3).permutation(60)
+    server.upsert(build, keys, np.repeat(THREE[:1], 60, axis=0))
+    server.upsert(build, np.array([60]), THREE[1:2])
+    found, scores = server.search(build, THREE[0], 7)
+    assert found.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert scores == pytest.approx([1.0] * 7, abs=2e-7)
+    assert server.search(build, THREE[0], 100)[0].tolist() == list(range(61))
+
+
+def test_nothing_is_found_where_nothing_is_allowed(server: VectorServer) -> None:
+    build = next(BUILDS)
+    server.upsert(build, np.array([1, 2]), THREE[:2])
+    none = np.array([], np.int64)
+    assert server.search(build, THREE[0], 5, none)[0].tolist() == []
+    assert server.search(build, THREE[0], 0)[0].tolist() == []
+    assert server.search("unknown/", THREE[0], 5)[0].tolist() == []
+    with pytest.raises(KeyError, match="4"):
+        server.vectors("unknown/", np.array([4]))
+
+
+def test_scores_are_those_of_a_scan(server: VectorServer) -> None:
+    build, rng = next(BUILDS), np.random.default_rng(11)
+    vectors = rng.standard_normal((300, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    keys = rng.permutation(300).astype(np.int64)
+    server.upsert(build, keys, vectors)
+    cosines = vectors.astype(np.float64) @ vectors[0]
+    order = np.lexsort((keys, -cosines))
+    found, scores = server.search(build, vectors[0], 300)
+    assert found.tolist() == keys[order].tolist()
+    assert scores == pytest.approx(cosines[order], abs=2e-7)
+    may = keys[rng.random(300) < 0.1]
+    found, _ = server.search(build, vectors[0], 5, may)
+    assert found.tolist() == [key for key in keys[order].tolist() if key in set(may.tolist())][:5]
+    assert server.vectors(build, keys).tobytes() == vectors.tobytes()
+
+
+def test_readers_go_on_while_a_build_is_swapped(server: VectorServer) -> None:
+    build = next(BUILDS)
+    before = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    seen: list[list[int]] = []
+
+    def read() -> None:
+        seen.extend(before.search(THREE[0], 3)[0].tolist() for _ in range(15))
+
+    reader = Thread(target=read)
+    reader.start()
+    after = before
+    for key in range(4, 12):
+        after = after.removed(np.array([key - 1])).added(np.array([key]), THREE[:1])
+        after.moment.tidy()
+    reader.join()
+    assert seen == [[1, 2, 3]] * 15
+    assert after.search(THREE[0], 5)[0].tolist() == [1, 11, 2]
+
+
+def test_requests_are_those_that_elastic_documents() -> None:
+    with search_engine() as (url, engine):
+        server = SearchEngineVectors(url, "secret")
+        server.upsert("7/a/", np.array([1]), THREE[1:2])
+        server.search("7/a/", THREE[0], 3, np.array([1, 2]))
+    bodies = {(method, path): body for method, path, body in engine.asked}
+    vector = bodies["PUT", "/touchstone-3"]["mappings"]["properties"]["vector"]
+    assert vector == {
+        "type": "dense_vector",
+        "dims": 3,
+        "similarity": "max_inner_product",
+        "index_options": {"type": "hnsw", "m": 16, "ef_construction": 100},
+    }
+    assert bodies["POST", "/_bulk"] == [
+        {"index": {"_index": "touchstone-3", "_id": "7/a/1"}},
+        {"build": "7/a/", "key": 1, "vector": [0.6000000238418579, 0.800000011920929, 0.0]},
+    ]
+    assert bodies["POST", "/touchstone-3/_search"] == {
+        "knn": {
+            "field": "vector",
+            "query_vector": [1.0, 0.0, 0.0],
+            "k": 4,
+            "num_candidates": 100,
+            "filter": {
+                "bool": {"filter": [{"term": {"build": "7/a/"}}, {"terms": {"key": [1, 2]}}]}
+            },
+        },
+        "size": 4,
+        "_source": False,
+        "docvalue_fields": ["key"],
+    }
+
+
+def test_requests_are_those_that_atlas_documents() -> None:
+    database = AtlasDatabase()
+    server = MongoVectors(cast(Any, database))
+    server.upsert("7/a/", np.array([1]), THREE[1:2])
+    server.search("7/a/", THREE[0], 3, np.array([1, 2]))
+    stage = database["vectors_3"].pipelines[-1][0]["$vectorSearch"]
+    assert stage.pop("queryVector").as_vector().data == [1.0, 0.0, 0.0]
+    assert stage == {
+        "index": "vectors",
+        "path": "vector",
+        "limit": 4,
+        "filter": {"build": "7/a/", "key": {"$in": [1, 2]}},
+        "numCandidates": 200,
+    }
+
+
+def test_a_search_index_that_lags_is_waited_for() -> None:
+    server = _atlas(exact=False, lag=3)
+    server.upsert("7/a/", np.array([1]), THREE[1:2])
+    assert server.search("7/a/", THREE[1], 3)[0].tolist() == [1]
+    late = MongoVectors(cast(Any, AtlasDatabase(lag=100)), patience=0.5)
+    with pytest.raises(StorageError, match="did not index"):
+        late.upsert("7/a/", np.array([1]), THREE[1:2])
+
+
+def test_a_filter_of_more_terms_than_a_clause_holds_is_split() -> None:
+    with search_engine() as (url, _):
+        server = SearchEngineVectors(url)
+        server.upsert("7/a/", np.array([1, 70_000]), THREE[:2])
+        found, _ = server.search("7/a/", THREE[0], 3, np.arange(2, 100_000))
+        assert found.tolist() == [70_000]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("qdrant+http://127.0.0.1:9", "Qdrant does not answer"),
+        ("elasticsearch+http://127.0.0.1:9", "search engine does not answer"),
+        ("opensearch+http://127.0.0.1:9#exact=true", "search engine does not answer"),
+        ("mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100", "MongoDB does not answer"),
+    ],
+)
+def test_a_server_that_is_away_is_told(url: str, said: str) -> None:
+    with pytest.raises(StorageError, match=said) as told:
+        server_at(url).keys("7/a/")
+    assert "TOUCHSTONE_VECTORS_URL" in told.value.hint
+
+
+def test_what_an_engine_refuses_is_told() -> None:
+    with search_engine() as (url, engine):
+        engine.refuse = Refused(401, "security_exception", "missing authentication")
+        with pytest.raises(StorageError, match="status 401, missing authentication") as told:
+            SearchEngineVectors(url).keys("7/a/")
+    assert "TOUCHSTONE_VECTORS_KEY" in told.value.hint
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://host", "qdrant+http://host#shards=many", "qdrant", "qdrant+file:///x"]
+)
+def test_an_address_of_no_known_form_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match="TOUCHSTONE_VECTORS_URL") as told:
+        server_at(url)
+    assert "qdrant+http://" in told.value.hint

@@ -1,0 +1,112 @@
+"""A tiny OpenID Connect provider: whoever comes is the person whose name is clicked."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+import uvicorn
+from joserfc import jwt
+from joserfc.jwk import RSAKey
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+CLIENT = "touchstone"
+
+
+class Provider:
+    """The endpoints that a client of OpenID Connect asks."""
+
+    def __init__(self, people: tuple[str, ...]) -> None:
+        self._people = people
+        self._key = RSAKey.generate_key(2048, {"kid": "test", "use": "sig", "alg": "RS256"})
+        self._codes: dict[str, tuple[str, str]] = {}
+        self.address = ""
+
+    def routes(self) -> list[Route]:
+        """What to serve."""
+        return [
+            Route("/.well-known/openid-configuration", self._metadata),
+            Route("/authorize", self._authorize),
+            Route("/token", self._token, methods=["POST"]),
+            Route("/jwks", self._keys),
+        ]
+
+    async def _metadata(self, _: Request) -> Response:
+        return JSONResponse(
+            {
+                "issuer": self.address,
+                "authorization_endpoint": f"{self.address}/authorize",
+                "token_endpoint": f"{self.address}/token",
+                "jwks_uri": f"{self.address}/jwks",
+                "response_types_supported": ["code"],
+                "subject_types_supported": ["public"],
+                "id_token_signing_alg_values_supported": ["RS256"],
+                "code_challenge_methods_supported": ["S256"],
+            }
+        )
+
+    async def _authorize(self, request: Request) -> Response:
+        asked = request.query_params
+        if name := asked.get("as"):
+            code = secrets.token_urlsafe(8)
+            self._codes[code] = (name, asked.get("nonce", ""))
+            back = urlencode({"code": code, "state": asked["state"]})
+            return RedirectResponse(f"{asked['redirect_uri']}?{back}", 303)
+        links = (f'<a href="{request.url}&as={name}">{name}</a>' for name in self._people)
+        return HTMLResponse("<h1>Who are you?</h1>" + " ".join(links))
+
+    async def _token(self, request: Request) -> Response:
+        form = await request.form()
+        name, nonce = self._codes.pop(str(form["code"]))
+        now = int(time.time())
+        claims: dict[str, Any] = {
+            "iss": self.address,
+            "aud": CLIENT,
+            "sub": name,
+            "email": f"{name.lower()}@example.org",
+            "email_verified": True,
+            "name": name,
+            "nonce": nonce,
+            "iat": now,
+            "exp": now + 600,
+        }
+        signed = jwt.encode({"alg": "RS256", "kid": "test"}, claims, self._key)
+        return JSONResponse({"access_token": "x", "token_type": "Bearer", "id_token": signed})
+
+    async def _keys(self, _: Request) -> Response:
+        return JSONResponse({"keys": [self._key.as_dict(private=False)]})
+
+
+@contextmanager
+def providing(*people: str) -> Iterator[str]:
+    """The address of a provider that knows some people."""
+    provider = Provider(people)
+    app = Starlette(routes=provider.routes())
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    provider.address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    yield provider.address
+    server.should_exit = True
+    thread.join(timeout=10)
+
+
+def secrets_file(address: str) -> str:
+    """What ``.streamlit/secrets.toml`` says for a provider."""
+    return f"""[auth]
+redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
+cookie_secret = "{secrets.token_urlsafe(32)}"
+client_id = "{CLIENT}"
+client_secret = "{secrets.token_urlsafe(8)}"
+server_metadata_url = "{address}/.well-known/openid-configuration"
+"""

@@ -1,0 +1,78 @@
+"""Whoever was deleted is out, and does not come back by a browser that is still signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.shell import identity
+from tests.members import World, said
+from tests.people import signed_in
+
+
+def test_whoever_is_deleted_is_out_with_the_next_click(
+    visit: Callable[..., AppTest], world: World
+) -> None:
+    gone = signed_in(world.workspace, "gone")
+    world.base.members.add(gone.email, "owner")
+    app = visit("gone", "settings.py", kb="handbook")
+    assert "Sharing by link" in {each.value for each in app.header}
+    world.workspace.access.people.forget(gone)
+    app.run()
+    assert "This account was deleted" in said(app)
+    assert "handbook" not in said(app)
+    assert "gone@example.org" not in [each.email for each in world.workspace.access.people.every()]
+
+
+def test_a_deleted_account_is_not_made_again_by_the_same_sign_in(
+    visit: Callable[..., AppTest], world: World
+) -> None:
+    gone = signed_in(world.workspace, "returning")
+    before = datetime.now(UTC)
+    visit("returning", "settings.py", issued=before)
+    world.workspace.access.people.forget(gone)
+    app = visit("returning", "settings.py", issued=before)  # another tab, the same cookie
+    assert "This account was deleted" in said(app)
+    every = world.workspace.access.people.every
+    assert gone.email not in [each.email for each in every()]
+    app = visit("returning", "settings.py", issued=datetime.now(UTC))
+    assert "Your account" in {each.value for each in app.header}
+    world.workspace.access.people.forget(world.workspace.access.people.named(gone.email))
+
+
+def test_who_deletes_the_own_account_is_signed_out(
+    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed_in(world.workspace, "leaving")
+    out: list[str] = []
+    monkeypatch.setattr("pages.components.settings.account.st.logout", lambda: out.append("out"))
+    app = visit("leaving", "settings.py", issued=datetime.now(UTC))
+    app.button(key="account_delete").click().run()
+    app.button(key="account_delete_really").click().run()
+    assert out == ["out"]
+    emails = [each.email for each in world.workspace.access.people.every()]
+    assert "leaving@example.org" not in emails
+
+
+@pytest.mark.parametrize(
+    ("told", "moment"),
+    [
+        (1_700_000_000, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        ("1700000000", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        (None, None),
+        ("yesterday", None),
+        ("1e400", None),
+    ],
+)
+def test_when_somebody_signed_in_is_what_the_provider_says(
+    told: object, moment: datetime | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = {"is_logged_in": True, "sub": "s", "email": "ann@example.org", "iat": told}
+    monkeypatch.setattr(identity.st, "user", SimpleNamespace(to_dict=lambda: user))
+    found = identity.claims()
+    assert found is not None
+    assert found.issued == moment

@@ -1,0 +1,56 @@
+"""The memory page says whether memory helps, and the runs page whose answers a judge prefers."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.components.shell.text import plain
+from rag import Workspace
+from tests.answer_runs import Chat, with_chat
+from tests.handbook import texts
+from tests.pages.conftest import OpenPage
+
+
+def test_memory_is_measured_and_told(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_chat(monkeypatch, Chat())
+    base = labelled.base("notes")
+    quotes = base.recipe()
+    turn = base.conversations.ask(base.conversations.open(None), "What is it?", quotes)
+    base.conversations.conclude(turn, base.ask("What is it?", quotes).answer)
+    assert "Does it help?" not in [each.label for each in open_page("memory.py").expander]
+    recipe = quotes.with_fields({"answer.provider": "ollama", "answer.model": "small"})
+    base.save_recipe(recipe)
+    app = open_page("memory.py")
+    app.session_state["memory_benefit"] = True
+    app.run()
+    app.button(key="memory_measure").click().run()
+    assert not app.exception
+    for job in base.memory_trials.jobs("checks", recipe):
+        assert labelled.jobs.run(job.id).status == "done"
+    app.run()
+    assert not app.exception
+    found = base.memory_trials.effect("checks", recipe)
+    assert found is not None
+    assert plain(found.sentence) in texts(app)
+
+
+def test_answers_of_two_runs_are_compared_by_a_judge(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_chat(monkeypatch, Chat())
+    base = labelled.base("notes")
+    for top_k in (1, 2):
+        recipe = base.recipe().with_fields({"search.top_k": top_k})
+        labelled.jobs.run(base.answer_evaluations.start("checks", recipe))
+    newer, older = (each.id for each in base.runs.every("checks"))
+    labelled.jobs.run(base.preferences.start(newer, older, "ollama:judge"))
+    app = open_page("runs.py", runs=f"{newer},{older}")
+    app.session_state[f"runs_prefer_{newer}_{older}"] = True
+    app.session_state["runs_judge"] = "ollama:judge"
+    app.run()
+    assert not app.exception
+    found = base.preferences.between(newer, older, "ollama:judge")
+    assert found.rate == 0.5
+    assert plain(found.sentence) in texts(app)

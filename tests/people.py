@@ -1,0 +1,19 @@
+"""People who sign in, and what they see."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rag import Asker, Claims, Person, ScopedWorkspace, Workspace
+
+
+def signed_in(workspace: Workspace, name: str) -> Person:
+    """Somebody who signs in."""
+    issuer, email, now = "https://id.example", f"{name}@example.org", datetime.now(UTC)
+    claims = Claims(issuer, name, email, name.title(), verified=True, issued=now)
+    return workspace.access.people.sign_in(claims)
+
+
+def view(workspace: Workspace, person: Person) -> ScopedWorkspace:
+    """What somebody sees."""
+    return ScopedWorkspace(workspace, Asker(person))

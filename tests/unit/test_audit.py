@@ -1,0 +1,124 @@
+"""The audit log: what is kept of whom, who sees it, and what outlives an account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rag import (
+    FurtherBase,
+    InvalidInput,
+    NotAllowed,
+    ScopedWorkspace,
+    Workspace,
+    audit_actor,
+    audit_csv,
+)
+from tests.people import signed_in, view
+from tests.workspaces import QUICK, add, workspace_at
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    found = workspace_at(tmp_path)
+    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
+    return found
+
+
+def test_what_is_done_is_kept_in_the_audit_log(workspace: Workspace) -> None:
+    workspace.base("manuals").save_recipe(QUICK)
+    assert workspace.access.audit.lines() == []  # nobody signs in: there is one user
+    ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
+    base = ann.base("manuals")
+    base.members.add("ben@example.org", "labeller")
+    base.search("leave", QUICK)
+    base.ask("When is leave lost?", QUICK)
+    ben.base("manuals").question_edits.create_set("mine")
+    with pytest.raises(NotAllowed):
+        ben.base("manuals").save_recipe(QUICK)
+    ben.create("more", QUICK)
+    ben.delete("more")
+
+    def told(asker: ScopedWorkspace, **wanted: str) -> list[tuple[str | None, str, str, str, str]]:
+        found = reversed(asker.audit(**wanted))
+        return [
+            (line.email, line.entry.base, line.entry.kind, line.entry.action, line.entry.detail)
+            for line in found
+        ]
+
+    everything = [
+        ("ann@example.org", "manuals", "members", "members.add", "ben@example.org, labeller"),
+        ("ann@example.org", "manuals", "search", "search", ""),
+        ("ann@example.org", "manuals", "ask", "ask", ""),
+        ("ben@example.org", "manuals", "labels", "question_edits.create_set", "mine"),
+        ("ben@example.org", "more", "base", "create", ""),
+        ("ben@example.org", "more", "base", "delete", ""),
+    ]
+    assert told(ann) == everything
+    assert told(ann, person="ben", kind="labels") == [everything[3]]
+    assert told(ann, base="more") == everything[4:]
+    assert told(ben) == []  # owns nothing
+    ann.base("manuals").members.change("ben@example.org", "owner")
+    assert {line.entry.base for line in ben.audit()} == {"manuals"}
+
+
+def test_the_log_outlives_an_account_without_its_name(workspace: Workspace) -> None:
+    signed_in(workspace, "ann")
+    person = signed_in(workspace, "ben")
+    ben = view(workspace, person)
+    ben.create("=more", QUICK)
+    held = ben.base("=more")
+    secret, _ = ben.tokens.create("mine", ["read"])
+    held.conversations.open(None)
+    with pytest.raises(InvalidInput, match="only owner of =more"):
+        ben.forget(person)
+    ben.delete("=more")
+    shared = workspace.base("manuals")
+    shared.members.add("ben@example.org")
+    ben.base("manuals").conversations.open(None)
+    assert ben.forget(person) == {"conversations": 1, "votes": 0, "tokens": 1, "memberships": 1}
+    assert workspace.access.tokens.holder(secret) is None
+    assert [each.email for each in workspace.access.people.every()] == ["ann@example.org"]
+    lines = workspace.access.audit.lines()
+    assert {audit_actor(line) for line in lines} == {"deleted account"}
+    rows = audit_csv(lines).splitlines()
+    assert rows[0] == "at,who,via,key,knowledge_base,kind,action,detail"
+    assert rows[-1].partition(",")[2] == "deleted account,page,,'=more,base,create,"
+    assert "ben@" not in audit_csv(lines)
+
+
+def test_what_others_did_with_an_account_outlives_it_without_its_address(
+    workspace: Workspace,
+) -> None:
+    ann, person = view(workspace, signed_in(workspace, "ann")), signed_in(workspace, "ben")
+    members = ann.base("manuals").members
+    for address in ("ben@example.org", "ruben@example.org"):
+        members.add(address, "editor")
+        members.change(address, "viewer")
+    members.remove("ben@example.org")
+    view(workspace, person).forget(person)
+    told = [line.entry.detail for line in reversed(ann.audit(base="manuals"))]
+    assert told == [
+        *("deleted account, editor", "deleted account, viewer"),
+        *("ruben@example.org, editor", "ruben@example.org, viewer"),
+        "deleted account",
+    ]
+
+
+def test_a_search_is_noted_in_every_base_that_it_searches(workspace: Workspace) -> None:
+    ann = view(workspace, signed_in(workspace, "ann"))
+    ann.create("other", QUICK)
+    add(workspace, workspace.base("other"), {"cats.md": "Cats purr."})
+    ann.base("manuals").search("leave", QUICK, ann.beside("manuals", [FurtherBase("other")]))
+    told = {(line.entry.base, line.entry.action) for line in ann.audit(kind="search")}
+    assert told == {("manuals", "search"), ("other", "part")}
+
+
+def test_texts_are_not_in_the_log(workspace: Workspace) -> None:
+    ann = view(workspace, signed_in(workspace, "ann"))
+    base = ann.base("manuals")
+    base.prompts.save("strict", base.prompts.wording().text("strict") + " Rosebud.")
+    base.exchange.import_file("mine", "mine.jsonl", '{"id": "q1", "text": "Rosebud?"}')
+    told = [line.entry.detail for line in reversed(ann.audit(base="manuals"))]
+    assert told == ["strict", "mine, mine.jsonl"]

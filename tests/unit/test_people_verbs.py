@@ -1,0 +1,131 @@
+"""Members, people, links and the audit log on the command line; how long things are kept."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import Asker, Claims, ScopedWorkspace, Settings, Workspace
+from rag.__main__ import main
+from tests.workspaces import QUICK, add, database_at, workspace_at
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    found = workspace_at(home)
+    add(found, found.create("manuals", QUICK), {"leave.md": "Leave is thirty days."})
+    return found
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_members_come_and_go(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "members", "manuals") == {"members": []}
+    told(capsys, "members", "manuals", "add", "Ann@Example.org", "--role", "owner")
+    told(capsys, "members", "manuals", "add", "ben@example.org")
+    assert told(capsys, "members", "manuals", "change", "ben@example.org", "--role", "editor") == {
+        "members": [
+            {"email": "ann@example.org", "role": "owner"},
+            {"email": "ben@example.org", "role": "editor"},
+        ]
+    }
+    assert told(capsys, "members", "manuals", "remove", "ben@example.org")["members"] == [
+        {"email": "ann@example.org", "role": "owner"}
+    ]
+    for wrong in (["remove", "ann@example.org"], ["add", "ann"], ["add"], ["remove", "x@y.z"]):
+        assert main(["members", "manuals", *wrong]) == 2
+
+
+def test_people_are_listed_and_deleted(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(capsys, "members", "manuals", "add", "ben@example.org")
+    secret = told(capsys, "token", "create", "ci", "--owner", "ben@example.org")["token"]
+    assert workspace.access.tokens.holder(secret) is not None
+    person = {"email": "ben@example.org", "name": "", "administrator": False}
+    assert told(capsys, "people") == {"people": [person]}
+    gone = {"conversations": 0, "votes": 0, "tokens": 1, "memberships": 1}
+    assert told(capsys, "people", "delete", "ben@example.org") == {
+        "deleted": "ben@example.org",
+        **gone,
+    }
+    assert workspace.access.tokens.holder(secret) is None
+    assert told(capsys, "people") == {"people": []}
+
+
+def test_links_are_made_and_revoked(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = told(capsys, "link", "manuals", "create", "fair", "--days", "3")
+    secret = made.pop("path").removeprefix("/share/")
+    assert told(capsys, "link", "manuals") == {"links": [made]}
+    link = workspace.access.link(secret)
+    assert link is not None
+    assert (link.name, (link.expires - link.created).days) == ("fair", 3)
+    assert not told(capsys, "link", "manuals", "revoke", made["id"])["links"][0]["valid"]
+    assert workspace.access.link(secret) is None
+    assert main(["link", "manuals", "revoke", "nothing"]) == 2
+    assert main(["link", "manuals", "create", "--days", "0"]) == 2
+
+
+def test_the_log_is_listed_and_saved(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
+    ScopedWorkspace(workspace, Asker(ann)).base("manuals").save_recipe(QUICK)
+    (entry,) = told(capsys, "audit", "--kind", "recipe", "--days", "1")["entries"]
+    assert (entry["who"], entry["knowledge_base"], entry["action"]) == (
+        "ann@example.org",
+        "manuals",
+        "save_recipe",
+    )
+    assert told(capsys, "audit", "--person", "ben") == {"entries": []}
+    file = tmp_path / "log.csv"
+    assert told(capsys, "audit", "-o", str(file)) == {"entries": 1}
+    assert file.read_text().splitlines()[1].endswith("manuals,recipe,save_recipe,")
+
+
+def test_what_is_old_is_deleted(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create("manuals", QUICK)
+    add(workspace, base, {"leave.md": "Leave is thirty days."})
+    for name in ("old", "new"):
+        assert main(["ask", "manuals", "How long is leave?", "--session", name]) == 0
+    ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
+    asker = ScopedWorkspace(workspace, Asker(ann))
+    asker.base("manuals").save_recipe(QUICK)
+    asker.base("manuals").save_recipe(QUICK)
+    workspace.close()
+    figures = "CAST(metrics AS VARCHAR)"
+    with closing(database_at(home)) as database, database.write() as connection:
+        connection.exec_driver_sql("UPDATE turn SET created = '2026-01-01' WHERE id = 1")
+        connection.exec_driver_sql("UPDATE conversation SET created = '2026-01-01'")
+        connection.exec_driver_sql("UPDATE audit_entry SET at = '2026-01-01' WHERE id = 1")
+        before = connection.exec_driver_sql(f"SELECT {figures} FROM turn WHERE id = 1").scalar()
+    assert before != "{}"
+
+    def kept(**days: str) -> tuple[int, ...]:
+        names = {f"TOUCHSTONE_KEEP_{name}_DAYS": value for name, value in days.items()}
+        opened = Workspace(Settings.from_env(names, home=home))
+        opened.jobs._tidy()
+        opened.close()
+        with closing(database_at(home)) as database, database.read() as connection:
+            counts = [
+                connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
+                for table in ("conversation", "interaction", "audit_entry")
+            ]
+            traced = f"SELECT count(*) FROM turn WHERE {figures} != '{{}}'"
+            return (*counts, connection.exec_driver_sql(traced).scalar())
+
+    assert kept() == (2, 2, 2, 2)
+    assert kept(TRACES="30") == (2, 2, 2, 1)
+    assert kept(INTERACTIONS="30", AUDIT="30") == (2, 1, 1, 1)
+    assert kept(CONVERSATIONS="30") == (1, 1, 1, 1)
+    assert kept(CONVERSATIONS="1000", AUDIT="1000") == (1, 1, 1, 1)

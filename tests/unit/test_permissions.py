@@ -1,0 +1,321 @@
+"""What each role may do, decided in one place: every name of a knowledge base is decided about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import (
+    ROLES,
+    Asker,
+    Claims,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Person,
+    ScopedWorkspace,
+    Settings,
+    Workspace,
+)
+from rag.storage.quality import answers
+from rag.storage.quality.answers import RunAnswer
+from rag.workspace.rights import AUDITED, FILES_ONLY, LEAST, TOLD
+from tests.people import signed_in, view
+from tests.workspaces import QUICK, add, workspace_at
+
+LEAVE = "Unused leave may be carried over until the end of March."
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    found = workspace_at(tmp_path)
+    add(found, found.create("manuals", QUICK), {"leave.md": LEAVE})
+    return found
+
+
+def names(thing: object, path: str = "") -> set[str]:
+    """Every public method below a knowledge base, by path."""
+    found = set()
+    for name in (name for name in dir(thing) if not name.startswith("_")):
+        value = getattr(type(thing), name, None) or getattr(thing, name)
+        value = getattr(thing, name) if isinstance(value, property) else value
+        here = f"{path}.{name}".lstrip(".")
+        if callable(value):
+            found.add(here)
+        elif type(value).__module__.startswith("rag.") and not isinstance(value, Person):
+            found |= names(value, here) if here != "memory.scope" else set()
+    return found
+
+
+def test_every_method_of_a_knowledge_base_has_a_least_role(workspace: Workspace) -> None:
+    methods = names(workspace.base("manuals"))
+    assert methods - LEAST.keys() == FILES_ONLY
+    attributes = {"id", "name", "maps.methods", "memory.scope"}
+    assert LEAST.keys() - methods == attributes
+    assert set(LEAST.values()) == {"guest", *ROLES}
+    assert AUDITED.keys() <= LEAST.keys()
+    assert AUDITED.keys() >= TOLD.keys()
+
+
+def test_all_that_changes_something_is_audited() -> None:
+    """What takes more than looking is either noted, or stores nothing that stays."""
+    unnoted = {path for path, role in LEAST.items() if role not in ("guest", "viewer")} - set(
+        AUDITED
+    )
+    assert unnoted == {
+        "documents.prepare_build",
+        "evaluator.measure",
+        "links.every",
+        "maps.draw",
+        "reviews.dismiss",
+        "reviews.labelled",
+    }
+
+
+def test_the_view_decides_about_every_method_of_the_workspace() -> None:
+    def public(kind: type) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")}
+
+    assert public(Workspace) - public(ScopedWorkspace) == {
+        *("from_env", "close", "welcome", "not_ready", "index_bytes"),  # of the process
+        *("check", "back_up", "import_bundle", "open_or_create", "base_of_run"),  # of the files
+    }
+
+
+def test_who_signs_in_first_gets_what_was_there(workspace: Workspace) -> None:
+    secret, row = workspace.access.tokens.create("old", ["read"])
+    before = workspace.base("manuals").conversations.open(None)
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    assert (ann.administrator, ben.administrator) == (True, False)
+    assert [info.name for info in view(workspace, ann).bases()] == ["manuals"]
+    assert view(workspace, ben).bases() == []
+    assert view(workspace, ann).base("manuals").conversations.find(before) is not None
+    holder = workspace.access.tokens.holder(secret)
+    assert holder is not None
+    assert (holder.id, holder.owner) == (row.id, ann.id)
+    assert signed_in(workspace, "ann") == ann
+
+
+def test_who_is_named_as_administrator_gets_it_instead(tmp_path: Path) -> None:
+    workspace_at(tmp_path).create("manuals", QUICK)
+    settings = Settings.from_env({"TOUCHSTONE_ADMINS": "Ben@example.org"}, home=tmp_path)
+    workspace = Workspace(settings)
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    assert (ann.administrator, ben.administrator) == (False, True)
+    assert view(workspace, ann).bases() == []
+    assert [info.name for info in view(workspace, ben).bases()] == ["manuals"]
+    workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        (Claims("i", "s", "eve@evil.example", verified=True), "may not sign in"),
+        (Claims("i", "s", "ann@example.org", verified=False), "not verified"),
+        (Claims("i", "other", "ben@example.org", verified=True), "another account"),
+    ],
+)
+def test_who_may_not_sign_in(tmp_path: Path, claims: Claims, said: str) -> None:
+    given = {"TOUCHSTONE_SIGN_IN_ALLOWED": "@example.org"}
+    workspace = Workspace(Settings.from_env(given, home=tmp_path))
+    signed_in(workspace, "ben")
+    with pytest.raises(NotAllowed, match=said):
+        workspace.access.people.sign_in(claims)
+    workspace.close()
+
+
+def test_an_address_is_needed(workspace: Workspace) -> None:
+    with pytest.raises(InvalidInput, match="no e-mail address"):
+        workspace.access.people.sign_in(Claims("i", "s", ""))
+
+
+def test_somebody_elses_base_is_not_there(workspace: Workspace) -> None:
+    signed_in(workspace, "ann")
+    ben = view(workspace, signed_in(workspace, "ben"))
+    base = workspace.base("manuals")
+    for look in (
+        lambda: ben.base("manuals"),
+        lambda: ben.base_with_id(base.id),
+        lambda: ben.rename("manuals", "mine"),
+        lambda: ben.delete("manuals"),
+        lambda: ben.leave("manuals"),
+        lambda: ben.jobs.get(1),
+        lambda: ben.jobs.items(1),
+        lambda: ben.jobs.cancel(1),
+    ):
+        with pytest.raises(NotFound) as caught:
+            look()
+        assert "manuals" not in caught.value.hint
+    assert ben.jobs.active() == ben.jobs.recent(base.id) == []
+    with pytest.raises(NotAllowed):
+        ben.caches()
+
+
+def test_a_role_is_given_changed_and_taken(workspace: Workspace) -> None:
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    base = view(workspace, ann).base("manuals")
+    base.members.add("Ben@Example.org ")
+    theirs = view(workspace, ben)
+    assert theirs.base("manuals").search("leave", QUICK).hits[0].chunk.text == LEAVE
+    for refused in (
+        lambda base: base.save_recipe(QUICK),
+        lambda base: base.documents.delete_documents(["x"]),
+        lambda base: base.question_edits.create_set("mine"),
+        lambda base: base.tuning.searches.start("mine", {}, QUICK, QUICK, "ndcg@10"),
+        lambda base: base.members.add("eve@example.org"),
+        lambda base: base.links.create(),
+        lambda base: base.documents.add_paths([]),
+    ):
+        with pytest.raises(NotAllowed):
+            refused(theirs.base("manuals"))
+    base.members.change("ben@example.org", "labeller")
+    theirs.base("manuals").question_edits.create_set("mine")
+    with pytest.raises(NotAllowed, match="takes the role owner"):
+        theirs.delete("manuals")
+    base.members.remove("ben@example.org")
+    with pytest.raises(NotFound):
+        theirs.base("manuals")
+
+
+def test_the_last_owner_stays(workspace: Workspace) -> None:
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    base = view(workspace, ann).base("manuals")
+    for act in (
+        lambda: base.members.remove("ann@example.org"),
+        lambda: base.members.change("ann@example.org", "viewer"),
+        lambda: view(workspace, ann).leave("manuals"),
+        lambda: view(workspace, ann).forget(ann),
+    ):
+        with pytest.raises(InvalidInput, match=r"last owner|only owner"):
+            act()
+    base.members.add("ben@example.org", "owner")
+    view(workspace, ann).leave("manuals")
+    assert [each.person for each in workspace.base("manuals").members.every()] == [ben]
+
+
+def test_what_another_base_holds_is_not_read_by_its_name(workspace: Workspace) -> None:
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    theirs = view(workspace, ben)
+    theirs.create("mine", QUICK)
+    document = workspace.base("manuals").documents.documents(QUICK.index)[0].id
+    assert view(workspace, ann).base("manuals").outline(document) is not None
+    for name in ("manuals", "none of the name"):
+        assert theirs.base("mine").outline(document, name) is None
+    with pytest.raises(NotFound):
+        theirs.beside("mine", [_also("manuals")])
+
+
+def test_what_another_base_holds_is_not_read_by_its_id(workspace: Workspace) -> None:
+    """Files are kept by their content, answers by their run: neither says whose it is."""
+    base = workspace.base("manuals")
+    (document,) = base.documents.documents(QUICK.index)
+    told = RunAnswer("q1", "complete", "quotes", LEAVE, "", [], {}, 0.0, None, 0.0, 0, 0)
+    with workspace._services.database.write() as connection:
+        answers.store(connection, base.id, "r1", told)
+    other = workspace.create("other", QUICK)
+    for each, held in ((base, True), (other, False)):
+        assert (each.documents.original(document.id) is not None) is held
+        assert (each.answer_evaluations.answers("r1") == {"q1": told}) is held
+        assert each.documents.original("../../" * 20 + "etc/passwd") is None
+
+
+def test_a_run_of_somebody_else_is_not_told_from_none(workspace: Workspace, tmp_path: Path) -> None:
+    signed_in(workspace, "ann")
+    ben = view(workspace, signed_in(workspace, "ben"))
+    base = workspace.base("manuals")
+    base.question_edits.create_set("policies")
+    base.question_edits.add_question("policies", "When is leave lost?", answerable=False)
+    workspace.jobs.run(base.evaluations.start("policies", QUICK))
+    (run,) = base.runs.every()
+    for name in (run.id, "0" * len(run.id)):
+        with pytest.raises(NotFound) as caught:
+            ben.bundle(name, tmp_path / "run.zip")
+        said = caught.value.message.replace(name, "ID"), caught.value.hint
+        assert said == ("There is no run 'ID'.", "")
+
+
+def _also(name: str) -> Any:
+    from rag import FurtherBase
+
+    return FurtherBase(name)
+
+
+def test_conversations_of_members_are_their_own(workspace: Workspace) -> None:
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    base = view(workspace, ann).base("manuals")
+    base.members.add("ben@example.org", "owner")
+    held = base.conversations.open(None)
+    theirs = view(workspace, ben).base("manuals").conversations
+    assert theirs.find(held) is None
+    with pytest.raises(NotFound):
+        theirs.delete(held)
+
+
+def test_tokens_are_seen_and_revoked_by_their_owner(workspace: Workspace) -> None:
+    ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
+    _, row = ann.tokens.create("mine", ["read"])
+    assert ben.tokens.every() == []
+    with pytest.raises(NotFound):
+        ben.tokens.revoke(row.id)
+    ann.tokens.revoke(row.id)
+    assert not ann.tokens.every()[0].valid
+
+
+def test_only_an_administrator_changes_tools(workspace: Workspace) -> None:
+    ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
+    with pytest.raises(NotAllowed):
+        ben.tools.remove("wiki")
+    with pytest.raises(NotAllowed):
+        ben.people()
+    with pytest.raises(NotFound):
+        ann.tools.remove("wiki")
+
+
+def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None:
+    workspace.create("more", QUICK)
+    base = workspace.base("manuals")
+    secret, row = base.links.create("fair", 3)
+    link = workspace.access.link(secret)
+    assert link == row
+    guest = ScopedWorkspace(workspace, Asker(link=link, via="link", key_id=row.id))
+    assert [info.name for info in guest.bases()] == ["manuals"]
+    assert guest.base("manuals").ask("When is leave lost?", QUICK).answer.text
+    for refused in (
+        lambda: guest.base("manuals").exchange.export_text("x", "jsonl"),
+        lambda: guest.base("manuals").save_recipe(QUICK),
+        lambda: guest.create("mine"),
+        lambda: guest.tokens.create("mine", ["read"]),
+        lambda: guest.delete("manuals"),
+        lambda: guest.caches(),
+        lambda: guest.start_demo(),
+    ):
+        with pytest.raises(NotAllowed):
+            refused()
+    with pytest.raises(NotFound):
+        guest.base("more")
+    base.links.revoke(row.id)
+    assert workspace.access.link(secret) is None
+    assert workspace.access.link("share_x") is None
+
+
+def test_a_guest_has_conversations_apart_from_those_of_the_browser(workspace: Workspace) -> None:
+    base = workspace.base("manuals")
+    mine = base.conversations.open(None)
+    _, link = base.links.create()
+    guest = ScopedWorkspace(workspace, Asker(link=link)).base("manuals")
+    assert guest.conversations.find(mine) is None
+    theirs = guest.conversations.open(None)
+    assert base.conversations.find(theirs) is None
+
+
+def test_the_sample_is_everybodys_own(workspace: Workspace, monkeypatch: Any) -> None:
+    ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
+    monkeypatch.setattr("rag.workspace.SAMPLE_FOLDER", workspace.settings.home)
+    questions = workspace.settings.home / "questions.jsonl"
+    questions.write_text('{"id": "q1", "text": "why?"}')
+    assert ann.start_demo()[0].name == "sample"
+    assert ben.start_demo()[0].name == "sample 2"
+    assert ann.start_demo()[0].name == "sample"
+    assert [info.name for info in ben.bases()] == ["sample 2"]

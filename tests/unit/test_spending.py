@@ -1,0 +1,225 @@
+"""What costs money is asked by who may spend, and else as the saved recipe asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import Asker, InvalidRecipe, NotAllowed, Recipe, ScopedWorkspace, Settings, Workspace
+from rag.access.rates import Rates
+from rag.workspace.rights import ANSWERS, ASKS_NO_MODEL, LEAST
+from rag.workspace.spending import beyond
+from tests.people import signed_in
+from tests.workspaces import QUICK, add, workspace_at
+
+KEYS = {"TOUCHSTONE_RERANK_API_KEY": "k", "TOUCHSTONE_VLLM_API_KEY": "k"}
+PAID = {"answer.provider": "openai"}
+AUTO = {"answer.provider": "ollama", "answer.mode": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "saved", "field"),
+    [
+        # Who may not be asked where the saved recipe asks nobody.
+        ({**PAID, "search.rewrite": True}, {}, "search.rewrite"),
+        ({**PAID, "search.expansions": 1}, {}, "search.expansions"),
+        ({**PAID, "search.hyde": True}, {}, "search.hyde"),
+        ({**PAID, "search.rerank": "chat"}, {}, "search.rerank"),
+        ({"search.rerank": "service"}, {}, "search.rerank"),
+        ({"search.rerank": "onnx:/etc"}, {}, "search.rerank"),
+        ({"search.rerank": "cross-encoder:/etc"}, {}, "search.rerank"),
+        ({"search.tools": ["wiki"]}, {}, "search.tools"),
+        ({"index.embedder": "openai"}, {}, "index.embedder"),
+        ({"index.embedder": "bedrock:titan"}, {}, "index.embedder"),
+        ({"answer.provider": "vertex", "search.hyde": True}, {}, "search.hyde"),
+        ({"answer.provider": "vllm", "search.hyde": True}, {}, "search.hyde"),  # by its key
+        # Who costs nothing, and who is not asked.
+        ({"answer.provider": "ollama", "search.hyde": True, "search.rerank": "chat"}, {}, ""),
+        ({"answer.provider": "llamacpp", "search.expansions": 8}, {}, ""),
+        (PAID, {}, ""),
+        ({"search.hyde": True, "search.rerank": "chat"}, {}, ""),
+        ({"index.embedder": "wordllama", "search.top_k": 50}, {}, ""),
+        # What the saved recipe asks: no other model, and no more of it.
+        ({}, {**PAID, "search.hyde": True, "search.expansions": 3, "search.tools": ["wiki"]}, ""),
+        ({"search.top_k": 9}, {**PAID, "search.rerank": "chat"}, ""),
+        ({"answer.model": "large"}, {**PAID, "search.hyde": True}, "search.hyde"),
+        ({"search.expansions": 2}, {**PAID, "search.expansions": 3}, ""),
+        ({"search.expansions": 4}, {**PAID, "search.expansions": 3}, "search.expansions"),
+        ({"search.rerank": "service:large"}, {"search.rerank": "service"}, "search.rerank"),
+        ({"search.rerank_depth": 21}, {"search.rerank": "service"}, "search.rerank"),
+        ({"search.rerank_batch": 1}, {"search.rerank": "service"}, "search.rerank"),
+        ({"search.rerank_depth": 10}, {"search.rerank": "service"}, ""),
+        ({"search.tools": ["wiki", "b"]}, {"search.tools": ["wiki"]}, "search.tools"),
+        ({"index.embedder": "openai:large"}, {"index.embedder": "openai"}, "index.embedder"),
+    ],
+)
+def test_a_search_costs_no_more_than_the_saved_recipe(
+    fields: Mapping[str, Any], saved: Mapping[str, Any], field: str, tmp_path: Path
+) -> None:
+    recipe, settings = QUICK.with_fields(saved), Settings.from_env(KEYS, home=tmp_path)
+    asked = recipe.with_fields(fields)
+    assert beyond(asked, lambda: recipe, settings, answers=False) == field
+
+
+@pytest.mark.parametrize(
+    ("fields", "saved", "field"),
+    [
+        (PAID, {}, "answer.provider"),
+        ({}, PAID, ""),
+        ({"answer.provider": "extractive", "answer.max_tokens": 9000}, PAID, ""),
+        ({"answer.provider": "ollama", "answer.max_tokens": 9000}, PAID, ""),
+        ({"answer.model": "large"}, PAID, "answer.provider"),
+        ({"answer.max_tokens": 801}, PAID, "answer.max_tokens"),
+        ({"answer.context_tokens": 4001}, PAID, "answer.context_tokens"),
+        ({"answer.mode": "balanced", "answer.temperature": 1.0}, PAID, ""),
+        ({"answer.mode": "auto"}, PAID, "answer.mode"),
+        ({**AUTO, "answer.tools": ["wiki"]}, {}, "answer.tool_calls"),
+        ({"answer.tool_calls": 3}, {**AUTO, "answer.tools": ["wiki"]}, "answer.tool_calls"),
+        ({"answer.tools": ["b"]}, {**AUTO, "answer.tools": ["wiki"]}, "answer.tools"),
+        ({"answer.tools": None}, {**AUTO, "answer.tools": ["wiki"]}, "answer.tools"),
+        ({"answer.tools": ["b"]}, {**AUTO, "answer.tools": None}, ""),
+        ({"answer.tools": ["wiki"]}, {**AUTO, "answer.tools": ["wiki", "b"]}, ""),
+        (AUTO, {}, ""),
+    ],
+)
+def test_an_answer_costs_no_more_than_by_the_saved_recipe(
+    fields: Mapping[str, Any], saved: Mapping[str, Any], field: str, tmp_path: Path
+) -> None:
+    recipe, settings = QUICK.with_fields(saved), Settings.from_env(KEYS, home=tmp_path)
+    asked = recipe.with_fields(fields)
+    assert beyond(asked, lambda: recipe, settings, answers=True) == field
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    found = workspace_at(tmp_path)
+    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
+    return found
+
+
+def guest(workspace: Workspace) -> ScopedWorkspace:
+    _, row = workspace.base("manuals").links.create("fair", 3)
+    return ScopedWorkspace(workspace, Asker(link=row, via="link", key_id=row.id))
+
+
+def reader(workspace: Workspace) -> ScopedWorkspace:
+    _, row = workspace.access.tokens.create("reader", ["read"])
+    return ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=row))
+
+
+HYDE = QUICK.with_fields({**PAID, "search.hyde": True})
+ANSWERED = QUICK.with_fields(PAID)
+
+
+@pytest.mark.parametrize(("who", "members"), [(guest, False), (guest, True), (reader, False)])
+def test_whoever_may_not_spend_has_nothing_asked_by_fields(
+    workspace: Workspace, who: Callable[[Workspace], ScopedWorkspace], members: bool
+) -> None:
+    view = who(workspace)
+    if members:
+        signed_in(workspace, "ann")
+    base = view.base("manuals")
+    trace = base.search("leave", QUICK)
+    assert trace.hits
+    for act in (
+        lambda recipe: base.search("leave", recipe),
+        lambda recipe: base.part("leave", recipe),
+        lambda recipe: base.ask("leave", recipe),
+        lambda recipe: base.unranked(trace.hits[0].chunk.key, "leave", recipe),
+    ):
+        with pytest.raises(NotAllowed, match=r"search\.hyde asks what may cost money"):
+            act(HYDE)
+    with pytest.raises(NotAllowed, match=r"answer\.provider asks what may cost money"):
+        base.answer(trace, ANSWERED)
+    assert base.search("leave", ANSWERED).hits == trace.hits  # nobody answers
+    assert base.threshold(HYDE) is None
+    assert "answer.provider" in view.costs(base, ANSWERED)
+    assert view.costs(base, QUICK) == ""
+
+
+@pytest.mark.parametrize("who", [guest, reader])
+def test_what_the_owner_saved_is_asked_for_everybody(
+    workspace: Workspace, who: Callable[[Workspace], ScopedWorkspace]
+) -> None:
+    workspace.base("manuals").save_recipe(HYDE)
+    base = who(workspace).base("manuals")
+    assert base.search("leave", HYDE).stage("hyde") is not None
+    with pytest.raises(NotAllowed, match=r"search\.hyde"):
+        base.search("leave", HYDE.with_fields({"answer.model": "large"}))
+    workspace.base("manuals").save_recipe(QUICK)  # the next question knows
+    with pytest.raises(NotAllowed, match=r"search\.hyde"):
+        base.search("leave", HYDE)
+
+
+def test_who_may_spend_names_models(workspace: Workspace) -> None:
+    _, row = workspace.access.tokens.create("asker", ["read", "ask"])
+    program = ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=row))
+    assert program.base("manuals").search("leave", HYDE).hits
+    ann = ScopedWorkspace(workspace, Asker(signed_in(workspace, "ann")))
+    assert ann.base("manuals").search("leave", HYDE).hits
+    assert ann.costs(ann.base("manuals"), HYDE) == ""
+
+
+def test_the_guests_of_a_link_have_so_many_answers_in_a_minute(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates = Rates(workspace.settings.guest_rate, lambda: 0.0)
+    monkeypatch.setattr(workspace.access, "guest_rates", rates)
+    base, another = guest(workspace).base("manuals"), guest(workspace).base("manuals")
+    trace = base.search("leave", QUICK)
+    for _ in range(60):
+        assert base.answer(trace, QUICK)
+    with pytest.raises(NotAllowed, match="asked too often") as refused:
+        base.answer(trace, QUICK)
+    assert refused.value.hint == "Ask again in 1 s."
+    assert base.search("leave", QUICK).hits == trace.hits  # what costs nothing goes on
+    assert another.answer(trace, QUICK)
+    assert reader(workspace).base("manuals").answer(trace, QUICK)
+
+
+def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace: Workspace) -> None:
+    _owner, viewer, editor = (signed_in(workspace, name) for name in ("ann", "vic", "ed"))
+    manuals = workspace.base("manuals")
+    manuals.members.add("vic@example.org", "viewer")
+    manuals.members.add("ed@example.org", "editor")
+    looks, edits = (
+        ScopedWorkspace(workspace, Asker(who)).base("manuals") for who in (viewer, editor)
+    )
+    by_path = QUICK.with_fields({"search.rerank": "onnx:/nowhere"})
+    assert edits.search("leave", by_path).failures  # nothing is there
+    with pytest.raises(NotAllowed, match=r"search\.rerank opens a file of the server"):
+        looks.search("leave", by_path)
+    edits.save_recipe(by_path)
+    assert looks.search("leave", by_path).failures
+    with pytest.raises(NotAllowed, match=r"search\.rerank opens a file of the server"):
+        looks.search("leave", QUICK.with_fields({"search.rerank": "onnx:/etc"}))
+
+
+def test_the_guests_of_a_link_have_as_many_searches_that_cost(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace.access, "guest_rates", Rates(2, lambda: 0.0))
+    workspace.base("manuals").save_recipe(HYDE)
+    base = guest(workspace).base("manuals")
+    for _ in range(2):  # a question is a search and an answer
+        base.answer(base.search("leave", HYDE), QUICK)
+    with pytest.raises(NotAllowed, match="asked too often"):
+        base.search("leave", HYDE)
+    assert base.search("leave", QUICK).hits
+    assert reader(workspace).base("manuals").search("leave", HYDE).hits
+
+
+def test_what_is_said_to_ask_no_model_is_in_the_table_of_rights() -> None:
+    assert LEAST.keys() >= ASKS_NO_MODEL
+    assert LEAST.keys() >= ANSWERS
+    assert not ASKS_NO_MODEL & ANSWERS
+
+
+def test_an_unknown_provider_is_no_secret_way(workspace: Workspace) -> None:
+    base = guest(workspace).base("manuals")
+    unknown: Recipe = QUICK.with_fields({"answer.provider": "x", "search.hyde": True})
+    with pytest.raises(InvalidRecipe, match="No provider is called 'x'"):
+        base.search("leave", unknown)

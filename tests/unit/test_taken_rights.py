@@ -1,0 +1,175 @@
+"""A role that is taken, a link that is over: what was opened before does not go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import (
+    NOBODY_SIGNS_IN as NOBODY,
+)
+from rag import (
+    SCOPES,
+    Asker,
+    KnowledgeBase,
+    NotAllowed,
+    NotFound,
+    ScopedWorkspace,
+    Workspace,
+)
+from rag.services import Models
+from rag.workspace import guarded, scoped
+from tests.people import signed_in, view
+from tests.scripted_chat import ScriptedChat
+from tests.workspaces import QUICK, add, workspace_at
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    found = workspace_at(tmp_path)
+    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
+    return found
+
+
+def _change(base: KnowledgeBase) -> Callable[..., Any]:
+    return base.members.change
+
+
+@pytest.mark.parametrize(
+    ("act", "given"),
+    [
+        (_change, ("ann@example.org", "viewer")),
+        (lambda base: base.links.create, ()),
+        (lambda base: base.save_recipe, (QUICK,)),
+        (lambda base: base.documents.delete_documents, (["x"],)),
+        (lambda base: base.documents.again.queue, ()),
+        (lambda base: base.tuning.fits.start, ("mine", QUICK.index)),
+    ],
+)
+def test_a_button_that_was_drawn_for_an_owner_does_nothing_for_a_viewer(
+    workspace: Workspace, act: Callable[[KnowledgeBase], Callable[..., Any]], given: Any
+) -> None:
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    base = view(workspace, ann).base("manuals")
+    base.members.add("ben@example.org", "owner")
+    pressed = act(view(workspace, ben).base("manuals"))
+    base.members.change("ben@example.org", "viewer")
+    with pytest.raises(NotAllowed, match="as viewer: it takes the role"):
+        pressed(*given)
+
+
+def test_a_viewer_has_no_document_read_again(workspace: Workspace) -> None:
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    view(workspace, ann).base("manuals").members.add("ben@example.org")
+    theirs = view(workspace, ben).base("manuals").documents
+    assert theirs.again.outdated() == []
+    with pytest.raises(NotAllowed, match="takes the role editor"):
+        theirs.again.queue()
+
+
+def test_what_is_open_is_not_there_any_more_for_who_was_removed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
+    base = view(workspace, ann).base("manuals")
+    base.members.add("ben@example.org", "owner")
+    drawn = view(workspace, ben).base("manuals")
+    base.members.remove("ben@example.org")
+    for act in (
+        lambda: drawn.search("leave", QUICK),
+        lambda: drawn.documents.builds(),
+        lambda: drawn.members.add("ben@example.org", "owner"),
+    ):
+        with pytest.raises(NotFound, match="knowledge base is gone"):
+            act()
+
+
+def test_what_a_link_shows_ends_with_it(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    base = workspace.base("manuals")
+    _, row = base.links.create("fair", 3)
+    guest = ScopedWorkspace(workspace, Asker(link=row, via="link", key_id=row.id))
+    drawn = guest.base("manuals")
+    assert drawn.search("leave", QUICK).hits
+    base.links.revoke(row.id)
+    _nothing(guest)
+    with pytest.raises(NotFound):
+        drawn.search("leave", QUICK)
+    _, row = base.links.create("fair", 3)
+    over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
+    _nothing(ScopedWorkspace(workspace, Asker(link=over, via="link", key_id=over.id)))
+
+
+@pytest.mark.parametrize("members", [False, True])
+def test_what_a_token_opened_ends_with_it(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, members: bool
+) -> None:
+    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
+    if members:
+        signed_in(workspace, "ann")
+    owner = view(workspace, signed_in(workspace, "ann")).asker.person if members else NOBODY
+    _, row = workspace.access.tokens.create("program", SCOPES, owner=owner.id)
+    program = ScopedWorkspace(workspace, Asker(owner, "api", row.id, token=row))
+    base = program.base("manuals")
+    job = base.documents.add_text("more", "Cats purr.")
+    assert base.search("leave", QUICK).hits
+    assert program.jobs.get(job).status == "queued"
+    workspace.access.tokens.revoke(row.id)
+    for act in (
+        lambda: base.search("leave", QUICK),
+        lambda: base.save_recipe(QUICK),
+        lambda: program.jobs.get(job),
+        lambda: program.base("manuals"),
+    ):
+        with pytest.raises(NotAllowed, match="over, or was revoked"):
+            act()
+
+
+def test_a_token_that_is_over_is_noticed_at_once(workspace: Workspace) -> None:
+    _, row = workspace.access.tokens.create("program", SCOPES)
+    over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
+    with pytest.raises(NotAllowed, match="over, or was revoked"):
+        ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=over)).base("manuals")
+
+
+@pytest.mark.parametrize("taken", ["role", "link", "token"])
+def test_an_answer_is_not_written_on_for_who_may_not_ask_any_more(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, taken: str
+) -> None:
+    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
+    chat = ScriptedChat("Unused leave lapses in March [1].")
+    monkeypatch.setattr(Models, "chat", lambda *_: chat)
+    if taken == "role":
+        signed_in(workspace, "ann")  # who owns it from now on
+    base = workspace.base("manuals")
+    _, link = base.links.create("fair", 3)
+    _, token = workspace.access.tokens.create("program", SCOPES)
+    base.members.add("ben@example.org")
+    ben = signed_in(workspace, "ben") if taken == "role" else NOBODY
+    asker, take = {
+        "role": (Asker(ben), lambda: base.members.remove("ben@example.org")),
+        "link": (Asker(link=link), lambda: base.links.revoke(link.id)),
+        "token": (Asker(token=token), lambda: workspace.access.tokens.revoke(token.id)),
+    }[taken]
+    stream = ScopedWorkspace(workspace, asker).base("manuals").ask("leave", QUICK)
+    assert next(stream) == "Unused "
+    take()
+    with pytest.raises((NotAllowed, NotFound)):
+        next(stream)
+    assert (stream.answer.status, stream.answer.text) == ("interrupted", "Unused ")
+
+
+def _nothing(guest: ScopedWorkspace) -> None:
+    assert guest.bases() == []
+    with pytest.raises(NotFound):
+        guest.base("manuals")
