@@ -260,7 +260,7 @@ class Jobs:
                 if telemetry.followed():
                     span.labels |= self._told(job, status, reporter)
         except BaseException:  # the process is told to end: others need not wait for the lease
-            with self._database.write() as connection:
+            with contextlib.suppress(StorageError), self._database.write() as connection:
                 rows.give_back(connection, job_id, owner)
             raise
         self._reporter = None

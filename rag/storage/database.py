@@ -262,6 +262,12 @@ def _configure_sqlite(engine: Engine, read_only: bool) -> None:
         # SQLite's own knows ASCII alone: Ü would not be found as ü.
         connection.create_function("lower", 1, _lower, deterministic=True)
 
+    @event.listens_for(engine, "invalidate")
+    def _on_invalidate(connection: sqlite3.Connection, _record: Any, _error: Any) -> None:
+        # As by Ctrl+C. It is closed next, which ends its transaction only when the last of its
+        # statements is gone: others would wait for as long as the traceback lives.
+        connection.rollback()
+
     @event.listens_for(engine, "begin")
     def _on_begin(connection: Connection) -> None:
         write = connection.get_execution_options().get("touchstone_write", False)

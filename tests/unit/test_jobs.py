@@ -185,6 +185,21 @@ def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> N
     assert resumed.run(job_id).message == "resumed"
 
 
+def test_ctrl_c_is_told_as_such_where_the_job_cannot_be_handed_back(
+    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_job: JobRow, _reporter: Reporter) -> str:
+        raise KeyboardInterrupt
+
+    def away(*_: object) -> None:
+        raise StorageError("The database is away.")
+
+    monkeypatch.setattr(rows, "give_back", away)
+    jobs = Jobs(database, {"work": interrupted})
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run(submit(jobs, base_id))
+
+
 def test_a_worker_outlives_a_database_that_is_away(
     database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
