@@ -226,7 +226,7 @@ def answer(given: Answer, error: TouchstoneError | None) -> Output:
         f"Not borne out: {snippet(given.text[check.start : check.end], 80)} "
         f"({'; '.join(check.reasons)})"
         for check in given.sentences
-        if check.verdict != "supported"
+        if not check.borne_out
     ]
     if given.quotes:
         lines += ["", "What the passages say:"]

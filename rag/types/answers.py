@@ -90,6 +90,11 @@ class SentenceCheck:
     cosine: float | None = None
     judge: str = ""
 
+    @property
+    def borne_out(self) -> bool:
+        """Whether passages say it, which it cites."""
+        return self.verdict == "supported"
+
 
 DecisionStep = Literal["sources", "tool", "citations", "context", "general"]
 """What was decided: where the answer comes from, a call of a tool, whether to ask once more for

@@ -23,7 +23,7 @@ from rag import (
     Visitor,
     Workspace,
 )
-from rag.types import Answer, Trace
+from rag.types import Answer, SentenceVerdict, Trace
 from tests.workspaces import QUICK, add, workspace_at
 
 ANN, BOB = Visitor("ann", ("ann",)), Visitor("bob", ("bob", LOCAL.key))
@@ -234,7 +234,10 @@ def test_code_of_an_answer_is_exported_as_it_is(workspace: Workspace) -> None:
     assert f"\n\n{code}\n\n" in base.conversations.export(talk)
 
 
-def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace: Workspace) -> None:
+@pytest.mark.parametrize("verdict", ["unsupported", "uncited"])
+def test_turns_that_failed_somebody_wait_until_they_are_settled(
+    workspace: Workspace, verdict: SentenceVerdict
+) -> None:
     base, other = workspace.base("notes"), workspace.base("notes", ANN)
     talk = asked(base, "one", "two", "three")
     asked(other, "hers")
@@ -242,7 +245,7 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(workspace: Works
     base.conversations.conclude(two.id, replace(answer("two"), status="refused"))
     base.conversations.rate(three.id, -1)
     base.conversations.rate(one.id, 1)
-    doubted = SentenceCheck(0, 5, "unsupported")
+    doubted = SentenceCheck(0, 5, verdict)
     base.conversations.conclude(one.id, replace(answer("one"), sentences=(doubted,)))
     other.conversations.rate(other.conversations.turns(talk + 1)[0].id, -1)
     base.reviews.explain(three.id, "wrong source", " It is June. ")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from rag.jobs.process import machine
 from rag.recipe import Recipe
 from rag.storage import Connection, Database, bases, tables
 from rag.storage import jobs as rows
+from tests.jobs import ended, submit
 from tests.workspaces import database_at
 
 
@@ -32,10 +31,6 @@ def database(home: Path) -> Iterator[Database]:
 def base_id(database: Database) -> int:
     with database.write() as connection:
         return bases.create(connection, "base", Recipe()).id
-
-
-def submit(jobs: Jobs, base_id: int) -> int:
-    return jobs.submit(base_id, "work", "Working", {"n": 3}, [("a", {}), ("b", {})])
 
 
 def test_a_job_runs_with_its_payload_and_ends_with_a_message(
@@ -95,7 +90,7 @@ def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
     assert started.wait(120)
     other = Jobs(database, {})
     other.cancel(job_id)
-    finished = _wait(jobs, job_id)
+    finished = ended(jobs, job_id)
     assert finished.status == "cancelled"
     assert finished.done == 1
     jobs.close()
@@ -161,7 +156,7 @@ def test_a_worker_that_lost_its_job_goes_on_with_the_next(database: Database, ba
     jobs = Jobs(database, {"work": work})
     first, second = submit(jobs, base_id), submit(jobs, base_id)
     jobs.start()
-    assert _wait(jobs, second).message == "done as well"
+    assert ended(jobs, second).message == "done as well"
     jobs.close()
     assert (jobs.get(first).status, jobs.get(first).message) == ("running", "")
 
@@ -215,7 +210,7 @@ def test_a_worker_outlives_a_database_that_is_away(
     jobs = Jobs(database, {"work": lambda _job, _reporter: "done after all"})
     job_id = submit(jobs, base_id)
     jobs.start()
-    assert _wait(jobs, job_id).message == "done after all"
+    assert ended(jobs, job_id).message == "done after all"
     assert failures == []
     jobs.close()
 
@@ -234,7 +229,7 @@ def test_a_job_whose_database_went_away_goes_on_as_long_as_it_gets_further(
     monkeypatch.setattr(runner, "_POLL_SECONDS", 0.01)
     jobs = Jobs(database, {"work": cut_off})
     jobs.start()
-    failed = _wait(jobs, submit(jobs, base_id))
+    failed = ended(jobs, submit(jobs, base_id))
     assert (failed.status, failed.message, done) == ("failed", "The server was shut down.", [0])
     jobs.close()
 
@@ -270,77 +265,6 @@ def test_a_lease_from_before_the_clock_was_set_back_does_not_hold(
         connection.execute(update(tables.job).values(lease=time.time() + 86400))
     with database.write() as connection:
         assert rows.claim(connection, "host:2:two") == job_id
-
-
-def _wait(jobs: Jobs, job_id: int) -> JobRow:
-    for _ in range(2000):
-        job = jobs.get(job_id)
-        if not job.active:
-            return job
-        time.sleep(0.01)
-    raise AssertionError("the job did not end")
-
-
-def python(code: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
-
-
-def ended(jobs: Jobs, job_id: int) -> JobRow:
-    deadline = time.monotonic() + 60
-    while (job := jobs.get(job_id)).active and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return job
-
-
-def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(
-    database: Database, base_id: int
-) -> None:
-    processes = list[int]()
-
-    def apart(job: JobRow, _owner: str) -> subprocess.Popen[bytes]:
-        if len(processes) in (1, 2):  # the second and the third store one item each, and are killed
-            with database.write() as connection:
-                rows.set_item(connection, job.id, len(processes) - 1, "added")
-        processes.append(job.id)
-        return python("import os; os.kill(os.getpid(), 9)")
-
-    jobs = Jobs(database, {}, apart=apart)
-    job_id = jobs.submit(base_id, "work", "title", {}, [(f"{n}.txt", {}) for n in range(3)])
-    jobs.start()
-    failed = ended(jobs, job_id)
-    jobs.close()
-    assert processes == [job_id] * 4  # the fourth brought it no further than the third
-    assert (failed.status, failed.message) == (
-        "failed",
-        "The process that worked on it ended (-9). What was finished stays.",
-    )
-    assert [item.status for item in jobs.items(job_id)] == ["added", "added", "waiting"]
-
-
-def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, base_id: int) -> None:
-    def here(_job: JobRow, _reporter: Reporter) -> str:
-        return "done here"
-
-    jobs = Jobs(database, {"work": here}, apart=lambda _job, _owner: python("raise SystemExit(3)"))
-    job_id = submit(jobs, base_id)
-    jobs.start()
-    failed = ended(jobs, job_id)
-    jobs.close()
-    assert failed.status == "failed"
-    assert failed.message == "The process that worked on it ended (3). What was finished stays."
-    assert jobs.run(submit(jobs, base_id)).message == "done here"  # whoever waits does it himself
-
-
-def test_a_process_ends_with_the_one_that_started_it() -> None:
-    code = (
-        "import sys, time; from rag.jobs.process import asked_of; asked_of(sys.stdin.buffer)\n"
-        "time.sleep(600)"
-    )
-    with python(code) as process:
-        assert process.stdin
-        process.stdin.write(b"{}\n")
-        process.stdin.close()
-        assert process.wait(60) == 1
 
 
 def test_the_time_left_is_kept_with_the_job(database: Database, base_id: int) -> None:

@@ -58,7 +58,7 @@ def test_figures_of_an_answer() -> None:
         "currency": None,
         "cited": 1,
         "unsupported": 1,
-        "unsupported_sentences": 1,
+        "unsupported_sentences": 2,
         "examples": 1,
     }
 

@@ -82,7 +82,7 @@ def answer_text(
     for mark in (*_SIGNS, "\r"):  # which ends a line in Markdown, and none here
         text = text.replace(mark, " ")
     for check in sorted(checks, key=lambda each: -each.end):
-        if check.verdict != "supported":
+        if not check.borne_out:
             said = text[: check.end].rstrip("| ")  # within the last cell of a row
             gap = "\n" if said.endswith(_FENCES) else " "
             text = f"{said}{gap}{_MARKS[check.verdict]}{text[len(said) :]}"

@@ -48,7 +48,7 @@ def _is(found: Feedback, kind: str) -> bool:
 
 
 def _unsupported(turn: Turn) -> bool:
-    return any(each.verdict == "unsupported" for each in turn.sentences)
+    return any(not each.borne_out for each in turn.sentences)
 
 
 def _card(base: KnowledgeBase, found: Feedback) -> None:

@@ -15,7 +15,7 @@ _LONGEST = 140  # characters of a sentence
 def sentence_notes(turn: Turn) -> None:
     """Names the sentences without support or source, each with its reasons; nothing where all is
     borne out."""
-    doubted = [each for each in turn.sentences if each.verdict != "supported"]
+    doubted = [each for each in turn.sentences if not each.borne_out]
     if not doubted:
         return
     checked = counted(len(turn.sentences), "sentence")

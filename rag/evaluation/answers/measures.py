@@ -56,7 +56,7 @@ def groundedness(sentences: Sequence[SentenceCheck]) -> float:
     """The share of claims that their sources bear out; 0 where nothing is claimed."""
     if not sentences:
         return 0.0
-    return sum(each.verdict == "supported" for each in sentences) / len(sentences)
+    return sum(each.borne_out for each in sentences) / len(sentences)
 
 
 def relevance(question: str, said: str, embedder: Embedder) -> float:

@@ -18,8 +18,9 @@ DISMISSED, LABELLED = "dismissed", "labelled"
 
 DOWN = turn.c.thumb < 0
 REFUSED = turn.c.status == "refused"
-UNSUPPORTED = cast(turn.c.sentences, String).contains('"unsupported"')
-"""Turns of which a sentence is not borne out by what it cites."""
+_SENTENCES = cast(turn.c.sentences, String)
+UNSUPPORTED = or_(_SENTENCES.contains('"unsupported"'), _SENTENCES.contains('"uncited"'))
+"""Turns with a sentence that is not borne out: by what it cites, or as it cites nothing."""
 
 
 @dataclass(frozen=True, slots=True)

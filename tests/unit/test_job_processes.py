@@ -1,0 +1,85 @@
+"""Jobs that are done in a process of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rag.jobs import JobRow, Jobs, Reporter
+from rag.recipe import Recipe
+from rag.storage import Database, bases
+from rag.storage import jobs as rows
+from tests.jobs import ended, submit
+from tests.workspaces import database_at
+
+
+@pytest.fixture
+def database(home: Path) -> Iterator[Database]:
+    opened = database_at(home)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def base_id(database: Database) -> int:
+    with database.write() as connection:
+        return bases.create(connection, "base", Recipe()).id
+
+
+def python(code: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+
+
+def test_a_job_goes_on_in_another_process_as_long_as_each_brings_it_further(
+    database: Database, base_id: int
+) -> None:
+    processes = list[int]()
+
+    def apart(job: JobRow, _owner: str) -> subprocess.Popen[bytes]:
+        if len(processes) in (1, 2):  # the second and the third store one item each, and are killed
+            with database.write() as connection:
+                rows.set_item(connection, job.id, len(processes) - 1, "added")
+        processes.append(job.id)
+        return python("import os; os.kill(os.getpid(), 9)")
+
+    jobs = Jobs(database, {}, apart=apart)
+    job_id = jobs.submit(base_id, "work", "title", {}, [(f"{n}.txt", {}) for n in range(3)])
+    jobs.start()
+    failed = ended(jobs, job_id)
+    jobs.close()
+    assert processes == [job_id] * 4  # the fourth brought it no further than the third
+    assert (failed.status, failed.message) == (
+        "failed",
+        "The process that worked on it ended (-9). What was finished stays.",
+    )
+    assert [item.status for item in jobs.items(job_id)] == ["added", "added", "waiting"]
+
+
+def test_a_process_that_ends_before_its_job_failed_at_it(database: Database, base_id: int) -> None:
+    def here(_job: JobRow, _reporter: Reporter) -> str:
+        return "done here"
+
+    jobs = Jobs(database, {"work": here}, apart=lambda _job, _owner: python("raise SystemExit(3)"))
+    job_id = submit(jobs, base_id)
+    jobs.start()
+    failed = ended(jobs, job_id)
+    jobs.close()
+    assert failed.status == "failed"
+    assert failed.message == "The process that worked on it ended (3). What was finished stays."
+    assert jobs.run(submit(jobs, base_id)).message == "done here"  # whoever waits does it himself
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    code = (
+        "import sys, time; from rag.jobs.process import asked_of; asked_of(sys.stdin.buffer)\n"
+        "time.sleep(600)"
+    )
+    with python(code) as process:
+        assert process.stdin
+        process.stdin.write(b"{}\n")
+        process.stdin.close()
+        assert process.wait(60) == 1
