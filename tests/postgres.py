@@ -57,20 +57,6 @@ class Server:
         with psycopg.connect(conninfo, autocommit=True, connect_timeout=2) as connection:
             connection.execute(statement)
 
-    def dump(self, name: str) -> bytes:
-        """All rows of a database's tables, as text; bytes as they are where they can be read."""
-        conninfo = f"host=127.0.0.1 port={self.port} user={_ADMIN} dbname={name}"
-        rows = bytearray()
-        with psycopg.connect(conninfo) as connection, connection.cursor() as cursor:
-            cursor.execute("SET bytea_output = 'escape'")
-            cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-            for (table,) in cursor.fetchall():
-                statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(table))
-                with cursor.copy(statement) as parts:
-                    for part in parts:
-                        rows += part
-        return bytes(rows)
-
     def answers(self) -> bool:
         """Whether it takes connections."""
         try:

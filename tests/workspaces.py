@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlalchemy import MetaData, select
+
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
 from rag.indexing.servers import Servers
 from rag.storage import Database
@@ -46,13 +48,6 @@ class Databases:
             self._made[home] = self.server, self.server.create(self._template)
         return self.server.url(self._made[home][1])
 
-    def dump(self, home: Path) -> bytes:
-        """All rows of a home's database; nothing where it is a file of the home."""
-        if home not in self._made:
-            return b""
-        server, name = self._made[home]
-        return server.dump(name)
-
     def homes(self) -> set[Path]:
         """Those that have a database there."""
         return set(self._made)
@@ -81,6 +76,16 @@ def workspace_at(home: Path, servers: Servers | None = None) -> Workspace:
 def database_at(home: Path) -> Database:
     """The database of a home alone."""
     return Database(Settings.from_env(_address(home), home=home).database_url)
+
+
+def stored_bytes(workspace: Workspace) -> bytes:
+    """All that a workspace has stored: its files, and the rows of its database as text."""
+    tables = MetaData()
+    with workspace._services.database.read() as connection:
+        tables.reflect(connection)
+        rows = [connection.execute(select(table)).all() for table in tables.sorted_tables]
+    files = [file for file in sorted(workspace.settings.home.rglob("*")) if file.is_file()]
+    return b"".join([*(file.read_bytes() for file in files), repr(rows).encode()])
 
 
 def surroundings(home: Path, **more: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 from rag import ROLES, SCOPES, Workspace
 from tests.api import client, served
 from tests.people import signed_in, view
-from tests.workspaces import DATABASES, QUICK, add, workspace_at
+from tests.workspaces import QUICK, add, stored_bytes, workspace_at
 
 LEAVE = "Unused leave may be carried over until the end of March."
 LEAST = {
@@ -272,9 +272,7 @@ def test_a_stolen_database_lets_nobody_in(tmp_path: Path, monkeypatch: pytest.Mo
     ann.create("hers", QUICK).links.create()
     assert workspace.statuses()
     workspace.access.audit.flush()
-    workspace.close()
-    files = [file.read_bytes() for file in sorted(tmp_path.rglob("*")) if file.is_file()]
-    dumped = b"".join([*files, DATABASES.dump(tmp_path)])
+    dumped = stored_bytes(workspace)
     assert b"viewer@example.org" in dumped  # it is the database that was looked through
     for secret in (*secrets, "very-secret-figures"):
         stem = secret.removeprefix("touchstone_").removeprefix("share_")

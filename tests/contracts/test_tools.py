@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import MetaData, select
 
 from rag import Grid, HttpTool, InvalidInput, NotFound, Recipe, Settings, Trace, Workspace
 from rag.__main__ import main
 from rag.topic import TopicModel
 from tests.servers import Reply, Script, scripted
-from tests.workspaces import QUICK, add
+from tests.workspaces import QUICK, add, stored_bytes
 
 LEAVE = "Unused leave may be carried over until 30 June."
 QUESTION = "How long may unused leave be carried over?"
@@ -196,19 +195,9 @@ def test_no_secret_is_stored(workspace: Workspace, server: Script) -> None:
     assert server.headers[0]["x-key"] == "s3cret"
     assert "s3cret" not in repr(workspace.settings)
     assert workspace.tools.unset(tool) == []
-    files = [path for path in workspace.settings.home.rglob("*") if path.is_file()]
-    stored = b"".join(path.read_bytes() for path in files) + _rows(workspace)
+    stored = stored_bytes(workspace)
     assert b"TOUCHSTONE_TOOL_KEY" in stored
     assert b"s3cret" not in stored
-
-
-def _rows(workspace: Workspace) -> bytes:
-    """All that is in the database, as text."""
-    tables = MetaData()
-    with workspace._services.database.read() as connection:
-        tables.reflect(connection)
-        every = [connection.execute(select(table)).all() for table in tables.sorted_tables]
-    return repr(every).encode()
 
 
 def test_a_tool_is_replaced_and_removed(workspace: Workspace) -> None:

@@ -3,11 +3,15 @@
 import gc
 import threading
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from pages.components.shell import warm_up
+from rag import Recipe, Trace
+from rag.knowledge_base import KnowledgeBase
 from tests.rooms import ROOT
+from tests.workspaces import QUICK, add, workspace_at
 
 
 class _Stop(threading.Event):
@@ -54,3 +58,21 @@ def test_a_workspace_that_cannot_be_opened_does_not_end_the_collections(
         gc.unfreeze()
     assert "could not be warmed up" in caplog.text
     assert stop.waits == 4
+
+
+def test_the_first_search_asks_no_model_that_rewrites_or_ranks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, asked = workspace_at(tmp_path), list[Recipe]()
+    base = workspace.create("notes", QUICK.with_fields({"search.rerank": "jina"}))
+    add(workspace, base, {"pump.md": "The pump."})
+    search = KnowledgeBase.search
+
+    def recorded(self: KnowledgeBase, question: str, recipe: Recipe) -> Trace:
+        asked.append(recipe)
+        return search(self, question, recipe)
+
+    monkeypatch.setattr(KnowledgeBase, "search", recorded)
+    monkeypatch.setattr(warm_up, "opened", lambda: workspace)
+    warm_up._search_once()
+    assert asked == [Recipe(index=QUICK.index)]
