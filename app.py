@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,10 +22,12 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config
 
 from pages.components.shell.share_cookie import LEAVE, SHARED, is_secret, kept
 from pages.components.shell.visitor_key import COOKIE, cookie, is_key, new_key
 from rag import Settings, TouchstoneError
+from rag.api.connections import bound_connections
 from rag.api.mounting import Api
 
 if TYPE_CHECKING:
@@ -90,7 +93,10 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request."""
         if scope["type"] == "websocket":  # its messages are many, and none has headers
-            await self._app(scope, receive, send)
+            if _is_elsewhere(scope):
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await self._app(scope, receive, send)
             return
 
         kept = _new_visitor(scope)
@@ -108,6 +114,20 @@ class Guard:
             await PlainTextResponse("Not found", 404)(scope, receive, guarded)
         else:
             await self._app(scope, receive, guarded)
+
+
+def _is_elsewhere(scope: Scope) -> bool:
+    """Whether a page of another server opens a session: Streamlit would let in every port of this
+    machine, and so every program that shows pages on it."""
+    given = Headers(scope=scope)
+    origin = given.get("origin", "")
+    here = urlsplit(origin)
+    if not origin or here.netloc == given.get("host") or not config.get_option("server.enableCORS"):
+        return False
+    listed = {each.strip() for each in config.get_option("server.corsAllowedOrigins")}
+    named = config.is_manually_set("browser.serverAddress")
+    address = config.get_option("browser.serverAddress") if named else None
+    return origin not in listed and (address is None or here.hostname != address)
 
 
 def _new_visitor(scope: Scope) -> str:
@@ -154,6 +174,7 @@ def _workspace() -> "Workspace":
     return opened()
 
 
+bound_connections()
 api = Api(_workspace, figures=_shows_metrics())
 app = st.App(
     SCRIPT,

@@ -26,6 +26,7 @@ from pages.components.chat.streaming import unhurried
 from pages.components.inspector import retrieval
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel
+from pages.components.recipe.working_recipe import for_question
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.job_progress import POLL_SECONDS, loading_note, reading
@@ -95,13 +96,14 @@ def main() -> None:
             _welcome(base, empty=empty)
     if asked and asked.strip():
         with new:
-            _answer(base, conversation_id, asked.strip(), again or recipe, also)
+            text = asked.strip()
+            _answer(base, conversation_id, text, again or for_question(base, text, recipe), also)
 
 
 def _heading(base: KnowledgeBase, talk: Conversation | None) -> None:
-    title, actions = st.columns([2, 3], vertical_alignment="center")
-    title.title("Chat")
-    with actions.container(horizontal=True, horizontal_alignment="right", gap="small"):
+    # Not at the right edge: Streamlit shows its toasts there, over whatever stands below.
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title("Chat", width="content")
         conversations_menu(base, talk)
         action_button("New conversation", "chat_new", "add_comment", start_anew, base)
     session_settings.note(base, talk)

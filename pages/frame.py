@@ -7,8 +7,8 @@ import streamlit as st
 from pages.components.recipe import working_recipe
 from pages.components.recipe.chip import recipe_chip
 from pages.components.shell import job_progress
-from pages.components.shell.base_picker import base_picker, gone_note
-from pages.components.shell.door import let_in, role_note, who_is_in
+from pages.components.shell.base_picker import base_picker, close_sidebar, gone_note
+from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
 from pages.components.shell.once import one_reading
@@ -117,9 +117,9 @@ def sidebar(page: str) -> None:
         job_progress.running_jobs()
         if bases:
             role_note(base().id)
-            if workspace().asker.link is None:
-                recipe_chip(base())
+            recipe_chip(base())
         who_is_in()
+        close_sidebar(page)
     gone_note(page)
 
 
@@ -140,6 +140,7 @@ PAGES = {
     "Measure": [METRICS, TUNING, RUNS, OPERATIONS],
     "Settings": [SETTINGS],
 }
+bound_address()
 with one_reading():
     if not let_in():
         st.navigation(PAGES, position="hidden")
@@ -154,8 +155,8 @@ with DRAWING.one(), one_reading():
     if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
         working_recipe.enter(current.url_path)
         sidebar(current.url_path)
-    with guard():
-        notices()
+        with guard():
+            notices()
     current.run()
 with guard():
     start_work()

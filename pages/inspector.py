@@ -20,6 +20,7 @@ from pages.components.labels.evidence_dialog import evidence_button
 from pages.components.labels.grading import Grading, grading_bar
 from pages.components.recipe.federation import scope_picker
 from pages.components.recipe.panel import recipe_panel, what_it_means
+from pages.components.recipe.working_recipe import for_question
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.session import show
@@ -42,7 +43,7 @@ def main() -> None:
 
     @cache
     def search(recipe: Recipe) -> Trace:
-        return retrieval.search(base, question, recipe, also)
+        return retrieval.search(base, question, for_question(base, question, recipe), also)
 
     with st.sidebar:
         slot = st.container()
@@ -56,7 +57,10 @@ def main() -> None:
         return
     with guard():
         trace = search(recipe)
-        _evidence(HitSources(base, recipe, trace, also), trace, recipe)
+        asked = for_question(base, question, recipe)
+        if asked != recipe:
+            st.caption(":material/info: Searched all the same: refusing is off for this question.")
+        _evidence(HitSources(base, asked, trace, also), trace, asked)
 
 
 def _meaning(question: str, search: Callable[[], Trace]) -> str:

@@ -11,6 +11,7 @@ from pages.components.labels import question_sets
 from pages.components.labels.judging import judge_button
 from pages.components.labels.question_editor import edit_button
 from pages.components.labels.question_proposals import make_button, proposals
+from pages.components.metrics import readings
 from pages.components.metrics.answers import ANSWER_CARDS, answer_cards
 from pages.components.metrics.cards import CARDS, cards, comparison, cutoffs, figures_table
 from pages.components.metrics.charts import against_k, first_ranks
@@ -26,7 +27,7 @@ from pages.components.shell.permission import offered
 from pages.components.shell.session import base as chosen_base
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, duration
-from rag import KnowledgeBase, QuestionSet, Recipe, Run, counted
+from rag import KnowledgeBase, Plan, QuestionSet, Recipe, Run, UnjudgedShare, counted
 
 _JOB_HEIGHT = 84  # pixels
 
@@ -79,7 +80,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
     chosen = by_name[name]
     with more.popover("Export", icon=":material/download:", width="stretch"):
         question_sets.export_buttons(base, name)
-    can_show = f" {base.run_figures.plan(name).sentence}." if chosen.answerable else ""
+    can_show = f" {_plan(base, chosen).sentence}." if chosen.answerable else ""
     st.caption(f"{_size(chosen)}. Changed {ago(chosen.changed)}.{can_show}")
     # Not in the popover: it would stay open before the dialogs.
     with st.container(horizontal=True, gap="small"):
@@ -87,12 +88,21 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
             question_sets.import_dialog(base)
         edit_button(base, name)
         make_button(base, name, recipe)
+        question_sets.versions_button(base, chosen)
         question_sets.manage_button(base, chosen)
-    question_sets.lost_labels(base, name)
-    proposals(base, name)
+    version = readings.version_of(chosen)
+    question_sets.lost_labels(readings.lost_labels(base, name, version))
+    if chosen.proposed:
+        proposals(base, name)
     with action.container(border=False), guard():
         _evaluate(base, chosen, recipe)
     return chosen
+
+
+def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
+    """What a set can show, by its latest runs."""
+    made = tuple(run.id for run in base.runs.every(chosen.name))
+    return readings.plan(base, chosen.name, made, readings.version_of(chosen))
 
 
 def _size(chosen: QuestionSet) -> str:
@@ -113,7 +123,7 @@ def _evaluate(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         if job is not None and job.active:
             follow(job.id, "evaluate")
             return
-    alike = base.evaluations.alike(name)
+    alike = readings.named_like_documents(base, name, readings.version_of(chosen))
     ignored = alike > 0 and st.checkbox(
         "Ignore identical ids",
         key="metrics_ignore_identical",
@@ -165,21 +175,19 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
     is_pinned = pinned is not None and pinned.id != run.id
     before = pinned if is_pinned else former
     _stale(base, chosen, run, recipe)
-    between = base.runs.differences(run.id, before.id) if before else None
-    changes = (
-        base.runs.changes(run.id, before.id, [each.metric for each in (*CARDS, *ANSWER_CARDS)])
-        if before
-        else {}
-    )
-    intervals = base.run_figures.intervals(run.id)
+    version = readings.version_of(chosen)
+    between = readings.between(base, run.id, before.id, version) if before else None
+    metrics = tuple(each.metric for each in (*CARDS, *ANSWER_CARDS))
+    changes = readings.changes(base, run.id, before.id, metrics, version) if before else {}
+    intervals = readings.intervals(base, run.id, version)
     cards(run, before, intervals, changes)
     answer_cards(run, before, intervals, changes)
     st.caption(f"{_about(base, run)} {comparison(before, between, pinned=is_pinned)}")
-    results = base.runs.results(run.id)
+    results = readings.outcomes(base, run.id)
     if not cutoffs(run):  # only questions without an answer: there is nothing to rank
         failures_table(base, run, results)
         return
-    _open_judgements(base, run)
+    _open_judgements(readings.unjudged(base, run.id, version))
     left, right = st.columns(2, gap="large")
     with left:
         against_k(run)
@@ -187,7 +195,7 @@ def _results(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> None:
         first_ranks(results)
     with st.expander("All measures at every k", icon=":material/table:"):
         figures_table(run)
-    tag_table(base, run)
+    tag_table(base, run, version)
     with st.container(horizontal=True, gap="small"):
         judge_button(base, run)
         model_judge(base, run, recipe)
@@ -202,9 +210,8 @@ def _about(base: KnowledgeBase, run: Run) -> str:
     )
 
 
-def _open_judgements(base: KnowledgeBase, run: Run) -> None:
+def _open_judgements(found: UnjudgedShare | None) -> None:
     """How many of the first ten nobody judged, and how far that could move the figures."""
-    found = base.run_figures.unjudged(run.id)
     if found is not None and found.unjudged:
         low, high = found.ndcg
         st.caption(

@@ -6,14 +6,17 @@ import streamlit as st
 
 from pages.components.chat.review import queue, share
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import allowed
 from pages.components.shell.session import base as chosen_base
-from rag import FeedbackFigures, KnowledgeBase
+from rag import FeedbackFigures, KnowledgeBase, counted
 
 
 def main() -> None:
     """The page."""
     base = chosen_base()
     st.title("Review")
+    if not allowed(base, "reviews.waiting"):
+        return
     st.markdown(
         "Answers with a thumb down or an unsupported sentence, and questions that were refused. "
         "Each can become a labelled question, so that the next evaluation measures it."
@@ -37,9 +40,14 @@ def _figures(figures: FeedbackFigures) -> None:
             note = f"{told} {share(count, figures.turns)}"
             st.metric(label, f"{count:,}", help=note, border=True, width=150)
     st.caption(
-        f"Of {figures.turns:,} so far, in the conversations that you see. Whoever "
-        "gives a thumb is no random sample of those who ask."
+        f"Of {counted(figures.turns, 'question')} so far, whoever asked. Whoever gives a thumb is "
+        "no random sample of those who ask."
     )
+    if figures.unseen:
+        st.caption(
+            f"{counted(figures.unseen, 'answer')} of others failed without a thumb: only who asked "
+            "sees what was asked."
+        )
 
 
 def _queue(base: KnowledgeBase, figures: FeedbackFigures) -> None:

@@ -15,6 +15,7 @@ from pages.components.shell.session import base as chosen_base
 from pages.components.tuning.bench import bench, meaning, tuner
 from pages.components.tuning.cards import cards
 from pages.components.tuning.curves import curves
+from pages.components.tuning.fetching import Missing, follow
 from pages.components.tuning.indexes import indexes
 from pages.components.tuning.search import search_all
 from pages.components.tuning.threshold import threshold_panel
@@ -46,6 +47,9 @@ def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
         )
     with guard():
         found = bench(base, chosen, recipe, part, place)
+        if isinstance(found, Missing):
+            follow(found)
+            return
         for section in (cards, curves, search_all, threshold_panel, indexes):
             with guard():
                 section(found)
@@ -60,7 +64,8 @@ def _meaning(
 ) -> str:
     """The threshold in terms of the questions; what fails says so below them."""
     try:
-        return meaning(bench(base, chosen, recipe, part, place))
+        found = bench(base, chosen, recipe, part, place)
+        return "" if isinstance(found, Missing) else meaning(found)
     except TouchstoneError:
         return ""
 

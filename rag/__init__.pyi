@@ -71,8 +71,10 @@ from .evaluation.generation.drafts import MODEL_KINDS as MODEL_KINDS
 from .evaluation.generation.drafts import OFFLINE_KINDS as OFFLINE_KINDS
 from .evaluation.inference.planning import Plan as Plan
 from .evaluation.inference.posterior import EQUIVALENT as EQUIVALENT
+from .evaluation.inference.posterior import Posterior as Posterior
 from .evaluation.inference.posterior import posterior as posterior
 from .evaluation.intervals import Interval as Interval
+from .evaluation.intervals import signed as signed
 from .evaluation.pooling.difference import PooledDifference as PooledDifference
 from .evaluation.refusal_limits import FEWEST_FOR_REFUSAL as FEWEST_FOR_REFUSAL
 from .evaluation.refusal_limits import RefusalLimit as RefusalLimit
@@ -106,6 +108,9 @@ from .explanation.standing import Standing as Standing
 from .http_tools import HttpTool as HttpTool
 from .http_tools import ToolOutcome as ToolOutcome
 from .indexing.kinds import VectorChoice as VectorChoice
+from .input_rules import LONGEST_NAME as LONGEST_NAME
+from .input_rules import LONGEST_QUESTION as LONGEST_QUESTION
+from .input_rules import find_fault as find_fault
 from .jobs import JobItem as JobItem
 from .jobs import JobRow as JobRow
 from .jobs import Jobs as Jobs
@@ -126,6 +131,7 @@ from .plain_data.explanations import findings_data as findings_data
 from .plain_data.explanations import passage_data as passage_data
 from .plain_data.indexes import build_data as build_data
 from .plain_data.indexes import vectors_data as vectors_data
+from .plain_data.question_sets import kept_version_data as kept_version_data
 from .plain_data.retrieval import answer_data as answer_data
 from .plain_data.retrieval import hit_data as hit_data
 from .plain_data.retrieval import trace_data as trace_data
@@ -138,7 +144,9 @@ from .questions.exchange import Imported as Imported
 from .questions.judging_queue import Unjudged as Unjudged
 from .questions.label_edits import HIGHEST_GRADE as HIGHEST_GRADE
 from .questions.ledger import Attempt as Attempt
+from .questions.passage_labels import PassageGrade as PassageGrade
 from .questions.passage_labels import QuestionLabels as QuestionLabels
+from .questions.sets import Existing as Existing
 from .readers import SUPPORTED as SUPPORTED
 from .readers import PageImage as PageImage
 from .recipe import AnswerRecipe as AnswerRecipe
@@ -197,6 +205,7 @@ from .storage.files import LockedFile as LockedFile
 from .storage.labels import FROM_USERS as FROM_USERS
 from .storage.labels import Label as Label
 from .storage.passage_edits import StoredEdit as StoredEdit
+from .storage.questions import KeptVersion as KeptVersion
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
 from .storage.runs import Look as Look

@@ -74,7 +74,15 @@ def texts(app: AppTest) -> str:
 
 
 def marked(app: AppTest, kind: str = "passage") -> str:
-    """What the text of the open document has marked, in one piece."""
-    drawn = [each.proto for each in app.get("bidi_component")]
-    [pieces] = [json.loads(each.json)["pieces"] for each in drawn if "pieces" in each.json]
-    return "".join(words for words, mark in pieces if mark == kind)
+    """Collect the words that the text of the open document has marked, rows as they were stored."""
+    drawn = [element.proto.json for element in app.get("bidi_component")]
+    [blocks] = [json.loads(data)["blocks"] for data in drawn if '"blocks"' in data]
+    return "\n".join(
+        words
+        for block in blocks
+        for words, mark in [
+            *block.get("pieces", []),
+            *(("\t".join(cells), mark) for cells, mark in block.get("rows", [])),
+        ]
+        if mark == kind
+    )

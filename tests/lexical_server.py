@@ -74,5 +74,8 @@ class WordsInMemory:
     def meant(self, build: str, term: str) -> Meant | None:
         return self._index(build).meant(term)
 
+    def similar_words(self, build: str, word: str) -> Mapping[str, int]:
+        return self._index(build).similar_words(word)
+
     def _index(self, build: str) -> LexicalIndex:
         return self.builds.get(build, NOTHING)

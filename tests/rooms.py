@@ -20,7 +20,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 TIERS: tuple[tuple[str, ...], ...] = (
     # the vocabulary
-    ("rag.types", "rag.errors", "rag.fences", "rag.spreadsheets", "rag.telemetry"),
+    (
+        "rag.types",
+        "rag.errors",
+        "rag.fences",
+        "rag.input_rules",
+        "rag.spreadsheets",
+        "rag.telemetry",
+    ),
     ("rag.protocols", "rag.recipe"),
     ("rag.results",),
     # adapters, each of one technique or one part of the world outside

@@ -10,13 +10,16 @@ if TYPE_CHECKING:
     from rag.storage.access.links import LinkRow
 
 
+_REQUESTS, _DEAR_REQUESTS = 32, 4  # of a token, at a time
+
+
 class Access:
     """What lets people and programs in: ``people``, ``tokens``, links; and the ``audit`` log."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         from rag.access.audit import AuditLog
         from rag.access.people import People
-        from rag.access.rates import Rates
+        from rag.access.rates import InFlight, Rates
         from rag.access.replies import KeptReplies
         from rag.access.tokens import Tokens
 
@@ -24,6 +27,8 @@ class Access:
         self.people = People(database, settings.admins, settings.sign_in_allowed)
         self.tokens = Tokens(database)
         self.token_rates = Rates(settings.api_rate)
+        self.token_requests = InFlight(_REQUESTS)
+        self.dear_requests = InFlight(_DEAR_REQUESTS)
         self.guest_rates = Rates(settings.guest_rate)
         self.replies = KeptReplies(database)
         self.audit = AuditLog(database, self.people.in_use)

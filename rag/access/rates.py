@@ -1,14 +1,39 @@
-"""How often somebody may ask: a token bucket each, in this process."""
+"""How often and how much at once somebody may ask, in this process."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class InFlight:
+    """Lets ``most`` requests of everybody be under way at a time."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._begun: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def one(self, who: str) -> Iterator[bool]:
+        """Whether a request is let in; it is under way until the block ends."""
+        with self._lock:
+            allowed = self._begun[who] < self._most
+            self._begun[who] += allowed
+        try:
+            yield allowed
+        finally:
+            with self._lock:
+                self._begun[who] -= allowed
+                if not self._begun[who]:
+                    del self._begun[who]
 
 
 class Rates:
-    """Lets ``per_minute`` requests through in a minute, all at once or spread."""
+    """Lets ``per_minute`` requests through in a minute, all at once or spread: token buckets."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most = float(per_minute)

@@ -18,14 +18,14 @@ LONGEST_RANGE = 20
 _NUMBER = r"\d{1,3}"
 _ITEM = rf"{_NUMBER}(?:\s*[-–]\s*{_NUMBER})?"
 _ITEMS = rf"\s*({_ITEM}(?:\s*[,;]\s*{_ITEM})*)\s*"
-_MENTION = re.compile(rf"\[{_ITEMS}\]|【{_ITEMS}(?:†[^】\n]*)?】")
+_MENTION = re.compile(rf"\[{_ITEMS}\]|【{_ITEMS}(?:†[^【】\n]*)?】")
 _RANGE = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
 _QUOTED = re.compile(r"(?<=” )\[(\d{1,3})\](?=\s|$)")
 _NOT_PROSE = re.compile(
     r"```.*?(?:```|\Z)"  # fenced code
-    r"|(`+)(?!`).+?(?<!`)\1(?!`)"  # code in a line
+    r"|(?<!`)(`++).+?(?<!`)\1(?!`)"  # code in a line
     r"|!?\[[^\[\]]*\]\([^()\s]*(?:\s+\"[^\"]*\")?\)"  # [text](address)
-    r"|^\s*\[[^\[\]]+\]:\s*\S+://\S+",  # [1]: address
+    r"|^[ \t]*\[[^\[\]]+\]:\s*+\S+?://\S+",  # [1]: address
     re.DOTALL | re.MULTILINE,
 )
 

@@ -60,7 +60,9 @@ def answer(
         return _refused(trace, said, "No language model is set.")
     if not trace.context:
         text, note = refusal(trace)
-        return _refused(trace, text, " ".join(filter(None, (note, _unmet(recipe.mode)))))
+        return _refused(
+            trace, text, " ".join(filter(None, (trace.read_as, note, _unmet(recipe.mode))))
+        )
     return _quoted(trace, embedder, sources, words, _unmet(recipe.mode))
 
 
@@ -83,13 +85,13 @@ def _quoted(
     found = list[Citation]()
 
     def deltas() -> Generator[Delta, None, None]:
-        text, citations = quotes(trace.question, trace.context, embedder, sources, words)
+        text, citations = quotes(trace.searched, trace.context, embedder, sources, words)
         found.extend(citations)
         yield Delta(text)
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         citations, gone = placed(found, sources)
-        note = " ".join(filter(None, (note, gone, of_language(trace), unmet)))
+        note = " ".join(filter(None, (note, gone, trace.read_as, of_language(trace), unmet)))
         seen = count_suspicious(trace.context)
         mode = QUOTES_MODE
         return Answer(text, citations, trace, mode, status, usage, note=note, suspicious=seen)

@@ -16,24 +16,25 @@ from rag.types import Span
 Style = Literal["strong", "emphasis", "code", "link"]
 
 _FENCE = re.compile(
-    r"(?P<indent>[ \t]*)(?:(?P<ticks>`{3,})(?P<told>[^`]*)|(?P<tildes>~{3,})(?P<said>.*))"
+    r"(?P<indent>[ \t]*)(?:(?P<ticks>`{3,}+)(?P<told>[^`]*)|(?P<tildes>~{3,}+)(?P<said>.*))"
 )
 _LANGUAGE = re.compile(r"\s*([\w+#.-]*)")
 
 _INLINE = re.compile(
-    r"(?P<ticks>`+)(?!`)(?P<code>(?:(?!\n\s*\n).)+?)(?<!`)(?P=ticks)(?!`)"
+    r"(?<!`)(?P<ticks>`++)(?P<code>(?:(?!\n\s*\n).){1,1000}?)(?<!`)(?P=ticks)(?!`)"
     r"|!?\[(?P<link>[^\[\]\n]+)\]\([^()\s]+(?:\s+\"[^\"\n]*\")?\)"
-    r"|(?<![\w*])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).)+?)(?<![\s*])(?P=stars)"
+    r"|(?<![\w*])(?P<stars>\*{1,3})(?![\s*])(?P<starred>(?:(?!\n\s*\n).){1,1000}?)(?<![\s*])(?P=stars)"
     r"(?![\w*])"
     r"|(?<![\w/])_(?![\s_])(?P<underlined>[^_\n]+)(?<!\s)_(?![\w/])",
     re.DOTALL,
 )
 _BLOCK = re.compile(
     r"^[ \t]*(?:(?:>[ \t]?)+(?:#{1,6}[ \t]+)?|#{1,6}[ \t]+)"  # quotes, headings
-    r"|^[ \t]*[-*+•‣▪●○◦]+[ \t]+(?=\S)"  # bullets
-    r"|[ \t]+#+[ \t]*$"  # what closes a heading
-    r"|^[ \t]*(?:\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?|={3,}|[*_]{3,})[ \t]*$"
-    r"|^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$",  # the edges of a table's row
+    r"|^[ \t]*[-*+•‣▪●○◦]++[ \t]++(?=\S)"  # bullets
+    r"|(?<![ \t])[ \t]++#++[ \t]*$"  # what closes a heading
+    r"|^[ \t]*+(?:\|?[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:?[ \t]*+)*+\|?|={3,}+|[*_]{3,}+)"
+    r"[ \t]*$"
+    r"|^[ \t]*\|[ \t]*|(?:(?<![ \t])[ \t]++)?\|[ \t]*$",  # the edges of a table's row
     re.MULTILINE,
 )
 

@@ -26,12 +26,12 @@ _LEANS = re.compile(
     re.IGNORECASE,
 )
 _RECORD = re.compile(r"\s*[\w ./-]{1,40}: [^;]*; [\w ./-]{1,40}: .*")
-_NUMBERED = re.compile(r"\d+(?:\.\d+)*\.?\s+")
+_NUMBERED = re.compile(r"(?<![\d.])\d++(?:\.\d++)*+\.?\s+")
 _BEGINS = re.compile(r"\s*[\"“(]?(?:[^\W\d_a-zß-ÿα-ωа-џ]|\d)")
 """What may begin a sentence: a capital letter, a letter of a script without case, or a digit."""
 _CODE = re.compile(r"\s*(?=\S*[A-Z])(?=\S*\d)[A-Z0-9]+(?:[-./][A-Z0-9]+)*\s*")
 """A line that is only the code of something: the first cell of a row whose lines were lost."""
-_TABLE_RULE = re.compile(r"\n[ \t]*\|[\s|:-]*-[\s|:-]*(?:\n|$)")
+_TABLE_RULE = re.compile(r"\n[ \t]*\|(?=[ \t|:]*-)[ \t|:-]*+(?:\n|$)")
 
 LONGEST_TITLE_WORDS = 10
 LONGEST_STATEMENT = 400

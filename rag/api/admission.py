@@ -6,7 +6,7 @@ import math
 from time import perf_counter
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import Request
+from fastapi import Request, Response
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +35,9 @@ _ENDED = problems.problem(
     401, "This token is over, or was revoked.", "Make another one in Settings."
 )
 _TOO_OFTEN = problems.problem(429, "This token asks too often.", "Ask again later.")
+_TOO_MANY = problems.problem(
+    429, "This token has too many requests under way.", "Await their answers, then ask again."
+)
 _TOO_LARGE = problems.problem(413, "The body is too large.")
 _THREADS = 4
 # Anybody can send a method of any name, and each would be a figure of its own for ever.
@@ -48,6 +51,7 @@ class Admission:
         self._app = app
         self._tokens = workspace.access.tokens
         self._rates = workspace.access.token_rates
+        self._in_flight = workspace.access.token_requests
         self._limit = CapacityLimiter(_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,7 +102,9 @@ class Admission:
             await problems.answer(scope["path"], _TOO_OFTEN, wait)(scope, receive, send)
             return
         scope.setdefault("state", {})["holder"] = holder
-        await self._app(scope, receive, _told(scope, receive, send))
+        with self._in_flight.one(holder.id) as allowed:
+            app = self._app if allowed else busy(scope["path"])
+            await app(scope, receive, _told(scope, receive, send))
 
     def _holder(self, secret: str) -> tuple[TokenRow | None, bool]:
         """What a token allows, and whether it did once and lets nobody in any more."""
@@ -106,6 +112,11 @@ class Admission:
             return None, False
         found = self._tokens.holder(secret)
         return found, found is None and self._tokens.ended(secret)
+
+
+def busy(path: str) -> Response:
+    """The answer to a token that has too many requests under way."""
+    return problems.answer(path, _TOO_MANY, {"Retry-After": "1"})
 
 
 def _told(scope: Scope, receive: Receive, send: Send) -> Send:

@@ -25,7 +25,8 @@ from rag.api.resources.runs import runs
 from rag.api.resources.search import search
 
 VERSION = "1"
-LARGEST_BODY = 16 << 20  # bytes of JSON; uploads have a bound of their own
+LARGEST_BODY = 1 << 20  # bytes of JSON: reading it holds up everybody else
+LARGEST_TEXT = 16 << 20  # the same with a text that becomes a document
 _FORM = 1 << 20  # what the parts of a form may come to beside the file
 _RESOURCES = (
     *(bases, members, links, recipes, documents, jobs, search, answers),
@@ -46,7 +47,8 @@ def application(workspace: Workspace) -> ASGIApp:
     app.state.workspace = workspace
     problems.tell(app)
     for each in _RESOURCES:
-        app.include_router(each, prefix="/v1")
+        largest = LARGEST_TEXT if each is documents else LARGEST_BODY
+        app.include_router(each, prefix="/v1", max_body_size=largest)
     largest = (workspace.settings.max_upload_mb << 20) + _FORM
     for each in (uploads, question_files):
         app.include_router(each, prefix="/v1", max_body_size=largest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -10,6 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 from rag import (
+    LONGEST_QUESTION,
     VERSION,
     Asker,
     FurtherBase,
@@ -22,6 +24,7 @@ from rag import (
     Trace,
     Workspace,
     answer_data,
+    find_fault,
     findings_data,
     spanning,
 )
@@ -83,12 +86,16 @@ class _Tools:
         return await self._done(context, "read", _explain, question, words, knowledge_base)
 
     async def _done(
-        self, context: Context[Any, Any], scope: str, work: Callable[..., Value], *given: Any
+        self, context: Context[Any, Any], scope: str, work: Callable[..., Value], *given: str
     ) -> Value:
         try:
             asker, scopes = self._known(context)
             if scope not in scopes:
                 raise ToolError(f"This token lacks the scope {scope!r}.")
+            if fault := find_fault(given):
+                raise ToolError(f"{fault}.")
+            if any(len(text) > LONGEST_QUESTION for text in given):
+                raise ToolError(f"Write at most {LONGEST_QUESTION:,} characters.")
             return await in_thread(work, ANSWERS)(ScopedWorkspace(self._workspace, asker), *given)
         except TouchstoneError as error:
             raise ToolError(f"{error.message} {error.hint}".strip()) from error
@@ -127,7 +134,8 @@ def _search(workspace: ScopedWorkspace, query: str, name: str) -> dict[str, Any]
             }
             for hit in trace.hits
             if not hit.from_tool
-        ]
+        ],
+        "corrections": [asdict(each) for each in trace.corrections],
     }
 
 

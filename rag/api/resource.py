@@ -14,12 +14,20 @@ from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Requ
 from fastapi.params import Form
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rag import KnowledgeBase, Made, NotFound, ScopedWorkspace
+from rag import (
+    LONGEST_NAME,
+    InvalidInput,
+    KnowledgeBase,
+    Made,
+    NotFound,
+    ScopedWorkspace,
+    find_fault,
+)
 from rag.api import problems
-from rag.api.admission import asker_of, holder, require
-from rag.api.threads import in_thread
+from rag.api.admission import asker_of, busy, holder, require
+from rag.api.threads import in_thread, is_dear
 
 MOST = 200  # of a list at once
 MOST_ID = 2**31 - 1
@@ -45,7 +53,14 @@ class Scoped(APIRoute):
             require(request, scope)
             if field is not None:
                 _check_media_type(request, "multipart/form-data" if form else "application/json")
-            return await handle(request)
+            _check_address(request)
+            if form:  # read once: the address gets what was read here
+                sent = (await request.form()).multi_items()
+                _refuse([getattr(value, "filename", value) for _, value in sent])
+            if not is_dear(self.endpoint):
+                return await handle(request)
+            with request.app.state.workspace.access.dear_requests.one(holder(request).id) as first:
+                return await handle(request) if first else busy(request.url.path)
 
         return admitted
 
@@ -61,6 +76,18 @@ def _check_media_type(request: Request, wanted: str) -> None:
     message["content-type"] = request.headers.get("content-type", "")
     if message.get_content_type() != wanted:
         raise HTTPException(415, f"Send the body as {wanted}.")
+
+
+def _check_address(request: Request) -> None:
+    given = [*request.path_params.values(), *request.query_params.values()]
+    _refuse(given)
+    if any(isinstance(value, str) and len(value) > LONGEST_NAME for value in given):
+        raise InvalidInput(f"A name in the address has more than {LONGEST_NAME} characters.")
+
+
+def _refuse(given: Any) -> None:
+    if fault := find_fault(given):
+        raise InvalidInput(f"{fault}.")
 
 
 class Resource(APIRouter):
@@ -129,6 +156,13 @@ class Body(BaseModel):
     """What is sent: fields that nobody knows are refused, so that none is misspelled."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_text_and_numbers(cls, sent: Any) -> Any:
+        if fault := find_fault(sent):
+            raise ValueError(fault)
+        return sent
 
 
 class Paging(BaseModel):

@@ -12,7 +12,10 @@ _THREADS = 12  # of the 28 that the server has, so that pages are served meanwhi
 
 Value = TypeVar("Value")
 
+_DEAR_WORK: set[Callable[..., object]] = set()
+
 _LIMITER = CapacityLimiter(_THREADS)
+_DEAR = CapacityLimiter(2)  # seconds of the processor each: more at a time would slow all others
 ANSWERS = CapacityLimiter(8)  # models are slow: who waits for one is in nobody's way
 
 
@@ -27,3 +30,15 @@ def in_thread(
         return await to_thread.run_sync(call, limiter=limiter)
 
     return done
+
+
+def dear(work: Callable[..., Value]) -> Callable[..., Awaitable[Value]]:
+    """The same in threads of their own, for what takes seconds: nothing cheap waits behind it."""
+    done = in_thread(work, _DEAR)
+    _DEAR_WORK.add(done)
+    return done
+
+
+def is_dear(work: Callable[..., object]) -> bool:
+    """Whether a function was declared to be dear."""
+    return work in _DEAR_WORK

@@ -158,7 +158,7 @@ def _spans(
         if cutting.policy is None:
             yield from _trimmed(document.text, start, end)
         else:
-            atoms = read_atoms(document.text, start, end, scale, document.tables)
+            atoms = read_atoms(document.text, start, end, scale, document.tables, document.headings)
             yield from cut(atoms, recipe.chunk_size, recipe.chunk_overlap, cutting.policy)
 
 

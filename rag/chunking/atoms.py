@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rag.chunking.characters import (
     BLANK,
+    HEADING,
     Kinds,
     Positions,
     boundary_bits,
@@ -24,7 +25,7 @@ from rag.chunking.characters import (
     word_starts,
 )
 from rag.protocols import Tokenizer
-from rag.types import Table
+from rag.types import Heading, Table
 
 Atoms = npt.NDArray[np.int64]
 """Shape (5, atoms). Rows: start and end offset in the document (trimmed of white space), size of
@@ -91,7 +92,12 @@ class _Block:
 
 
 def read_atoms(
-    text: str, start: int, end: int, scale: Scale, tables: Sequence[Table] = ()
+    text: str,
+    start: int,
+    end: int,
+    scale: Scale,
+    tables: Sequence[Table] = (),
+    headings: Sequence[Heading] = (),
 ) -> Iterator[Atoms]:
     """The atoms of ``text[start:end]`` in order, block by block; every block has at least one.
 
@@ -100,7 +106,7 @@ def read_atoms(
     last_end, measured, bits = start, 0, 0
     while found := _VISIBLE.search(text, start, end):
         start = found.start()
-        block = _read_block(text, start, end, bits, tables)
+        block = _read_block(text, start, end, bits, tables, headings)
         rows = _measure(block, scale)
         rows[:2] += start
         atoms = _summed(rows, last_end, measured, scale)
@@ -110,13 +116,19 @@ def read_atoms(
 
 
 def _read_block(
-    text: str, start: int, end: int, first_bits: int, tables: Sequence[Table]
+    text: str,
+    start: int,
+    end: int,
+    first_bits: int,
+    tables: Sequence[Table],
+    headings: Sequence[Heading],
 ) -> _Block:
     piece = text[start : min(start + BLOCK, end)]
     kinds = kinds_of(piece)
     words = word_starts(kinds)
     bits = boundary_bits(piece, kinds, words)
     bits[0] = first_bits
+    bits[_after_headings(piece, start, words, headings)] |= HEADING
     rows = _table_rows(piece, start, tables)
     if start + len(piece) == end:
         return _Block(piece, kinds, words, bits, rows, True, 0)
@@ -129,6 +141,22 @@ def _read_block(
     stop = int(grapheme_starts(kinds)[-1])
     stop = stop if stop > len(piece) // 2 else len(piece)
     return _Block(piece[:stop], kinds[:stop], words, bits, rows, False, 0)
+
+
+def _after_headings(
+    piece: str, start: int, words: Positions, headings: Sequence[Heading]
+) -> Positions:
+    """Which words of a piece are the first after the lines of a heading that begins in it."""
+    first = bisect.bisect_left(headings, start, key=lambda heading: heading.start)
+    ends = list[int]()
+    for heading in headings[first:]:
+        low = heading.start - start
+        if low >= len(piece):
+            break
+        line_end = piece.find("\n", low + max(0, len(heading.title) - 1))
+        ends.append(len(piece) if line_end < 0 else line_end)
+    after = np.searchsorted(words, np.array(ends, np.int64))
+    return after[after < len(words)]
 
 
 def _table_rows(piece: str, start: int, tables: Sequence[Table]) -> Positions:

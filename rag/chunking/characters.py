@@ -34,9 +34,12 @@ _HIGH = 1 << 10
 _LOW = 1 << 11
 _REGIONAL = 1 << 12
 
-SENTENCE, LINE, PARAGRAPH = 1, 2, 4
-"""Bits of a boundary between two words; none of them set means a mere space."""
+SENTENCE, LINE, PARAGRAPH, HEADING = 1, 2, 4, 8
+"""Bits of a boundary between two words; none of them set means a mere space. HEADING is set after
+a heading, and after a short line that announces a paragraph."""
 
+_LONGEST_HEADING = 80
+"""Most characters of a line that announces the paragraph after it, and fewer than that one has."""
 _TABLE_SIZE = 0x20000
 _TAGS = 0x1FFFE
 _SETS = (
@@ -127,7 +130,27 @@ def boundary_bits(text: str, kinds: Kinds, starts: Positions) -> Positions:
     breaks = lines[starts[1:]] - lines[ends - 1]
     bits[1:] = np.select([breaks > 1, breaks == 1], [PARAGRAPH, LINE])
     bits[1:] |= SENTENCE * _ends_sentence(text, kinds, starts[1:], ends)
-    return bits
+    return bits | HEADING * _after_short_line(bits, starts, ends)
+
+
+def _after_short_line(bits: Positions, starts: Positions, ends: Positions) -> Mask:
+    """Boundaries between a paragraph of one short line, which is no sentence, and a longer one.
+
+    ``ends`` are those of the words before the boundaries, the first one left out.
+    """
+    after = np.zeros(len(starts), np.bool_)
+    first = np.append(np.flatnonzero(bits & PARAGRAPH), len(starts))  # word of each paragraph
+    here, following = first[:-1], first[1:]
+    if len(here) < 2:
+        return after
+    closes = np.append(ends, ends[-1:])[following - 1]
+    lengths = closes - starts[here]
+    lines = np.append(0, np.cumsum(bits & LINE != 0))
+    one_line = lines[following] - lines[here] == lines[here + 1] - lines[here]
+    short = one_line & (lengths <= _LONGEST_HEADING)
+    announced = here[1:][short[:-1] & (lengths[1:] > _LONGEST_HEADING)]
+    after[announced[bits[announced] & SENTENCE == 0]] = True
+    return after
 
 
 def _ends_sentence(text: str, kinds: Kinds, starts: Positions, ends: Positions) -> Mask:

@@ -17,7 +17,7 @@ _NO_TITLE = re.compile(
 )
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*://([^/?#]*)([^?#]*).*", re.DOTALL)
-_COPY = re.compile(r"\s*\(\d+\)$")
+_COPY = re.compile(r"(?:(?<!\s)\s++)?\(\d++\)$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _APART = re.compile(r"[\s_.,;+%()\[\]]+")
 _DIGEST = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f-]{8,}", re.IGNORECASE)

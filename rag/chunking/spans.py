@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from rag.chunking.atoms import Atoms
+from rag.chunking.characters import HEADING
 from rag.types import Integers
+
+_AFTER_HEADING = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which boundaries are preferred. ``ranks`` maps boundary bits (0 to 7) to a rank.
+    """Which boundaries are preferred. ``ranks`` maps boundary bits (0 to 7) to a rank; a boundary
+    that would part a heading from its text has the least.
 
     An overlap begins at a boundary of at least rank ``overlap_from``; without one, at any boundary,
     unless ``overlap_strict`` says to do without overlap.
@@ -32,7 +36,7 @@ def cut(
     Each span ends at the best-ranked boundary within reach of its start, the last one of that rank.
     Starts and ends strictly increase. Only an atom that alone exceeds ``size`` makes a larger span.
     """
-    ranks = np.array(policy.ranks)
+    ranks = np.array([*policy.ranks, *[_AFTER_HEADING] * HEADING])
     atoms, more = np.empty((5, 0), np.int64), True
     first = fresh = 0  # where the span starts; the first atom that no span holds yet
     while True:

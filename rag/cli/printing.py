@@ -165,7 +165,8 @@ def trace(found: Trace) -> Output:
         asked = found.stage("tool")
         lines += ["", *([f"tools: {asked.note}"] if asked else []), f"merged {merge.note}"]
     language = found.stage("language")
-    lines += [*([language.note] if language else []), *_left_out(found)]
+    lines += [*filter(None, [found.read_as]), *([language.note] if language else [])]
+    lines += _left_out(found)
     funnel = " → ".join(f"{stage.name} {stage.given}" for stage in found.stages[1:])
     return Output(
         trace_data(found),

@@ -49,8 +49,8 @@ class StoredFile:
 class ReadingAhead:
     """Reads files in the order in which a job comes to them.
 
-    Used by one thread at a time. What is read in a process apart is sent, such as PDF and Office;
-    to read plain text takes no longer than to send it.
+    Used by one thread at a time. What is heavy is sent, such as PDF and Office; to read plain text
+    takes no longer than to send it.
     """
 
     def __init__(self, cluster: Cluster, find: Callable[[int], StoredFile | None]) -> None:
@@ -114,6 +114,6 @@ class ReadingAhead:
 def is_sent(name: str) -> bool:
     """Whether files of that name are read by workers."""
     try:
-        return readers.format_of(name).isolated
+        return readers.format_of(name).heavy
     except UnreadableDocument:
         return False

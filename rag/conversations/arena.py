@@ -12,8 +12,9 @@ import numpy as np
 
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.inference.betting import Watched, watched_mean
+from rag.input_rules import storable
 from rag.recipe import Recipe
-from rag.storage import Database, storable
+from rag.storage import Database
 from rag.storage.conversations import Scope, bouts
 from rag.storage.conversations.bouts import Bout, Side
 from rag.types import Answer

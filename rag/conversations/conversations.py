@@ -10,10 +10,12 @@ from rag import telemetry
 from rag.conversations import exports
 from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
+from rag.input_rules import storable
 from rag.memory import Memory
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
-from rag.storage import Database, storable
+from rag.search.questions import check_question
+from rag.storage import Database
 from rag.storage.conversations import (
     Conversation,
     ConversationRow,
@@ -143,11 +145,10 @@ class Conversations:
         """Stores a question that is about to be answered; returns the turn.
 
         It comes after the last turn shown, or is another version of ``instead_of``, and is shown.
-        ``settings`` are kept with the conversation. Raises NotFound, and InvalidInput for no words.
+        ``settings`` are kept with the conversation. Raises NotFound, and InvalidInput as
+        ``check_question`` does.
         """
-        question = storable(question)
-        if not question.strip():
-            raise InvalidInput("The question is empty.", "Type a question.")
+        check_question(question)
         kept = {} if settings is None else {"settings": dict(settings)}
         with self._database.write() as connection:
             turn_id = turns.ask(connection, conversation_id, question, recipe, also, instead_of)

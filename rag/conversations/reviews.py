@@ -1,4 +1,8 @@
-"""The review queue: turns that failed somebody, and what becomes of them."""
+"""The review queue: turns that failed somebody, and what becomes of them.
+
+Feedback is for whoever runs a knowledge base: a turn that was given a thumb is seen by all who may
+review, any other by who asked alone.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ from typing import Any
 
 from rag.conversations import exports
 from rag.errors import InvalidInput
-from rag.storage import Database, storable
-from rag.storage.conversations import Scope, feedback, turns
+from rag.input_rules import storable
+from rag.storage import Database
+from rag.storage.conversations import EVERYBODY, Scope, feedback, turns
 from rag.storage.conversations.feedback import DISMISSED, FEEDBACK_REASONS, LABELLED
 
 LONGEST_CORRECTION = 4000
@@ -19,6 +24,7 @@ class Reviews:
     def __init__(self, database: Database, scope: Scope) -> None:
         self._database = database
         self._scope = scope
+        self._everyone = Scope(scope.base_id, EVERYBODY)
 
     def explain(self, turn_id: int, reason: str, correction: str = "") -> None:
         """Stores why a thumb is down, and what would have been right. Raises InvalidInput."""
@@ -29,7 +35,7 @@ class Reviews:
         told = storable(correction).strip()
         if len(told) > LONGEST_CORRECTION:
             raise InvalidInput(f"A correction has at most {LONGEST_CORRECTION:,} characters.")
-        self._mark(turn_id, reason=reason, correction=told)
+        self._mark(self._scope, turn_id, reason=reason, correction=told)
 
     def opened(self, turn_id: int) -> None:
         """Counts that a citation of a turn was opened."""
@@ -45,17 +51,17 @@ class Reviews:
             return feedback.waiting(connection, self._scope, limit)
 
     def figures(self) -> feedback.FeedbackFigures:
-        """How many turns there are of each kind."""
+        """How many turns there are of each kind, whoever asked."""
         with self._database.read() as connection:
             return feedback.figures(connection, self._scope)
 
     def dismiss(self, turn_id: int) -> None:
         """Takes a turn out of the queue."""
-        self._mark(turn_id, review=DISMISSED)
+        self._mark(self._everyone, turn_id, review=DISMISSED)
 
     def labelled(self, turn_id: int) -> None:
         """Notes that a question of a set was made of a turn."""
-        self._mark(turn_id, review=LABELLED)
+        self._mark(self._everyone, turn_id, review=LABELLED)
 
     def export(self) -> list[dict[str, Any]]:
         """Every turn that somebody thought something of, newest first, for scripts."""
@@ -71,6 +77,6 @@ class Reviews:
             for each in given
         ]
 
-    def _mark(self, turn_id: int, **values: Any) -> None:
+    def _mark(self, scope: Scope, turn_id: int, **values: Any) -> None:
         with self._database.write() as connection:
-            turns.mark(connection, self._scope, turn_id, **values)
+            turns.mark(connection, scope, turn_id, **values)

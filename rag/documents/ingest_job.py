@@ -268,11 +268,12 @@ class _ItemReader:
         tell("reading", 0, 0)
         file = self._file(source)
         if source.get("pasted"):
-            return replace(
-                readers.read_text(file.path.read_text("utf-8"), source["name"]),
-                id=source["file"],
-                source=source["source"],
+            text = file.path.read_text("utf-8")
+            document = self._meanwhile(
+                lambda _, cancelled: readers.read_text(text, source["name"], cancelled=cancelled),
+                tell,
             )
+            return replace(document, id=source["file"], source=source["source"])
         return self._meanwhile(partial(self._ahead.read, item.position, file), tell)
 
     def _file(self, source: Mapping[str, Any]) -> StoredFile:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import BinaryIO
 
 from rag import readers
@@ -18,6 +18,7 @@ from rag.documents.reading_again import PASTED, ReadingAgain
 from rag.errors import InvalidFile, InvalidInput, UnreadableDocument
 from rag.evaluation.formats import beir
 from rag.indexing.kinds import VectorChoice
+from rag.input_rules import storable
 from rag.jobs import Jobs
 from rag.network.requests import refuse_credentials
 from rag.questions.sets import checked_name
@@ -26,11 +27,8 @@ from rag.recipe import IndexRecipe
 from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, jobs, labels, passages, vectors
 from rag.storage.builds import BuildRow
-from rag.storage.database import storable
-from rag.storage.files import Arrival, supersede_locked
+from rag.storage.files import Arrival, Files, supersede_locked
 from rag.types import Chunk, Document, Span
-
-_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,48 @@ class Upload:
     name: str
     content: BinaryIO
     source: str = ""
+
+
+Questions = tuple[str, str, BinaryIO]
+"""The name of a question set, that of its file, and the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Files and pages to be read into a knowledge base; ``arrival`` keeps the files until then."""
+
+    items: Sequence[Item]
+    arrival: Arrival | None = None
+    payload: Mapping[str, object] = field(default_factory=dict)
+
+    def queue(self, connection: Connection, base_id: int) -> int:
+        """Queues a job for a knowledge base; returns it. Raises InvalidInput for nothing to read,
+        StorageError."""
+        if not self.items:
+            raise InvalidInput("There is nothing to add.", "Give a file or an address.")
+        count, names = len(self.items), {name for name, _ in self.items}
+        title = f"Reading {self.items[0][0]}" if count == 1 else f"Reading {count} files"
+        job = jobs.create(connection, base_id, "ingest", title, self.payload, self.items)
+        if self.arrival is not None:
+            self.arrival.confirm(connection)
+        jobs.supersede(connection, job)
+        supersede_locked(connection, base_id, names)
+        return job
+
+
+@contextmanager
+def brought_in(
+    files: Files, uploads: Iterable[Upload], questions: Questions | None = None
+) -> Iterator[Reading]:
+    """Stores files, whose reading the block queues. See ``Library.add_files``."""
+    with files.arriving() as arrival:
+        items = distinct(_stored(arrival, upload) for upload in uploads)
+        payload: dict[str, object] = {}
+        if questions is not None:
+            set_name, file_name, content = questions
+            file = arrival.put(content).sha256
+            payload = {"questions": {"set": set_name, "name": file_name, "file": file}}
+        yield Reading(items, arrival, payload)
 
 
 class Library:
@@ -135,23 +175,15 @@ class Library:
         """How long passages of a document are, in the unit of a recipe."""
         return sizes(self._services.models, document, cut, recipe)
 
-    def add_files(
-        self, uploads: Iterable[Upload], questions: tuple[str, str, BinaryIO] | None = None
-    ) -> int:
+    def add_files(self, uploads: Iterable[Upload], questions: Questions | None = None) -> int:
         """Stores files and queues their reading; returns the job. Once it returns, none is lost.
 
         A name that is there twice gets a number, so that no file replaces another one of these.
         Files of types that nobody reads are not stored; they fail with the reason.
         ``questions`` (set name, file name, content) are imported when the documents are in.
         """
-        with self._services.files.arriving() as arrival:
-            items = distinct(_stored(arrival, upload) for upload in uploads)
-            payload: Mapping[str, object] = _NOTHING
-            if questions is not None:
-                set_name, file_name, content = questions
-                file = arrival.put(content).sha256
-                payload = {"questions": {"set": set_name, "name": file_name, "file": file}}
-            return self._ingest(items, payload, arrival)
+        with brought_in(self._services.files, uploads, questions) as reading:
+            return self._ingest(reading)
 
     def add_paths(self, paths: Sequence[Path], urls: Sequence[str] = ()) -> int:
         """Stores files, and those in folders, and queues pages to fetch; returns the job.
@@ -163,7 +195,7 @@ class Library:
         pages = _pages(urls)
         with self._services.files.arriving() as arrival:
             files = distinct(_stored_path(arrival, file, name) for file, name in named(paths))
-            return self._ingest([*files, *pages], arrival=arrival)
+            return self._ingest(Reading([*files, *pages], arrival))
 
     def add_text(self, title: str, text: str) -> int:
         """Queues a pasted text; returns the job."""
@@ -172,11 +204,11 @@ class Library:
         with self._services.files.arriving() as arrival:
             stored = arrival.put(io.BytesIO(storable(text).encode()))
             payload = {"file": stored.sha256, "source": PASTED, "pasted": True}
-            return self._ingest([(storable(title.strip()), payload)], arrival=arrival)
+            return self._ingest(Reading([(storable(title.strip()), payload)], arrival))
 
     def add_urls(self, urls: Sequence[str]) -> int:
         """Queues pages to fetch; returns the job. Raises BlockedAddress for credentials."""
-        return self._ingest(_pages(urls))
+        return self._ingest(Reading(_pages(urls)))
 
     def import_beir(self, folder: Path, split: str) -> int:
         """Queues a BEIR folder; returns the job. Raises InvalidFile when it is not one."""
@@ -187,23 +219,10 @@ class Library:
         payload = {"folder": str(folder.resolve()), "split": split}
         return self._jobs.submit(self._base_id, "import-beir", f"Importing {folder.name}", payload)
 
-    def _ingest(
-        self,
-        items: Sequence[Item],
-        payload: Mapping[str, object] = _NOTHING,
-        arrival: Arrival | None = None,
-    ) -> int:
-        if not items:
-            raise InvalidInput("There is nothing to add.", "Give a file or an address.")
-        title = f"Reading {items[0][0]}" if len(items) == 1 else f"Reading {len(items)} files"
-
-        def book(connection: Connection, job: int) -> None:
-            if arrival is not None:
-                arrival.confirm(connection)
-            jobs.supersede(connection, job)
-            supersede_locked(connection, self._base_id, {name for name, _ in items})
-
-        job = self._jobs.submit(self._base_id, "ingest", title, payload, items, book)
+    def _ingest(self, reading: Reading) -> int:
+        with self._database.write() as connection:
+            job = reading.queue(connection, self._base_id)
+        self._jobs.wake()
         self._services.files.discard()
         return job
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from rag.documents.ingestion import Ingestion
 from rag.errors import InvalidInput
 from rag.evaluation.anchoring import Haystack
+from rag.input_rules import storable
 from rag.services import Services
 from rag.storage import Connection, documents, passage_edits
-from rag.storage.database import storable
 from rag.storage.passage_edits import StoredEdit
 from rag.types import Document, EditKind, Span
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rag.evaluation.inference.clusters import CONSIDERABLE, Clusters
-from rag.evaluation.intervals import Interval
+from rag.evaluation.intervals import Interval, signed
 from rag.evaluation.significance import holm, paired_tests
 from rag.types import Floats
 
@@ -27,6 +27,32 @@ _NAMES = {"ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "f1": "F1"}
 
 
 @dataclass(frozen=True, slots=True)
+class OpenHits:
+    """What nobody judged of two runs, and what judging it could make of their difference.
+
+    ``shares`` are open of the first ``k`` hits of the run and of the baseline. ``difference``, with
+    its 95% interval, is that of the metric if what one run has open beyond the other is as relevant
+    as the other's hits of the same rank.
+    """
+
+    k: int
+    shares: tuple[float, float]
+    difference: float
+    interval: Interval
+
+    @property
+    def sentence(self) -> str:
+        """The reason why nothing is decided, in plain English."""
+        mine, theirs = self.shares
+        return (
+            f"{mine:.0%} of the first {self.k} of this run and {theirs:.0%} of the baseline's are "
+            f"judged by nobody; if the surplus is as relevant as the other's hits, the difference "
+            f"is {signed(self.difference)} (95% interval {signed(self.interval.low)} to "
+            f"{signed(self.interval.high)})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """A run against a baseline in one metric, over the questions that both measured.
 
@@ -39,7 +65,9 @@ class Comparison:
     ``left_out`` counts questions that only one run measured. ``kind`` goes before "questions" in
     the sentence: ``"held-out"``. ``obstacle`` says why the two do not compare, for
     other reasons than their recipes: nothing is decided then. One that was ``picked`` for its mean
-    is corrected for all ``compared`` that it was picked from, by one test of all.
+    is corrected for all ``compared`` that it was picked from, by one test of all; ``others`` names
+    them where they are no comparisons in sight. ``open_hits``
+    tell what judging them could make of it; None where nothing is open or nobody has looked.
     """
 
     metric: str
@@ -57,6 +85,8 @@ class Comparison:
     clusters: int = 0
     design_effect: float = 1.0
     picked: bool = False
+    others: str = "comparisons"
+    open_hits: OpenHits | None = None
 
     @property
     def difference(self) -> float:
@@ -80,12 +110,26 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Decided only if p is small enough and the interval leaves 0 out."""
+        """Decided only if p is small enough, the interval leaves 0 out, and no doubt is left."""
+        return "undecided" if self.doubt else self.verdict_by_labels
+
+    @property
+    def verdict_by_labels(self) -> Verdict:
+        """The verdict if what nobody judged is not relevant."""
         if self.obstacle:
             return "incomparable"
         if self.p > self.alpha or self.interval.low <= 0.0 <= self.interval.high:
             return "undecided"
         return "better" if self.difference > 0 else "worse"
+
+    @property
+    def doubt(self) -> str:
+        """Why judging open hits could turn what the labels decide; "" where it could not."""
+        if self.open_hits is None or self.verdict_by_labels not in ("better", "worse"):
+            return ""
+        low, high = self.open_hits.interval
+        stays = low > 0.0 if self.difference > 0 else high < 0.0
+        return "" if stays else self.open_hits.sentence
 
     @property
     def sentence(self) -> str:
@@ -218,6 +262,8 @@ def _sentence(result: Comparison) -> str:
         return f"nothing to compare: no question was measured in both runs{left_out}"
     questions = _questions(count, result.kind)
     metric = _title(result.metric)
+    if result.picked:  # the mean of the questions that did the picking is another one
+        metric = f"cross-validated {metric}"
     if result.obstacle:
         return (
             f"not comparable, as {result.obstacle}: {metric} {result.mean:.3f}, and "
@@ -229,8 +275,11 @@ def _sentence(result: Comparison) -> str:
     low, high = result.interval
     figures = (
         f"{metric} {result.mean:.3f} instead of {result.baseline:.3f}, "
-        f"{result.difference:+z.3f} (95% interval {low:+z.3f} to {high:+z.3f}), {_p(result)}"
+        f"{signed(result.difference)} (95% interval {signed(low)} to {signed(high)}), {_p(result)}"
     )
+    if result.doubt:
+        by_labels = f"as labels are, {figures}, on {questions}{_grouped(result)}{left_out}"
+        return f"undecided, because {result.doubt}: {by_labels}"
     if result.verdict == "undecided":
         shown = f"no difference that {questions} can show: {figures}"
         return f"{shown}{_grouped(result)}{left_out}"
@@ -258,8 +307,8 @@ def _p(result: Comparison) -> str:
     if result.picked:
         p += f" with all {result.compared:,} that it was picked from"
     elif result.compared > 1:
-        p += f" after Holm's correction for {result.compared} comparisons"
-    close = result.verdict == "undecided" and result.p <= 0.05
+        p += f" after Holm's correction for {result.compared} {result.others}"
+    close = result.verdict_by_labels == "undecided" and result.p <= 0.05
     return f"{p} (a winner needs p ≤ {result.alpha:.2g})" if close else p
 
 

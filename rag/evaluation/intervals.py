@@ -97,3 +97,8 @@ def _normal_quantile() -> float:
     from scipy.special import ndtri
 
     return float(ndtri((1.0 + _LEVEL) / 2.0))
+
+
+def signed(number: float, digits: int = 3) -> str:
+    """``+0.031`` or ``−0.031``, with a real minus sign; what rounds to nothing is ``+0.000``."""
+    return f"{number:+z.{digits}f}".replace("-", "−")

@@ -36,13 +36,23 @@ class RefusedShares:
 class RefusalLimit:
     """The greatest limit that refuses at most ``cost`` of the answerable questions.
 
+    It is rounded down to four decimals. ``here`` is what it does to the questions that chose it.
     ``expected`` is cross-validated: each question is refused, or not, by a limit that was chosen
     without it.
     """
 
     cost: float
     limit: float
+    here: RefusedShares
     expected: RefusedShares
+
+    @property
+    def sentence(self) -> str:
+        """Both shares, each with what it is of, in plain English."""
+        return (
+            f"{self.here.sentence} that chose it; on questions that did not (cross-validated), it "
+            f"{self.expected.sentence}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +86,8 @@ class TopicProbabilities:
             rest = self.values[~fold & self.answerable]
             refused[fold] = self.values[fold] < _limit(rest, cost)
         expected = _shares(refused, self.answerable)
-        return RefusalLimit(cost, _limit(self.values[self.answerable], cost), expected)
+        limit = math.floor(_limit(self.values[self.answerable], cost) * 10_000) / 10_000
+        return RefusalLimit(cost, limit, self.refused(limit), expected)
 
     def _folds(self) -> list[Mask]:
         """Five parts of the questions, with as many answerable ones in each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
 from rag.evaluation.judging import Spans
-from rag.evaluation.pooling.bounds import OpenPair, difference_bounds
+from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference_bounds
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
 from rag.results import QuestionResult
@@ -146,9 +147,9 @@ def unjudged_share(
     precision, ndcg, unjudged = [], [], 0
     for name, grades, judged in rows:
         held = dict.fromkeys(judged, 0) | grades
-        alone = OpenPair(rankings[name], (), held, k, highest)
-        precision.append(difference_bounds("precision", alone))
-        ndcg.append(difference_bounds("ndcg", alone))
+        bounds = _bounds_alone(*_outcome(rankings[name][:k], held), k, highest)
+        precision.append(bounds[0])
+        ndcg.append(bounds[1])
         unjudged += sum(each not in judged for each in rankings[name][:k])
     return UnjudgedShare(
         k=k,
@@ -159,6 +160,27 @@ def unjudged_share(
         highest=highest,
         current=current,
     )
+
+
+def _outcome(
+    ids: Sequence[str], grades: Mapping[str, int]
+) -> tuple[tuple[tuple[int, int | None], ...], tuple[int, ...]]:
+    """What bounds follow from: of each hit its first place and its grade, None where it is open;
+    then the grades that were given to what did not come back.
+    """
+    hits = tuple((ids.index(each), grades.get(each)) for each in ids)
+    return hits, tuple(sorted(grade for each, grade in grades.items() if each not in ids))
+
+
+@lru_cache(4096)
+def _bounds_alone(
+    hits: Sequence[tuple[int, int | None]], others: Sequence[int], k: int, highest: int
+) -> tuple[DifferenceBounds, DifferenceBounds]:
+    """Bounds of precision and nDCG at k, once for all questions with such an outcome."""
+    missed = {f"missed {number}": grade for number, grade in enumerate(others)}
+    known = {str(place): grade for place, grade in hits if grade is not None}
+    alone = OpenPair([str(place) for place, _ in hits], (), known | missed, k, highest)
+    return difference_bounds("precision", alone), difference_bounds("ndcg", alone)
 
 
 def highest_grade(questions: Sequence[Question]) -> int:

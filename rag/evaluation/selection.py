@@ -27,7 +27,7 @@ from rag.errors import InvalidInput
 from rag.evaluation.comparison import CROWNING_P, Comparison, Groups, clusters_of
 from rag.evaluation.inference.bounded_means import lower_bounds, tails
 from rag.evaluation.inference.clusters import Clusters
-from rag.evaluation.intervals import Interval
+from rag.evaluation.intervals import Interval, signed
 from rag.evaluation.significance import LEVEL, RESAMPLES, SKEWED, sign_patterns
 from rag.evaluation.splits import folds
 from rag.types import Floats, Order
@@ -74,7 +74,7 @@ class Selection:
         return (
             f"best of {self.tried:,} different recipes on {self.questions:,} questions with a lead "
             f"of {self.lead:.3f}; chosen on four fifths of the questions and measured on the rest, "
-            f"{REPEATS} times over, what is chosen gains {self.gain:+z.3f}; it is this recipe in "
+            f"{REPEATS} times over, what is chosen gains {signed(self.gain)}; it is this recipe in "
             f"{self.agreement:.0%} of the choices"
         )
 

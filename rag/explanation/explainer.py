@@ -65,6 +65,8 @@ class Explainer:
         self._threshold = threshold
         self._library = library
         self._changes: dict[int, tuple[Counterfactual, ...]] = {}
+        self.permit_attribution: Callable[[], None] = lambda: None
+        """Raises NotAllowed where who asked may not have so many texts embedded."""
 
     def standing(self, key: int) -> Standing:
         """Where a passage stands, stage by stage, also if it never was a candidate.
@@ -117,11 +119,13 @@ class Explainer:
     ) -> Attribution:
         """What carries the cosine of question and passage; embeds some dozens of texts.
 
-        ``tell`` hears (done, total), and may raise to stop. Raises NotFound, ProviderError.
+        ``tell`` hears (done, total), and may raise to stop. Raises NotFound, NotAllowed,
+        ProviderError.
         """
+        self.permit_attribution()
         chunk, _ = self._passage(key)
         embedder = self._corpus.embedder
-        return attribution(self.trace.question, chunk.text, embedder, tell, chunk.context)
+        return attribution(self.trace.searched, chunk.text, embedder, tell, chunk.context)
 
     def find(self, text: str) -> list[Finding]:
         """Where the passages stand that hold a text; without any, those nearest to it.
@@ -198,7 +202,7 @@ class Explainer:
     @cached_property
     def _asked(self) -> Asked:
         """The question itself, as the first search of both retrievers was asked it."""
-        vector = embed_question(self.trace.question, self._corpus.embedder)
+        vector = embed_question(self.trace.searched, self._corpus.embedder)
         return Asked(vector, self.trace.words or self.trace.question)
 
     @cached_property

@@ -108,10 +108,13 @@ class Indexes:
         return index
 
     def choice(self, base_id: int, recipe: IndexRecipe) -> VectorChoice:
-        """Which kind of vector index a build has, and why; nothing is loaded for it."""
+        """Which kind of vector index a build has, and why; nothing is loaded for it, and an
+        embedder whose vectors are stored is not asked for their length."""
+        embedder = self._embedder(recipe.embedder)
         with self._database.read() as connection:
             passages = builds.passages_of(connection, base_id, recipe.cut)
-        return self._servers.chosen(recipe, passages, self._embedder(recipe.embedder).dimension)
+            dimension = vectors.dimension(connection, embedder.id)
+        return self._servers.chosen(recipe, passages, dimension or embedder.dimension)
 
     def _chosen(self, index: Index, recipe: IndexRecipe) -> VectorChoice:
         dimension = self._embedder(recipe.embedder).dimension
@@ -242,7 +245,8 @@ class Indexes:
         if is_there:
             try:
                 with snapshots.opened(folder):
-                    return self._read(place, recipe, folder), False
+                    index = self._read(place, recipe, folder)
+                    return index, not index.lexical.has_words
             except (OSError, ValueError, KeyError, RuntimeError) as error:
                 log.warning(
                     "The snapshot of build %s is not used: %s. It is made again from the database.",
@@ -291,6 +295,8 @@ class Indexes:
         new = sorted(set(present) - kept)
         came = sorted((kept & set(index.waiting)) - waits)  # their vectors
         dense, lexical = _without(index, gone)
+        if not lexical.has_words:
+            lexical = self._cut_again(connection, base_id, recipe, cut_id, sorted(kept))
         keys = {name: index.keys[name] for name in index.keys if name in kept}
         waiting = {name: index.waiting[name] for name in index.waiting if name in kept & waits}
         embedder = self._embedder(recipe.embedder)
@@ -310,6 +316,21 @@ class Indexes:
         keys.update({name: np.empty(0, np.int64) for name in new if name not in found})
         waiting.update({name: np.concatenate(parts) for name, parts in lacking.items()})
         return Index(version, cut_id, dense, lexical, keys, present, waiting, index.kind)
+
+    def _cut_again(
+        self,
+        connection: Connection,
+        base_id: int,
+        recipe: IndexRecipe,
+        cut_id: int,
+        document_ids: Sequence[str],
+    ) -> Words:
+        """The words of documents whose snapshot an earlier version wrote, without spellings."""
+        lexical = self._servers.lexical((base_id, recipe.hash), recipe)
+        embedder = self._embedder(recipe.embedder).id
+        for batch in passages.stream(connection, base_id, cut_id, embedder, document_ids):
+            lexical = lexical.added(zip(batch.keys.tolist(), batch.texts, strict=True))
+        return lexical
 
     def _vectors(self, batch: PassageBatch, embedder: Embedder) -> Vectors:
         """Cached vectors of a batch, (n, dimension); any that are not there are computed again.

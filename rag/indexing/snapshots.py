@@ -43,6 +43,12 @@ def opened(folder: Path) -> Iterator[None]:
         raise ValueError("another process replaced it meanwhile")
 
 
+def is_sealed(folder: Path) -> bool:
+    """Whether a folder has a list of hashes; those of earlier versions have none, and are not
+    read."""
+    return (folder / _MANIFEST).exists()
+
+
 def intact(folder: Path) -> bool:
     """Whether a folder can be used."""
     try:

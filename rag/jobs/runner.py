@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 2.0
 _LONGEST_PAUSE = 60.0
+_STOP_SECONDS = 4.0  # for a process to end by itself after its job was cancelled
 _ATTENDS_SECONDS = 10.0  # how often a worker says that it lives
 _TIDIES_SECONDS = 3600.0
 _STAYS = "What was finished stays."
@@ -85,17 +86,16 @@ class Jobs:
         title: str,
         payload: Mapping[str, Any],
         items: Sequence[tuple[str, Mapping[str, Any]]] = (),
-        also: Callable[[Connection, int], None] = lambda _connection, _job: None,
     ) -> int:
-        """Stores a job; once this returns, it will be done even if the process dies.
-
-        ``also`` joins the transaction.
-        """
+        """Stores a job; once this returns, it will be done even if the process dies."""
         with self._database.write() as connection:
             job_id = rows.create(connection, base_id, kind, title, payload, items)
-            also(connection, job_id)
-        self._wake.set()
+        self.wake()
         return job_id
+
+    def wake(self) -> None:
+        """Has the worker look at once for a job that was stored without ``submit``."""
+        self._wake.set()
 
     def submit_once(
         self,
@@ -226,7 +226,7 @@ class Jobs:
         for owner in {*rows.owners(connection), *workers}:
             name, pid, _ = owner.rsplit(":", 2)
             if name == machine() and owner != self._owner and not _alive(int(pid)):
-                rows.release(connection, owner)
+                rows.bury(connection, owner)
                 leases.release(connection, owner)
 
     def work_for(self, owner: str, job_id: int) -> None:
@@ -270,22 +270,34 @@ class Jobs:
 
     def _await(self, process: subprocess.Popen[bytes], job_id: int) -> None:
         """Waits for a process that does a job; what becomes of one that it leaves: ``_left_by``."""
+        wanted = time.monotonic()
         with process:
             while process.poll() is None and not self._closing:
                 # It may be long in starting. While it stores much at once, others cannot write.
                 with contextlib.suppress(StorageError), self._database.write() as connection:
-                    rows.renew(connection, job_id, self._owner)
+                    if rows.renew(connection, job_id, self._owner):
+                        wanted = time.monotonic()
+                if time.monotonic() - wanted > _STOP_SECONDS and self._is_unwanted(job_id):
+                    break
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_SECONDS)
-            if self._closing:
+            if process.poll() is None:
                 process.kill()  # as good as any end: what is finished is stored
+            if self._closing:
                 return
         self._left_by(process.returncode, job_id)
+
+    def _is_unwanted(self, job_id: int) -> bool:
+        """Whether a job was cancelled, or is another worker's."""
+        with self._database.read() as connection:
+            return rows.get(connection, job_id).cancel or self._owner not in rows.owners(connection)
 
     def _left_by(self, code: int, job_id: int) -> None:
         """A job whose process was ended is done again, until one brings it no further."""
         with self._database.write() as connection:
-            if self._stands_still(connection, job_id):
+            if rows.get(connection, job_id).cancel:
+                rows.finish(connection, job_id, self._owner, "cancelled", f"Stopped. {_STAYS}")
+            elif self._stands_still(connection, job_id):
                 message = f"The process that worked on it ended ({code}). {_STAYS}"
                 rows.finish(connection, job_id, self._owner, "failed", message)
             else:

@@ -25,7 +25,7 @@ from rag.documents.additions import Additions
 from rag.documents.library import Library
 from rag.documents.locked_files import LockedFiles
 from rag.documents.passage_edits import PassageEdits
-from rag.errors import InvalidInput, NotFound
+from rag.errors import NotFound
 from rag.explanation.explainer import Explainer
 from rag.explanation.recipe_comparison import Compared, compared
 from rag.indexing.lookup import lookup
@@ -61,11 +61,11 @@ from rag.runs.reporting import Reports
 from rag.search.corpus import (
     StoredSources,
     StoredSurroundings,
-    asks_chat,
     corpus,
     let_through,
     vectors_of,
 )
+from rag.search.questions import check_question
 from rag.search.threshold import ThresholdRule, threshold_rule
 from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services import Services
@@ -174,7 +174,7 @@ class KnowledgeBase(Words):
         parts = [
             *(str(self._services.settings.home), self.id, self.version(), self.let_through(recipe)),
             *(recipe.index.hash, search.hash, asked.digest, asked.threshold),
-            (answer.provider, answer.model) if asks_chat(search) else (),
+            (answer.provider, answer.model) if search.asks_chat else (),
             *(tool.model_dump_json() for tool in named_tools(self._services, search)),
             *((each.weight, each.base.state(each.recipe)) for each in beside),
         ]
@@ -227,9 +227,7 @@ class KnowledgeBase(Words):
         history: Sequence[Message] = (),
     ) -> Part:
         """What this base alone finds, before anything is cut to a prompt."""
-        if not question.strip():
-            raise InvalidInput("The question is empty.", "Type a question.")
-        services, asked = self._services, question.strip()
+        services, asked = self._services, check_question(question)
         said = tuple(history) if recipe.search.rewrite else ()
         limit = threshold_rule(services, self.id, recipe.index, recipe.search)
 
@@ -291,7 +289,7 @@ class KnowledgeBase(Words):
             if searches(recipe.answer):
                 trace = self.search(question, recipe, beside)
             else:
-                trace = unsearched(question, recipe)
+                trace = unsearched(check_question(question), recipe)
             examples = self.memory.examples(trace.question, recipe, without=without)
             return self.answer(trace, recipe, examples).ending(turn)
 

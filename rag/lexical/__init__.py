@@ -6,6 +6,7 @@ from rag.lexical.explain import Explanation, TermMatch
 from rag.lexical.index import LexicalIndex
 from rag.lexical.postings import Postings
 from rag.lexical.protocols import Bm25Options, LexicalServer, LexicalView, Query, Variants
+from rag.lexical.respelling import Respelling, respellings
 from rag.lexical.spelling import Correction, Meant
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "Meant",
     "Postings",
     "Query",
+    "Respelling",
     "TermMatch",
     "Variants",
     "analyzer",
     "analyzer_names",
     "inverse_document_frequency",
+    "respellings",
 ]

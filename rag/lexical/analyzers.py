@@ -13,6 +13,7 @@ import tomllib
 import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -267,6 +268,13 @@ def _stemmer(language: str) -> _Stemmer | None:
 
     stemmer: _Stemmer = Stemmer.Stemmer(language, 0)
     return stemmer
+
+
+@cache
+def function_words(name: str = "") -> frozenset[str]:
+    """The words by which a language builds a question; without a name those of every language."""
+    rows = _ROWS.values() if not name else filter(None, [_ROWS.get(name)])
+    return frozenset(word for row in rows for word in row.function_words.split())
 
 
 def analyzer_names() -> list[str]:

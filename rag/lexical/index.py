@@ -13,7 +13,14 @@ import numpy as np
 
 from rag.errors import NotFound
 from rag.lexical.analyzers import Analyzer, analyzer
-from rag.lexical.clauses import Clause, clauses, length_damping, row_scores, segment_scores
+from rag.lexical.clauses import (
+    Clause,
+    clauses,
+    find_term,
+    length_damping,
+    row_scores,
+    segment_scores,
+)
 from rag.lexical.explain import Explanation, TermMatch, term_spans
 from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
@@ -91,6 +98,11 @@ class LexicalIndex:
             build(cut, [keys[at] for at in places], [texts[at] for at in places])
             for cut, places in parts.items()
         ]
+
+    @property
+    def has_words(self) -> bool:
+        """Whether it knows how passages write their words; an earlier version saved terms alone."""
+        return all(segment.surfaces is not None for segment in self.segments)
 
     @property
     def analyzers(self) -> set[str]:
@@ -215,6 +227,19 @@ class LexicalIndex:
     def meant(self, term: str) -> Meant | None:
         """The nearest term of an unknown one; None where it is known, or nothing is near."""
         return nearest_term(term, self.segments)
+
+    def similar_words(self, word: str) -> dict[str, int]:
+        """Words within one edit of a word, and itself, by how many passages hold its term."""
+        found: dict[str, set[str]] = {}
+        for segment in self.segments:
+            if segment.surfaces is not None:
+                for similar, place in segment.surfaces.similar(word):
+                    found.setdefault(similar, set()).add(segment.terms[place])
+        passages = {
+            similar: sum(find_term(term, self.segments)[1] for term in terms)
+            for similar, terms in found.items()
+        }
+        return {similar: count for similar, count in passages.items() if count}
 
     def _clauses(self, query: Query, fuzzy: bool = False, prefix: bool = False) -> list[Clause]:
         """What counts for a query, whatever k1 and b; of the last questions it is kept."""

@@ -67,6 +67,11 @@ class LexicalView(Protocol):
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""
 
+    def similar_words(self, word: str) -> Mapping[str, int]:
+        """Words of passages within one edit of a word in small letters, and itself where a passage
+        has it, by how many passages hold its term.
+        """
+
 
 class LexicalServer(Protocol):
     """Passages by build, key and word that a service keeps, for as many processes as ask it.
@@ -121,3 +126,6 @@ class LexicalServer(Protocol):
 
     def meant(self, build: str, term: str) -> Meant | None:
         """The nearest term of an unknown one; None where it is known, or nothing is near."""
+
+    def similar_words(self, build: str, word: str) -> Mapping[str, int]:
+        """As ``LexicalView.similar_words``."""

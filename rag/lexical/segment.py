@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, groupby
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from rag.lexical.analyzers import Analyzer
 from rag.lexical.expand import Spelling
 from rag.lexical.passage_rows import PassageRows
-from rag.types import Integers, Keys
+from rag.lexical.surfaces import Surfaces, surface
+from rag.types import Integers, Keys, Mask
 
 Rows = npt.NDArray[np.int32]
 
@@ -27,7 +28,8 @@ class Segment(PassageRows):
     """Passages by words. ``rows[starts[t]:starts[t + 1]]`` are those that hold ``terms[t]``.
 
     ``lengths`` has shape (rows,); ``terms`` is sorted; ``counts`` says how often the term occurs
-    in each of ``rows``. ``analyzers`` are the names of those that cut the passages.
+    in each of ``rows``. ``analyzers`` are the names of those that cut the passages. ``surfaces``
+    are the words as they are written, None in what an earlier version saved.
     """
 
     lengths: Rows
@@ -36,6 +38,7 @@ class Segment(PassageRows):
     rows: Rows
     counts: Rows
     analyzers: frozenset[str] = frozenset()
+    surfaces: Surfaces | None = None
 
     @cached_property
     def tokens(self) -> int:
@@ -46,7 +49,8 @@ class Segment(PassageRows):
     def bytes(self) -> int:
         """About how much memory it takes."""
         arrays = sum(getattr(self, name).nbytes for name in _ARRAYS)
-        return int(arrays) + sum(map(sys.getsizeof, self.terms))
+        words = 0 if self.surfaces is None else self.surfaces.bytes
+        return int(arrays) + words + sum(map(sys.getsizeof, self.terms))
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -68,6 +72,8 @@ class Segment(PassageRows):
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
         (folder / "terms.txt").write_bytes("\n".join(self.terms).encode())
+        if self.surfaces is not None:
+            self.surfaces.save(folder)
 
     @classmethod
     def load(cls, folder: Path) -> Segment:
@@ -81,7 +87,8 @@ class Segment(PassageRows):
     def _read(cls, folder: Path) -> Segment:
         arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
         text = (folder / "terms.txt").read_bytes().decode()
-        segment = cls(terms=text.split("\n") if text else [], **arrays)
+        terms, surfaces = text.split("\n") if text else [], Surfaces.load(folder)
+        segment = cls(terms=terms, surfaces=surfaces, **arrays)
         if len(segment.starts) != len(segment.terms) + 1:
             raise ValueError("vocabulary and postings are of different builds")
         return segment
@@ -125,6 +132,7 @@ def _inverted(
     ordered = sorted(terms)
     rank = np.empty(len(terms), dtype=np.int64)
     rank[[terms[term] for term in ordered]] = np.arange(len(terms))
+    places = dict(zip(terms, rank.tolist(), strict=True))
     pairs, counts = np.unique(rank[term_of] * len(keys) + rows, return_counts=True)
     return Segment(
         keys=keys,
@@ -135,7 +143,19 @@ def _inverted(
         rows=(pairs % max(1, len(keys))).astype(np.int32),
         counts=counts.astype(np.int32),
         analyzers=frozenset({analyzer.name}),
+        surfaces=Surfaces.of(_written(analyzer, words, places)),
     )
+
+
+def _written(
+    analyzer: Analyzer, words: Iterable[str], places: Mapping[str, int]
+) -> Iterator[tuple[str, int]]:
+    """How ``words`` are written, each with the place of its term."""
+    for word in words:
+        for term, start, end in analyzer.word_tokens(word):
+            written = surface(word[start:end])
+            if written is not None:
+                yield written, places[term]
 
 
 def merged(segments: Sequence[Segment]) -> Segment:
@@ -159,7 +179,21 @@ def merged(segments: Sequence[Segment]) -> Segment:
         rows=rows,
         counts=counts,
         analyzers=frozenset().union(*(segment.analyzers for segment in segments)),
+        surfaces=_merged_surfaces(segments, places, used),
     )
+
+
+def _merged_surfaces(
+    segments: Sequence[Segment], places: Sequence[Integers], used: Mask
+) -> Surfaces | None:
+    """Words whose terms are still ``used``; None where a segment does not know its words."""
+    kept = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
+    parts = [
+        (segment.surfaces, kept[place])
+        for segment, place in zip(segments, places, strict=True)
+        if segment.surfaces is not None
+    ]
+    return Surfaces.merged(parts) if len(parts) == len(segments) else None
 
 
 def _scattered(

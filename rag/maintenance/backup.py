@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +27,7 @@ from rag.storage import Database, bases, documents, files, sqlite_file
 from rag.storage.files import Arrival, digest
 from rag.storage.shared import transfer
 
+_UNDER_WAY = ".restore.json"  # in a home: the moves of a restore that has not ended
 _LIST = "backup.json"
 _DATABASE = "touchstone.db"
 _PARTS = ("files", "indexes", "maps")
@@ -110,6 +111,7 @@ def restore_backup(
     InvalidFile for a damaged backup, StorageError.
     """
     home, database = settings.home, sqlite_file.of(settings.database_url)
+    finish_restore(home)
     places = [home / name for name in _PARTS] + ([database] if database else [])
     held = [path for path in places if path.exists()]
     if held and not force:
@@ -125,13 +127,40 @@ def restore_backup(
         made = _unpacked(source, fresh)
         if database is None:
             _load(settings.database_url, fresh, made)
-        aside = _set_aside(held, home) if held else None
-        (fresh / "files").rename(home / "files")
-        if database is not None:
-            (fresh / _DATABASE).rename(database)
-    finally:
+    except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    aside = home / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}" if held else None
+    plan = {
+        "fresh": fresh.name,
+        "aside": aside and aside.name,
+        "held": [str(path) for path in held],
+        "database": database and str(database),
+    }
+    draft = fresh / _UNDER_WAY
+    draft.write_text(json.dumps(plan), "utf-8")
+    draft.rename(home / _UNDER_WAY)  # from here on, whoever starts next goes on
+    finish_restore(home)
     return made, aside
+
+
+def finish_restore(home: Path) -> None:
+    """Puts in place what a restore had checked when it was killed; nothing where none was."""
+    marker = home / _UNDER_WAY
+    try:
+        plan = json.loads(marker.read_text("utf-8"))
+    except FileNotFoundError:
+        return
+    fresh = home / plan["fresh"]
+    if plan["aside"]:
+        _set_aside([Path(path) for path in plan["held"]], home / plan["aside"])
+    moves = [(fresh / "files", home / "files")]
+    moves += [(fresh / _DATABASE, Path(plan["database"]))] if plan["database"] else []
+    for source, target in moves:
+        with suppress(FileNotFoundError):  # it is in its place already
+            source.rename(target)
+    marker.unlink(missing_ok=True)
+    shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _load(url: str, fresh: Path, made: Backup) -> None:
@@ -183,9 +212,8 @@ def _extract(archive: zipfile.ZipFile, name: str, place: Path, sha256: str) -> N
         raise ValueError(f"{name} is damaged")
 
 
-def _set_aside(held: Sequence[Path], home: Path) -> Path:
-    aside = home / f"before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S}"
-    aside.mkdir()
+def _set_aside(held: Sequence[Path], aside: Path) -> None:
+    aside.mkdir(exist_ok=True)
     for path in held:
-        path.rename(aside / path.name)
-    return aside
+        if path.exists() and not (aside / path.name).exists():  # else what is there is restored
+            path.rename(aside / path.name)

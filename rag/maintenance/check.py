@@ -12,6 +12,7 @@ import os
 import shutil
 import stat
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,10 +22,11 @@ from rag.indexing import snapshots
 from rag.maintenance.retention import forget_old
 from rag.services import Services
 from rag.storage import builds, files, vectors
+from rag.storage.shared import repairs
 from rag.storage.sqlite_file import JOURNAL_LOST
 
 Derived = Literal["index", "map"]
-What = Literal["file", "draft", "vectors", "database"] | Derived
+What = Literal["file", "draft", "vectors", "database", "text", "recipe"] | Derived
 
 _DRAFTS = ("files/.draft-*", "indexes/*/.new-*", "maps/*/.draft-*")
 _BUILDS: tuple[tuple[Derived, str], ...] = (("index", "indexes/*/*"), ("map", "maps/*/*.npz"))
@@ -37,7 +39,7 @@ class Problem:
 
     What is orphaned is repaired by removing it; ``bytes`` is its size. So is a damaged index, which
     is made again from the database. A database whose journal was lost is repaired by taking it as
-    it is.
+    it is. Text that is none, and a recipe beyond its bounds, are stored as they are read.
     """
 
     kind: Literal["orphaned", "missing", "damaged"]
@@ -69,8 +71,22 @@ def check(services: Services, *, repair: bool) -> list[Problem]:
         found.append(Problem("damaged", "database", JOURNAL_LOST, repaired=repair))
         if repair:
             services.database.accept()
+    found += _stored_before(services, repair)
     faults = (Problem("damaged", "database", fault) for fault in services.database.faults())
     return [*found, *_lost_files(services), *faults]
+
+
+def _stored_before(services: Services, repair: bool) -> list[Problem]:
+    """What is stored and would be refused today."""
+    database = services.database
+    with database.write() if repair else database.read() as connection:
+        texts = Counter(repairs.mend_text(connection, repair=repair))
+        recipes = repairs.mend_recipes(connection, repair=repair)
+    named: list[tuple[What, str]] = [
+        *(("text", f"{number:,} in {column} that is none") for column, number in texts.items()),
+        *(("recipe", name) for name in recipes),
+    ]
+    return [Problem("damaged", what, name, repaired=repair) for what, name in named]
 
 
 def _files(services: Services) -> Iterator[Problem]:
@@ -106,7 +122,8 @@ def _damaged_indexes(services: Services) -> Iterator[Problem]:
         known = builds.places(connection)
     for base_id, build in sorted(known):
         path = home / "indexes" / str(base_id) / build
-        if path.is_dir() and not snapshots.intact(path):
+        # One of an earlier version is no damage: the first search makes it again.
+        if snapshots.is_sealed(path) and not snapshots.intact(path):
             yield Problem("damaged", "index", str(path.relative_to(home)), _size(path))
 
 

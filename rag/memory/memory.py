@@ -11,10 +11,11 @@ import numpy as np
 
 from rag import providers
 from rag.errors import InvalidInput, TouchstoneError
+from rag.input_rules import storable
 from rag.memory.ranking import Ranked, distinct, least_similarity, ranked
 from rag.recipe import Recipe
 from rag.services import Services
-from rag.storage import Connection, storable
+from rag.storage import Connection
 from rag.storage.conversations import LOCAL, Scope, Visitor
 from rag.storage.conversations import interactions as rows
 from rag.storage.conversations.interactions import ANSWERED, Interaction, Source

@@ -14,7 +14,7 @@ from rag.errors import BlockedAddress, InvalidInput
 if TYPE_CHECKING:
     import httpx
 
-_CREDENTIALS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/?#]*@", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"\s*+(?:[a-z][a-z0-9+.-]*+:)?[/\\]*+[^/?#@]*+@", re.IGNORECASE)
 _STEP = 65_536  # bytes unpacked at a time
 
 

@@ -12,6 +12,8 @@ def trace_data(found: Trace) -> dict[str, Any]:
     """A search: its hits, and what each stage did."""
     return {
         "question": found.question,
+        "reading": found.searched,
+        "corrections": [asdict(each) for each in found.corrections],
         "hits": [hit_data(hit) for hit in found.hits],
         "stages": [
             {
@@ -74,6 +76,8 @@ def answer_data(given: Answer) -> dict[str, Any]:
         "budget": [asdict(each) for each in given.budget],
         "prompt": given.prompt_version,
         "quotes": [_citation_data(each) for each in given.quotes],
+        "reading": given.trace.searched,
+        "corrections": [asdict(each) for each in given.trace.corrections],
         "examples": [
             {
                 "turn": each.turn,

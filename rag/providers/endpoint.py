@@ -44,7 +44,7 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 """How servers say that a prompt is too long: OpenAI, llama.cpp, Ollama, vLLM and their kin."""
-_TOKENS = re.compile(r"(\d[\d,]*) tokens")
+_TOKENS = re.compile(r"(?<!\d)(?<!\d,)(\d[\d,]*+) tokens")
 _COUNT = re.compile(r"\d[\d,]{3,}")
 _CODE = re.compile(r"Error code: ([45]\d\d)\b")
 """How a status is told inside of a reply: in the words of the openai package, by those between."""

@@ -11,9 +11,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rag.errors import InvalidInput
+from rag.evaluation.formats.question_files import folded
+from rag.input_rules import storable
 from rag.questions.groups import split_questions
 from rag.questions.sets import checked_name, contradiction, counted_edit
-from rag.storage import Connection, Database, labels, runs, storable
+from rag.storage import Connection, Database, labels, runs
 from rag.storage import questions as rows
 from rag.storage.questions import LabelledQuestion
 
@@ -80,7 +82,7 @@ class QuestionEdits:
     ) -> str:
         """Adds a question and returns its id. Raises NotFound, InvalidInput."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            return self._insert(connection, set_id, QuestionRow("", text, answerable, tuple(tags)))
+            return _insert(connection, set_id, QuestionRow("", text, answerable, tuple(tags)))
 
     def collect(
         self, set_name: str, text: str, *, tags: Sequence[str] = (), origin: str = ""
@@ -91,13 +93,11 @@ class QuestionEdits:
         InvalidInput.
         """
         with self._database.write() as connection:
-            set_id, _ = rows.ensure(connection, self._base_id, checked_name(set_name))
-            known = rows.labelled(connection, set_id)
-            same = [item.id for item in known if folded(item.text) == folded(text)]
-            if same:
-                return same[0]
-            rows.count_versions(connection, [set_id])
-            return self._insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)), origin)
+            set_id, created = rows.ensure(connection, self._base_id, checked_name(set_name))
+            question_id, added = collect_question(connection, set_id, text, tags, origin)
+            if added and not created:
+                rows.count_versions(connection, [set_id])
+            return question_id
 
     def edit_question(
         self,
@@ -143,25 +143,7 @@ class QuestionEdits:
                 if row.id in old:
                     self._store_row(connection, set_id, old[row.id], row)
                 else:
-                    self._insert(connection, set_id, row)
-
-    def _insert(
-        self, connection: Connection, set_id: int, row: QuestionRow, origin: str = ""
-    ) -> str:
-        question_id = row.id.strip() or uuid.uuid4().hex[:8]
-        if len(question_id) > _LONGEST_ID:
-            raise InvalidInput(f"An id has at most {_LONGEST_ID} characters.")
-        new = LabelledQuestion(
-            question_id,
-            _checked_text(row.text),
-            row.answerable,
-            _checked_tags(row.tags),
-            origin=origin,
-            group=_checked_group(row.group),
-            answer=_checked_answer(row.answer),
-        )
-        rows.insert_all(connection, set_id, [new])
-        return question_id
+                    _insert(connection, set_id, row)
 
     def _store_row(
         self, connection: Connection, set_id: int, old: QuestionRow, new: QuestionRow
@@ -198,7 +180,7 @@ class QuestionEdits:
         if group is not None:
             values["group"] = _checked_group(group)
         if answer is not None:
-            values["answer"] = _checked_answer(answer)
+            values["answer"] = checked_answer(answer)
         if answerable is not None:
             values["answerable"] = answerable
         if answerable is False and labels.relevant(connection, set_id, question_id):
@@ -206,9 +188,34 @@ class QuestionEdits:
         rows.change(connection, set_id, question_id, values)
 
 
-def folded(text: str) -> str:
-    """Questions are the same where this is."""
-    return " ".join(text.casefold().split())
+def collect_question(
+    connection: Connection, set_id: int, text: str, tags: Sequence[str] = (), origin: str = ""
+) -> tuple[str, bool]:
+    """The id of the question with these words, and whether it was added to the set for that.
+
+    Raises InvalidInput.
+    """
+    for item in rows.labelled(connection, set_id):
+        if folded(item.text) == folded(text):
+            return item.id, False
+    return _insert(connection, set_id, QuestionRow("", text, tags=tuple(tags)), origin), True
+
+
+def _insert(connection: Connection, set_id: int, row: QuestionRow, origin: str = "") -> str:
+    question_id = row.id.strip() or uuid.uuid4().hex[:8]
+    if len(question_id) > _LONGEST_ID:
+        raise InvalidInput(f"An id has at most {_LONGEST_ID} characters.")
+    new = LabelledQuestion(
+        question_id,
+        _checked_text(row.text),
+        row.answerable,
+        _checked_tags(row.tags),
+        origin=origin,
+        group=_checked_group(row.group),
+        answer=checked_answer(row.answer),
+    )
+    rows.insert_all(connection, set_id, [new])
+    return question_id
 
 
 def _checked_text(text: str) -> str:
@@ -235,7 +242,8 @@ def _checked_group(group: str) -> str:
     return group
 
 
-def _checked_answer(answer: str) -> str:
+def checked_answer(answer: str) -> str:
+    """An expected answer as it is stored. Raises InvalidInput."""
     if len(answer) > _LONGEST_ANSWER:
         raise InvalidInput(f"An expected answer has at most {_LONGEST_ANSWER:,} characters.")
     return storable(answer.strip())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from rag.evaluation.formats.question_tables import QuestionTable
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
 from rag.questions.packed import QuestionFile, questions_in, table_in
-from rag.questions.sets import QuestionSets
+from rag.questions.sets import Existing, QuestionSets
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
 from rag.types import LOST, Document, Question
@@ -33,12 +33,14 @@ class Imported:
     """How many questions (or judgements) came in, and what of their file did not.
 
     ``skipped`` says of each bad line what is wrong with it; ``unused`` names columns of a table
-    that hold nothing which is known.
+    that hold nothing which is known. ``replaced`` is the version of the set whose questions gave
+    way and are kept (see ``QuestionSets.restore_version``); None where none did.
     """
 
     number: int
     skipped: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    replaced: int | None = None
 
 
 class Exchange:
@@ -57,25 +59,30 @@ class Exchange:
         split: str | None = None,
         columns: Mapping[str, str] = _NONE,
         *,
+        ignored_columns: Collection[str] = (),
         skip_bad: bool = False,
+        existing: Existing = "replace",
     ) -> Imported:
-        """Creates or replaces a question set from a file.
+        """Creates a question set from a file, or does with one of that name what ``existing`` says.
 
-        The file's name tells its form: ``.csv``, ``.tsv`` and ``.xlsx`` are tables, ``columns``
-        naming those whose header is another word; ``.txt`` is a list with a question a line,
-        ``.zip`` BEIR, all else JSONL. ``.qrels``, and ``.txt`` in their form, are TREC judgements
-        for a set that is there. Bad lines are left out with ``skip_bad``; else nothing is imported.
-        Raises InvalidFile, which names all bad lines, UnreadableDocument, and NotFound for
-        judgements without a set.
+        "replace" keeps what was there as a version of the set, "add" leaves it as it is and adds to
+        it, "refuse" raises AlreadyExists (see ``QuestionSets.save``). The file's name tells its
+        form: ``.csv``, ``.tsv`` and ``.xlsx`` are tables, ``columns`` naming those whose header is
+        another word, and other columns must be ignored or empty; ``.txt`` is a list with a question
+        a line, ``.zip`` BEIR, all else JSONL. ``.qrels``, and ``.txt`` in their form, are TREC
+        judgements for a set that is there. Bad lines are left out with ``skip_bad``; else nothing
+        is imported. Raises InvalidFile, which names all bad lines, UnreadableDocument, and NotFound
+        for judgements without a set.
         """
         packed = content.encode() if isinstance(content, str) else content
         if self.holds_judgements(file_name, packed):
             notes = ReadingNotes(skip_bad=skip_bad)
             judgements = trec.read_qrels(file_name, files.decoded(file_name, packed), notes)
             return Imported(self._sets.add_judgements(set_name, judgements), notes.skipped)
-        return self._save(
-            set_name, questions_in(file_name, packed, split, columns, skip_bad=skip_bad)
+        found = questions_in(
+            file_name, packed, split, columns, ignored=ignored_columns, skip_bad=skip_bad
         )
+        return self._save(set_name, found, existing)
 
     @staticmethod
     def holds_judgements(file_name: str, content: bytes) -> bool:
@@ -94,20 +101,26 @@ class Exchange:
         return table_in(file_name, content)
 
     def import_folder(
-        self, set_name: str, folder: Path, split: str | None = None, *, skip_bad: bool = False
+        self,
+        set_name: str,
+        folder: Path,
+        split: str | None = None,
+        *,
+        skip_bad: bool = False,
+        existing: Existing = "replace",
     ) -> Imported:
-        """Creates or replaces a question set from a BEIR folder.
+        """Creates a question set from a BEIR folder; ``existing`` as in ``import_file``.
 
         ``split`` names the qrels; None takes ``test``, or the only ones. Bad lines are left out
         with ``skip_bad``. Raises InvalidFile.
         """
         notes = ReadingNotes(skip_bad=skip_bad)
         questions = beir.read_questions(folder, split, notes)
-        return self._save(set_name, QuestionFile(tuple(questions), notes.skipped))
+        return self._save(set_name, QuestionFile(tuple(questions), notes.skipped), existing)
 
-    def _save(self, set_name: str, found: QuestionFile) -> Imported:
-        self._sets.save(set_name, found.questions)
-        return Imported(len(found.questions), found.skipped, found.unused)
+    def _save(self, set_name: str, found: QuestionFile, existing: Existing) -> Imported:
+        replaced = self._sets.save(set_name, found.questions, existing)
+        return Imported(len(found.questions), found.skipped, found.unused, replaced)
 
     def export_text(self, set_name: str, form: TextForm) -> str:
         """A question set as the text of a file, which ``import_file`` reads back.

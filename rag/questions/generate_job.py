@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Sequence
 
 from rag.errors import InvalidInput, ProviderMisbehaved, TouchstoneError
+from rag.evaluation.formats.question_files import folded
 from rag.evaluation.generation.by_model import PASSAGES, write_question
 from rag.evaluation.generation.drafts import MODEL_KINDS, Draft
 from rag.evaluation.generation.lexical_leakage import Rarity
 from rag.evaluation.generation.offline import cut_question
 from rag.evaluation.generation.sampling import sample
 from rag.jobs.reporter import Reporter
-from rag.questions.edits import folded
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import Connection, builds, documents, passages

@@ -12,7 +12,8 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 
 from rag.evaluation.splits import Split, split
-from rag.types import Integers, Question
+from rag.questions.similar_sets import components, similar_sets
+from rag.types import Question
 
 ALONE = "-"
 """The group of a question that is in none, whatever its source and words."""
@@ -71,13 +72,15 @@ def strata_of(questions: Iterable[Question]) -> dict[str, Hashable]:
 
 def _components(questions: Sequence[Question]) -> list[int]:
     texts = [frozenset(_WORD.findall(item.text.casefold())) for item in questions]
-    words = _alike(texts, _SAME_WORDS)
-    by_document = _alike([_documents(item) for item in questions], _SAME_SOURCES)
-    labelled = np.array([bool(_documents(item)) for item in questions], np.bool_)
-    if len(set(_joined(by_document, len(questions))[labelled].tolist())) < _ENOUGH:
-        sources = _stretches(questions)
-        by_document = _alike([sources[item.id] for item in questions], _SAME_SOURCES)
-    return [int(each) for each in _joined([*words, *by_document], len(questions))]
+    words = similar_sets(texts, _SAME_WORDS)
+    documents = [_documents(item) for item in questions]
+    sources = similar_sets(documents, _SAME_SOURCES)
+    if len(set(sources[list(map(bool, documents))].tolist())) < _ENOUGH:
+        stretches = _stretches(questions)
+        sources = similar_sets([stretches[item.id] for item in questions], _SAME_SOURCES)
+    count = len(questions)
+    links = zip(words.tolist(), (sources + 2 * count).tolist(), strict=True)
+    return [int(number) for number in components(links, 4 * count)[words]]
 
 
 def _documents(question: Question) -> frozenset[Source]:
@@ -106,37 +109,3 @@ def _stretches(questions: Sequence[Question]) -> dict[str, frozenset[Source]]:
             document, begin, number = name, start, number + 1
         found[question_id].add((name, number))
     return {key: frozenset(each) for key, each in found.items()}
-
-
-def _alike(sets: Sequence[frozenset[Hashable]], least: float) -> list[tuple[int, int]]:
-    """Pairs that join all with a Jaccard similarity of ``least`` or more; empty sets are alone."""
-    from scipy.sparse import csr_matrix, triu
-
-    owners: dict[frozenset[Hashable], int] = {}
-    pairs = []
-    for place, each in enumerate(sets):
-        if each and owners.setdefault(each, place) != place:
-            pairs.append((owners[each], place))
-    columns: dict[Hashable, int] = {}
-    distinct = list(owners)
-    rows = np.repeat(np.arange(len(distinct)), [len(each) for each in distinct])
-    numbers = [columns.setdefault(one, len(columns)) for each in distinct for one in each]
-    shape = len(distinct), max(len(columns), 1)
-    table = csr_matrix((np.ones(len(numbers), np.int32), (rows, numbers)), shape=shape)
-    shared = triu(table @ table.T, k=1).tocoo()
-    sizes = np.array([len(each) for each in distinct], np.int64)
-    union = sizes[shared.row] + sizes[shared.col] - shared.data
-    close = shared.data >= least * union - 1e-9
-    places = list(owners.values())
-    near = zip(shared.row[close].tolist(), shared.col[close].tolist(), strict=True)
-    return [*pairs, *((places[one], places[other]) for one, other in near)]
-
-
-def _joined(pairs: Iterable[tuple[int, int]], count: int) -> Integers:
-    """The number of its connected component for each of ``count`` things."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    ends = np.array(list(pairs), np.intp).reshape(-1, 2)
-    links = csr_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
-    return np.asarray(connected_components(links, directed=False)[1], np.int64)

@@ -37,28 +37,14 @@ class LabelEdits:
         "judged, not relevant", also for labels within the span; a higher grade makes the question
         answerable. A new label keeps its ``origin``. Raises NotFound, InvalidInput.
         """
-        _check_grade(grade)
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            placed = self._label(connection, document_id, start, end, grade)
-            new = replace(placed, origin=origin)
-            about = {"answerable": True} if grade > 0 else {"id": question_id}
-            rows.change(connection, set_id, question_id, about)  # fails for one that is gone
-            held = labels.of_question(connection, set_id, question_id)
-            same = [each.id for each in held if _place(each) == _place(new)]
-            within = [each.id for each in held if _within(each, new)] if grade == 0 else []
-            for label_id in {*same, *within}:
-                labels.set_grade(connection, set_id, label_id, grade)
-            return (
-                same[0] if same else labels.insert_all(connection, set_id, [(question_id, new)])[0]
-            )
+            span = label_span(connection, self._base_id, document_id, start, end, grade)
+            return store_label(connection, set_id, question_id, replace(span, origin=origin))
 
     def set_grade(self, set_name: str, label_id: int, grade: int) -> None:
         """Changes the grade of a label. Raises NotFound, InvalidInput."""
-        _check_grade(grade)
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            question_id = labels.set_grade(connection, set_id, label_id, grade)
-            if grade > 0:
-                rows.change(connection, set_id, question_id, {"answerable": True})
+            change_grade(connection, set_id, label_id, grade)
 
     def remove_label(self, set_name: str, label_id: int) -> None:
         """Deletes a label. Raises NotFound."""
@@ -74,28 +60,63 @@ class LabelEdits:
         InvalidInput. Raises NotFound.
         """
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
-            relevant = labels.relevant(connection, set_id, question_id)
-            if relevant and not discard_labels:
-                raise contradiction(question_id)
-            for label_id in relevant:
-                labels.remove(connection, set_id, label_id)
-            rows.change(connection, set_id, question_id, {"answerable": False})
+            set_unanswerable(connection, set_id, question_id, discard_labels=discard_labels)
 
-    def _label(
-        self, connection: Connection, document_id: str, start: int, end: int | None, grade: int
-    ) -> Label:
-        document = documents.get(connection, self._base_id, document_id)
-        if end is None:
-            return Label(document.name, document_id, 0, None, grade, "")
-        quote = document.text[start:end] if 0 <= start < end <= len(document.text) else ""
-        if not quote.strip():
-            raise InvalidInput(
-                f"There is no text from {start} to {end} in {document.name}.",
-                "Select some words of the passage.",
-            )
-        start += len(quote) - len(quote.lstrip())
-        quote = quote.strip()
-        return Label(document.name, document_id, start, start + len(quote), grade, quote)
+
+def label_span(
+    connection: Connection,
+    base_id: int,
+    document_id: str,
+    start: int,
+    end: int | None,
+    grade: int,
+) -> Label:
+    """A label of a span, before it is stored. Raises NotFound, InvalidInput."""
+    _check_grade(grade)
+    document = documents.get(connection, base_id, document_id)
+    if end is None:
+        return Label(document.name, document_id, 0, None, grade, "")
+    quote = document.text[start:end] if 0 <= start < end <= len(document.text) else ""
+    if not quote.strip():
+        raise InvalidInput(
+            f"There is no text from {start} to {end} in {document.name}.",
+            "Select some words of the passage.",
+        )
+    start += len(quote) - len(quote.lstrip())
+    quote = quote.strip()
+    return Label(document.name, document_id, start, start + len(quote), grade, quote)
+
+
+def store_label(connection: Connection, set_id: int, question_id: str, new: Label) -> int:
+    """Stores a label, or its grade where the span has one; its id. Raises NotFound."""
+    about = {"answerable": True} if new.grade > 0 else {"id": question_id}
+    rows.change(connection, set_id, question_id, about)  # fails for one that is gone
+    present = labels.of_question(connection, set_id, question_id)
+    same = [label.id for label in present if _place(label) == _place(new)]
+    within = [label.id for label in present if _within(label, new)] if new.grade == 0 else []
+    for label_id in {*same, *within}:
+        labels.set_grade(connection, set_id, label_id, new.grade)
+    return same[0] if same else labels.insert_all(connection, set_id, [(question_id, new)])[0]
+
+
+def change_grade(connection: Connection, set_id: int, label_id: int, grade: int) -> None:
+    """Changes the grade of a label. Raises NotFound, InvalidInput."""
+    _check_grade(grade)
+    question_id = labels.set_grade(connection, set_id, label_id, grade)
+    if grade > 0:
+        rows.change(connection, set_id, question_id, {"answerable": True})
+
+
+def set_unanswerable(
+    connection: Connection, set_id: int, question_id: str, *, discard_labels: bool
+) -> None:
+    """Says that the documents do not answer a question. Raises NotFound, InvalidInput."""
+    relevant = labels.relevant(connection, set_id, question_id)
+    if relevant and not discard_labels:
+        raise contradiction(question_id)
+    for label_id in relevant:
+        labels.remove(connection, set_id, label_id)
+    rows.change(connection, set_id, question_id, {"answerable": False})
 
 
 def _place(label: Label) -> tuple[str | None, int, int | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,13 +41,19 @@ _QUESTIONS = TypeAdapter(QuestionFile)
 
 
 def questions_in(
-    name: str, packed: bytes, split: str | None, columns: Mapping[str, str], *, skip_bad: bool
+    name: str,
+    packed: bytes,
+    split: str | None,
+    columns: Mapping[str, str],
+    *,
+    ignored: Collection[str] = (),
+    skip_bad: bool,
 ) -> QuestionFile:
     """The questions of a file: a zip in BEIR's layout, Excel, CSV, a list, or JSONL.
 
     Raises InvalidFile, for bad lines only where they are not to be skipped; UnreadableDocument.
     """
-    given = {"columns": dict(columns), "skip_bad": skip_bad}
+    given = {"columns": dict(columns), "ignored": list(ignored), "skip_bad": skip_bad}
     about = {"name": name, "split": split, "given": json.dumps(given)}
     return _QUESTIONS.validate_json(_read(_FILE, packed, about))
 
@@ -78,7 +84,8 @@ def read_packed(source: Source) -> Content:
         questions = beir.read_questions(folder, source.about["split"], notes)
     elif name.lower().endswith(_TABLES):
         lines = _lines(name, source)
-        questions = question_files.from_lines(name, lines, given["columns"], notes)
+        columns, ignored = given["columns"], given["ignored"]
+        questions = question_files.from_lines(name, lines, columns, notes, ignored)
     else:
         text = question_files.decoded(name, source.path.read_bytes())
         questions = question_files.parse(name, text, notes=notes)

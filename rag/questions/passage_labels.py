@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from rag.errors import NotFound
+from rag.evaluation.formats.question_files import folded
 from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
-from rag.questions.edits import QuestionEdits, folded
-from rag.questions.label_edits import LabelEdits
+from rag.questions.edits import checked_answer, collect_question
+from rag.questions.label_edits import change_grade, label_span, set_unanswerable, store_label
+from rag.questions.sets import edit_or_create
 from rag.recipe import IndexRecipe
-from rag.storage import Connection, Database, builds, documents, passages
+from rag.storage import Connection, Database, builds, documents, labels, passages
 from rag.storage import questions as rows
 from rag.storage.labels import BY_HAND, Label
 from rag.storage.questions import LabelledQuestion
@@ -43,14 +45,22 @@ class QuestionLabels:
         return min(left)[1] if left else None
 
 
+@dataclass(frozen=True, slots=True)
+class PassageGrade:
+    """A grade of a passage, by its span in the text of a document."""
+
+    document_id: str
+    start: int
+    end: int
+    grade: int
+
+
 class PassageLabels:
     """Grades passages of one knowledge base for questions that are known by their text."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database
         self._base_id = base_id
-        self._questions = QuestionEdits(database, base_id)
-        self._labels = LabelEdits(database, base_id)
 
     def of(self, set_name: str, text: str, recipe: IndexRecipe) -> QuestionLabels:
         """The labels of a question, and what they make of the passages of a build."""
@@ -87,12 +97,57 @@ class PassageLabels:
         the passage's span becomes the label. A longer label that reaches into the passage stays as
         it is. A new label keeps its ``origin``. Raises NotFound, InvalidInput.
         """
-        question_id = self._questions.collect(set_name, text)
-        inner = self._inside(set_name, text, document_id, start, end)
-        if not inner:
-            self._labels.label(set_name, question_id, document_id, start, end, grade, origin)
+        with edit_or_create(self._database, self._base_id, set_name) as (connection, set_id):
+            question_id, _ = collect_question(connection, set_id, text)
+            given = PassageGrade(document_id, start, end, grade)
+            self._grade(connection, set_id, question_id, given, origin)
+
+    def collect(
+        self,
+        set_name: str,
+        text: str,
+        grades: Sequence[PassageGrade] = (),
+        *,
+        answerable: bool = True,
+        discard_labels: bool = False,
+        answer: str = "",
+        origin: str = BY_HAND,
+    ) -> str:
+        """Puts a question into a set with all that was said of it; returns its id.
+
+        All of it is one version of the set (made if there is none), or nothing is stored. The
+        ``grades`` are stored as ``grade`` does. Not ``answerable``, it must have no relevant
+        labels, unless these are to be discarded. ``answer`` is what a right answer says, "" leaves
+        what is there. A question that is new keeps the ``origin``, unless it was made by hand.
+        Raises NotFound, InvalidInput.
+        """
+        with edit_or_create(self._database, self._base_id, set_name) as (connection, set_id):
+            asked_by = "" if origin == BY_HAND else origin
+            question_id, _ = collect_question(connection, set_id, text, origin=asked_by)
+            for given in grades:
+                self._grade(connection, set_id, question_id, given, origin)
+            if not answerable:
+                set_unanswerable(connection, set_id, question_id, discard_labels=discard_labels)
+            if answer.strip():
+                changed = {"answer": checked_answer(answer)}
+                rows.change(connection, set_id, question_id, changed)
+            return question_id
+
+    def _grade(
+        self,
+        connection: Connection,
+        set_id: int,
+        question_id: str,
+        given: PassageGrade,
+        origin: str,
+    ) -> None:
+        span = given.document_id, given.start, given.end
+        inner = _inside(labels.of_question(connection, set_id, question_id), *span)
         for label in inner:
-            self._labels.set_grade(set_name, label.id, grade)
+            change_grade(connection, set_id, label.id, given.grade)
+        if not inner:
+            new = label_span(connection, self._base_id, *span, given.grade)
+            store_label(connection, set_id, question_id, replace(new, origin=origin))
 
     def grade_words(
         self, set_name: str, text: str, passage: Chunk, start: int, end: int, grade: int
@@ -101,38 +156,27 @@ class PassageLabels:
 
         A label on just the whole passage says less, and gives way. Raises NotFound, InvalidInput.
         """
-        question_id = self._questions.collect(set_name, text)
-        whole = (passage.document_id, passage.start, passage.end)
-        vague = [
-            label
-            for label in self._inside(set_name, text, *whole)
-            if label.quote == passage.text.strip()
-        ]
-        self._labels.label(set_name, question_id, passage.document_id, start, end, grade)
-        for label in vague:
-            if (start, end) != (label.start, label.end):
-                self._labels.remove_label(set_name, label.id)
+        with edit_or_create(self._database, self._base_id, set_name) as (connection, set_id):
+            question_id, _ = collect_question(connection, set_id, text)
+            held = labels.of_question(connection, set_id, question_id)
+            inner = _inside(held, passage.document_id, passage.start, passage.end)
+            words = label_span(connection, self._base_id, passage.document_id, start, end, grade)
+            store_label(connection, set_id, question_id, replace(words, origin=BY_HAND))
+            for label in inner:
+                vague = label.quote == passage.text.strip()
+                if vague and (start, end) != (label.start, label.end):
+                    labels.remove(connection, set_id, label.id)
 
     def remove(self, set_name: str, text: str, document_id: str, start: int, end: int) -> int:
-        """Deletes the labels inside a passage; returns how many there were. Raises NotFound."""
-        inner = self._inside(set_name, text, document_id, start, end)
-        for label in inner:
-            self._labels.remove_label(set_name, label.id)
+        """Deletes the labels inside a passage; returns how many there were."""
+        with self._database.write() as connection:
+            question = self._find(connection, set_name, text)
+            inner = _inside(question.labels if question else (), document_id, start, end)
+            if inner:
+                set_id = rows.count_version(connection, self._base_id, set_name)
+                for label in inner:
+                    labels.remove(connection, set_id, label.id)
         return len(inner)
-
-    def _inside(
-        self, set_name: str, text: str, document_id: str, start: int, end: int
-    ) -> list[Label]:
-        with self._database.read() as connection:
-            found = self._find(connection, set_name, text)
-        return [
-            label
-            for label in (found.labels if found else ())
-            if label.document_id == document_id
-            and label.end is not None
-            and start <= label.start
-            and label.end <= end
-        ]
 
     def _find(self, connection: Connection, set_name: str, text: str) -> LabelledQuestion | None:
         try:
@@ -160,6 +204,18 @@ class PassageLabels:
         spans = passages.spans(connection, self._base_id, cut_id, ids)
         held = [(key, name, start, end) for name in spans for key, start, end in spans[name]]
         return _grades(evidence, held)
+
+
+def _inside(held: Iterable[Label], document_id: str, start: int, end: int) -> list[Label]:
+    """The labels that are on words of a passage."""
+    return [
+        label
+        for label in held
+        if label.document_id == document_id
+        and label.end is not None
+        and start <= label.start
+        and label.end <= end
+    ]
 
 
 def _grades(evidence: Sequence[Evidence], held: Sequence[Passage]) -> dict[int, int]:

@@ -122,18 +122,24 @@ class Anchors:
     def of(self, given: tuple[FileLabel, ...]) -> Iterator[Label]:
         """Labels as they are stored; lost ones without a document."""
         for label in given:
-            name = self._name(label.document)
-            stored = Label(
-                document_name=name,
-                document_id=None,
-                start=label.start or 0,
-                end=label.end,
-                grade=label.grade,
-                quote=label.quote,
-                page=label.page,
-                origin=FROM_FILE,
+            yield self.place(
+                Label(
+                    document_name=label.document,
+                    document_id=None,
+                    start=label.start or 0,
+                    end=label.end,
+                    grade=label.grade,
+                    quote=label.quote,
+                    page=label.page,
+                    origin=FROM_FILE,
+                )
             )
-            yield self._anchored(stored, label) if name in self._ids else stored
+
+    def place(self, label: Label) -> Label:
+        """A label where its words are now; without a document where they are nowhere."""
+        name = self._name(label.document_name)
+        lost = replace(label, document_name=name, document_id=None)
+        return self._anchored(lost) if name in self._ids else lost
 
     def _name(self, given: str) -> str:
         """The document that a file means, by its name or the only one that it may stand for."""
@@ -145,9 +151,9 @@ class Anchors:
                 return next(iter(meant))
         return given
 
-    def _anchored(self, stored: Label, label: FileLabel) -> Label:
+    def _anchored(self, stored: Label) -> Label:
         document_id = self._ids[stored.document_name]
-        if not label.quote and label.end is None and label.page is None:
+        if not stored.quote and stored.end is None and stored.page is None:
             return replace(stored, document_id=document_id)
         text = self._text(document_id)
         near = stored.start / max(len(text.text), 1)

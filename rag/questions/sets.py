@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import Literal, get_args
 from urllib.parse import unquote
 
-from rag.errors import InvalidFile, InvalidInput
-from rag.evaluation.formats.question_files import FileLabel, FileQuestion
+from rag.errors import AlreadyExists, InvalidFile, InvalidInput
+from rag.evaluation.formats.question_files import FileLabel, FileQuestion, folded
 from rag.evaluation.splits import Split
+from rag.input_rules import storable
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
-from rag.storage import Connection, Database, documents, labels, runs, storable
+from rag.storage import Connection, Database, documents, labels, runs
 from rag.storage import questions as rows
 from rag.storage.labels import Label
-from rag.storage.questions import LabelledQuestion, QuestionSet
+from rag.storage.questions import KeptVersion, LabelledQuestion, QuestionSet, State
 from rag.storage.runs import Look
 from rag.types import Question
 
 _LONGEST_NAME = 80
+
+Existing = Literal["replace", "add", "refuse"]
+"""How an import treats a set that has its name already."""
 
 
 def checked_name(name: str) -> str:
@@ -47,6 +54,21 @@ def counted_edit(
     """
     with database.write() as connection:
         yield connection, rows.count_version(connection, base_id, set_name)
+
+
+@contextmanager
+def edit_or_create(
+    database: Database, base_id: int, set_name: str
+) -> Iterator[tuple[Connection, int]]:
+    """A transaction on a set (its id), which is made if there is none; else a version is counted.
+
+    Other edits of the set wait until it ends. Raises InvalidInput for a set without a name.
+    """
+    with database.write() as connection:
+        set_id, created = rows.ensure(connection, base_id, checked_name(set_name))
+        if not created:
+            rows.count_versions(connection, [set_id])
+        yield connection, set_id
 
 
 class QuestionSets:
@@ -110,27 +132,56 @@ class QuestionSets:
         with self._database.read() as connection:
             return runs.looks(connection, self._base_id, name)
 
-    def save(self, name: str, questions: Sequence[FileQuestion]) -> None:
-        """Creates or replaces a set. Labels are anchored in the documents that are present.
+    def kept_versions(self, name: str) -> list[KeptVersion]:
+        """The versions of a set that an import took the place of, newest first. Raises NotFound."""
+        with self._database.read() as connection:
+            found = rows.named(connection, self._base_id, name)
+            return rows.kept_versions(connection, found.id)
 
-        Raises InvalidInput for a set without a name.
+    def save(
+        self, name: str, questions: Sequence[FileQuestion], existing: Existing = "replace"
+    ) -> int | None:
+        """Creates a set, or does with one of that name what ``existing`` says.
+
+        "replace" keeps what was there as a version, whose number is returned (None where nothing
+        was lost). "add" leaves what is there as it is: a question of the same text gets the labels
+        that it lacks, all others are new. "refuse" raises AlreadyExists. Labels are anchored in the
+        documents that are present. Raises InvalidInput for a set without a name or for another
+        ``existing``.
         """
         name = checked_name(name)
+        if existing not in get_args(Existing):
+            raise InvalidInput(
+                f"{existing!r} is nothing to do with a set that exists.",
+                f"There are: {', '.join(get_args(Existing))}.",
+            )
         with self._database.write() as connection:
-            anchors = Anchors(connection, self._base_id)
-            labelled = [
-                LabelledQuestion(
-                    item.id,
-                    item.text,
-                    item.answerable,
-                    item.tags,
-                    tuple(anchors.of(item.labels)),
-                    group=item.group,
-                    answer=storable(item.answer),
+            labelled = _anchored(Anchors(connection, self._base_id), questions)
+            if existing == "replace":
+                return rows.save(connection, self._base_id, name, labelled)
+            set_id, created = rows.ensure(connection, self._base_id, name)
+            if not created and existing == "refuse":
+                raise AlreadyExists(
+                    f"A question set named {name!r} exists already.",
+                    'Choose what becomes of it ("add" or "replace"), or another name.',
                 )
-                for item in questions
-            ]
-            rows.save(connection, self._base_id, name, labelled)
+            if not created:
+                rows.count_versions(connection, [set_id])
+            _add_all(connection, set_id, labelled)
+        return None
+
+    def restore_version(self, name: str, version: int) -> int | None:
+        """Brings a kept version of a set back; the questions in its place are kept in turn.
+
+        Returns the number of the version that they are kept as. Labels are anchored in the
+        documents that are present now. Raises NotFound.
+        """
+        with self._database.write() as connection:
+            set_id = rows.named(connection, self._base_id, name).id
+            anchors = Anchors(connection, self._base_id)
+            kept = rows.kept_questions(connection, set_id, version)
+            placed = [replace(item, labels=tuple(map(anchors.place, item.labels))) for item in kept]
+            return rows.save(connection, self._base_id, name, placed)
 
     def add_judgements(self, name: str, given: Mapping[str, tuple[FileLabel, ...]]) -> int:
         """Adds labels of whole documents to questions of a set by id; returns how many.
@@ -172,6 +223,47 @@ class QuestionSets:
             )
             for item in self.labelled(name)
         ]
+
+
+def _anchored(anchors: Anchors, questions: Sequence[FileQuestion]) -> list[LabelledQuestion]:
+    """The questions of a file, with labels where their words are."""
+    return [
+        LabelledQuestion(
+            item.id,
+            item.text,
+            item.answerable,
+            item.tags,
+            tuple(anchors.of(item.labels)),
+            group=item.group,
+            answer=storable(item.answer),
+        )
+        for item in questions
+    ]
+
+
+def _add_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:
+    """Adds questions to a set: those that it has by their text get the labels that they lack."""
+    every_one = rows.labelled(connection, set_id, get_args(State))
+    taken = {item.id for item in every_one}
+    present = {folded(item.text): item for item in every_one if item.state == "accepted"}
+    new: list[LabelledQuestion] = []
+    for item in questions:
+        same = present.get(folded(item.text))
+        if same is not None:
+            _add_labels(connection, set_id, same, item.labels)
+            continue
+        new.append(replace(item, id=uuid.uuid4().hex[:8]) if item.id in taken else item)
+    rows.insert_all(connection, set_id, new)
+
+
+def _add_labels(
+    connection: Connection, set_id: int, question: LabelledQuestion, given: Sequence[Label]
+) -> None:
+    there = {(label.document_name, label.start, label.end) for label in question.labels}
+    new = [label for label in given if (label.document_name, label.start, label.end) not in there]
+    labels.insert_all(connection, set_id, ((question.id, label) for label in new))
+    if not question.answerable and any(label.grade > 0 for label in new):
+        rows.change(connection, set_id, question.id, {"answerable": True})
 
 
 def _file_label(label: Label) -> FileLabel:

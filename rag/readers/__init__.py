@@ -7,20 +7,16 @@ Every failure is an UnreadableDocument whose ``reason`` says which kind it is.
 from __future__ import annotations
 
 import hashlib
-import math
-import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from rag.errors import Cancelled, TouchstoneError, UnreadableDocument
+from rag.errors import UnreadableDocument
 from rag.readers.characters import normalise
-from rag.readers.content import Content, Source
-from rag.readers.failures import explained
+from rag.readers.content import Content, Source, silent
 from rag.readers.formats import SUPPORTED, Format, format_of, reader_version
 from rag.readers.isolation import shared_pool
 from rag.readers.limits import Limits
-from rag.readers.markdown import looks_like_markdown
-from rag.readers.markdown_tables import markdown_content
 from rag.readers.pdf.page_image import Mark, PageImage
 from rag.readers.sniff import DESCRIPTIONS, kind_of
 from rag.types import Document
@@ -43,6 +39,7 @@ _DRAWING = Limits(seconds_to_open=20, seconds=20, memory_mb=1024)  # one page, w
 _COUNTING = Limits(seconds_to_open=5, seconds=5, memory_mb=1024)
 _PAGES = Format(("pdf",), "application/pdf", "rag.readers.pdf.reader:count_pages", ("pdf",), True)
 _OPENED = Format(("pdf",), "application/pdf", "rag.readers.pdf.decryption:decrypt", ("pdf",), True)
+_PASTED = Format(("txt",), "text/plain", "rag.readers.text:read_pasted", ("text",), False)
 
 
 def read(
@@ -57,6 +54,8 @@ def read(
 ) -> Document:
     """Reads the file at ``path`` that its user knows as ``name``; the extension decides how.
 
+    That is done in a process apart, whatever the format: no file takes the time of this one.
+
     ``progress(done, total)`` is called per page (or block of rows), ``cancelled()`` is polled
     several times a second. ``source`` is kept as where the file came from. Raises
     UnreadableDocument, or Cancelled. Safe to call from several threads.
@@ -64,28 +63,29 @@ def read(
     form = format_of(name)
     _check_size(path, limits)
     _check_kind(path, name, form)
-    tick = _ticker(limits, progress, cancelled, isolated=form.isolated)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    content = _content(form, Source(path.resolve(), limits, password, tick), cancelled)
+    source_file = Source(path.resolve(), limits, password, progress or silent)
+    content = shared_pool().read(form, source_file, cancelled)
     if not content.text or content.text.isspace():
         raise _empty()
     return _document(content, digest, name, source, form.media_type)
 
 
-def read_text(text: str, title: str) -> Document:
+def read_text(text: str, title: str, *, cancelled: Callable[[], bool] | None = None) -> Document:
     """Pasted text as a Document named ``title``; Markdown if it looks like it.
 
-    Raises UnreadableDocument (``empty``) if there is nothing but whitespace.
+    Raises UnreadableDocument (``empty``) if there is nothing but whitespace, or Cancelled.
     """
-    clean = normalise(text)
-    if not clean or clean.isspace():
+    if not text or text.isspace():
+        raise _empty()
+    content = shared_pool().read(_PASTED, Source(Path(), about={"text": text}), cancelled)
+    if not content.text or content.text.isspace():
         raise _empty()
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    markdown = looks_like_markdown(clean)
-    content = markdown_content(clean) if markdown else Content(clean)
     name = " ".join(normalise(title).split()) or "Pasted text"
-    return _document(content, digest, name, "", "text/markdown" if markdown else "text/plain")
+    media_type = content.metadata["media_type"]
+    return _document(replace(content, metadata={}), digest, name, "", media_type)
 
 
 def count_pages(path: Path) -> int:
@@ -119,20 +119,6 @@ def draw(
     """
     _check_kept(path)
     return shared_pool().draw(Source(path.resolve(), limits, password), number, text, marks)
-
-
-def _content(form: Format, source: Source, cancelled: Callable[[], bool] | None) -> Content:
-    if form.isolated:
-        return shared_pool().read(form, source, cancelled)
-    try:
-        return form.read(source)
-    except (TouchstoneError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        told = explained(error, form.extensions[0])
-        if told is None:
-            raise
-        raise told from error
 
 
 def _document(content: Content, digest: str, name: str, source: str, media_type: str) -> Document:
@@ -192,31 +178,6 @@ def _check_kind(path: Path, name: str, form: Format) -> None:
         "Give the file its right extension, or export it again, and add that.",
         reason="wrong_extension",
     )
-
-
-def _ticker(
-    limits: Limits,
-    progress: Callable[[int, int], None] | None,
-    cancelled: Callable[[], bool] | None,
-    *,
-    isolated: bool,
-) -> Callable[[int, int], None]:
-    # The time of a process apart is counted where it is waited for.
-    deadline = math.inf if isolated else time.monotonic() + limits.seconds
-
-    def tick(done: int, total: int) -> None:
-        if cancelled is not None and cancelled():
-            raise Cancelled("Reading was stopped.")
-        if time.monotonic() > deadline:
-            raise UnreadableDocument(
-                f"Reading took longer than {limits.seconds:g} seconds and was given up.",
-                "Split the file into smaller ones.",
-                reason="timed_out",
-            )
-        if progress is not None:
-            progress(done, total)
-
-    return tick
 
 
 def _empty() -> UnreadableDocument:

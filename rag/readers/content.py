@@ -12,7 +12,7 @@ from rag.readers.tables import Grid, caption
 from rag.types import Heading, Page, Table
 
 
-def _silent(done: int, total: int) -> None:
+def silent(done: int, total: int) -> None:
     """Progress that nobody watches."""
 
 
@@ -28,7 +28,7 @@ class Source:
     path: Path
     limits: Limits = field(default_factory=Limits)
     password: str | None = field(default=None, repr=False)
-    tick: Callable[[int, int], None] = _silent
+    tick: Callable[[int, int], None] = silent
     about: Mapping[str, str | None] = field(default_factory=dict)
 
 

@@ -14,9 +14,10 @@ from rag.readers.content import Content, Source
 class Format:
     """A row. ``reader`` is ``module:function`` within this package, imported when first used.
 
-    ``kinds`` are the kinds of content (see sniff.py) that the reader can work with. ``isolated``
-    formats are parsed in a process of their own, because their parsers can hang, crash or eat
-    all memory on hostile input. ``version`` grows whenever the reader makes another text of a file:
+    ``kinds`` are the kinds of content (see sniff.py) that the reader can work with. All are parsed
+    in processes apart, because parsers can hang, crash or eat all memory on hostile input; those of
+    ``heavy`` formats also leak, and take longer than sending a file to another machine. ``version``
+    grows whenever the reader makes another text of a file:
     documents that were read before can then be read again.
     """
 
@@ -24,12 +25,8 @@ class Format:
     media_type: str
     reader: str
     kinds: tuple[str, ...]
-    isolated: bool
+    heavy: bool
     version: int = 0
-
-    def read(self, source: Source) -> Content:
-        """Runs the reader here and now."""
-        return run(self.reader, source)
 
 
 def run(reader: str, source: Source) -> Content:

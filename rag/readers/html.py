@@ -12,7 +12,7 @@ from rag.readers.dates import stated_day
 from rag.readers.markdown_tables import markdown_content
 from rag.readers.tables import grid
 
-_DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
+_DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*+=\s*+["']?\s*+([\w-]+)""", re.IGNORECASE)
 _SILENT = {"script", "style", "noscript", "template", "head", "svg", "iframe", "object"}
 _BLOCKS = {
     *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details"),

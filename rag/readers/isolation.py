@@ -53,7 +53,7 @@ class WorkerPool:
     ) -> Content:
         """Has ``source`` read. Raises UnreadableDocument, Cancelled, or what its tick raises."""
         request = wire.request(form, source)
-        return wire.content_of(self._ask(request, source, cancelled))
+        return wire.content_of(self._ask(request, source, cancelled, heavy=form.heavy))
 
     def draw(self, source: Source, number: int, text: str, marks: Sequence[Mark]) -> PageImage:
         """Has a page of a PDF drawn, see ``draw_page``. Raises UnreadableDocument."""
@@ -61,13 +61,19 @@ class WorkerPool:
         return wire.page_of(self._ask(request, source, None))
 
     def _ask(
-        self, request: wire.Message, source: Source, cancelled: Callable[[], bool] | None
+        self,
+        request: wire.Message,
+        source: Source,
+        cancelled: Callable[[], bool] | None,
+        *,
+        heavy: bool = True,
     ) -> wire.Message:
         while not self._free.acquire(timeout=_POLL_SECONDS):
             _stop_if(cancelled)
         try:
             _stop_if(cancelled)
             worker = self._take()
+            worker.reads += heavy
             try:
                 return worker.ask(request, source, cancelled)
             finally:
@@ -125,7 +131,7 @@ class Worker:
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         threading.Thread(target=self._pump, daemon=True).start()
         self.clean = True
-        self.reads = 0
+        self.reads = 0  # of heavy formats
 
     @property
     def pid(self) -> int:
@@ -150,7 +156,7 @@ class Worker:
 
         The program that crashes, hangs or lies is given up; whoever asks next gets another.
         """
-        self.clean, self.reads = False, self.reads + 1
+        self.clean = False
         self._send(request)
         patience = _Patience(source.limits)
         while True:

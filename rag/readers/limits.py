@@ -11,9 +11,9 @@ class Limits:
 
     ``max_bytes`` bounds the file, ``max_unpacked_bytes`` what an office file unpacks to,
     ``max_pages`` the pages of a PDF. ``seconds_to_open`` may pass until the first page (or block
-    of rows) is done, ``seconds_per_page`` between two of them, ``seconds`` altogether. In a process
-    apart these are seconds of a processor, as long as it says so: a busy machine may take longer.
-    ``memory_mb`` (MiB) bounds the address space of the process that reads risky formats.
+    of rows) is done, ``seconds_per_page`` between two of them, ``seconds`` altogether. These are
+    seconds of a processor, as long as the reading process says so: a busy machine may take longer.
+    ``memory_mb`` (MiB) bounds the address space of that process.
     """
 
     max_bytes: int = 200_000_000

@@ -13,13 +13,20 @@ from dataclasses import dataclass
 from rag.readers.characters import LINE
 from rag.types import Heading
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:>|[-+*](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|<[!/?a-zA-Z]|\|)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|$)")
 _COMMENT_END = "-->"
+_SIGNS = re.compile(
+    r"^ {0,3}#{1,6} \S|^(?:```|~~~)|\[[^\[\]\n]+\]\([^()\s]+[()]|^\|?[ :]*-{3,}[ :]*\|",
+    re.MULTILINE,
+)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*+\)")
+_MARKS = re.compile(r"\*+|`+")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def headings(text: str) -> tuple[Heading, ...]:
@@ -29,17 +36,49 @@ def headings(text: str) -> tuple[Heading, ...]:
 
 def looks_like_markdown(text: str) -> bool:
     """Whether pasted text is Markdown: a heading, a fence, a link, or a table rule."""
-    signs = r"^ {0,3}#{1,6} \S|^(?:```|~~~)|\[[^\]\n]+\]\([^)\s]+\)|^\|?[ :]*-{3,}[ :]*\|"
-    return re.search(signs, text, re.MULTILINE) is not None
+    return _SIGNS.search(text) is not None
 
 
 def plain_title(markup: str) -> str:
     """A heading's words without link targets, emphasis, code marks and ``{#anchors}``."""
-    words = re.sub(r"\s*\{#[^}]*\}\s*$", "", markup)
-    words = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", words)
-    words = re.sub(r"(\*{1,3}|`+)(\S(?:.*?\S)?)\1", r"\2", words)
-    words = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", words)
-    return " ".join(words.split())
+    words = _without_marks(_LINK.sub(r"\1", _without_anchor(markup.rstrip())))
+    return " ".join(_ESCAPED.sub(r"\1", words).split())
+
+
+def _without_anchor(markup: str) -> str:
+    if not markup.endswith("}"):
+        return markup
+    start = markup.find("{#", markup.rfind("}", 0, -1) + 1)
+    return markup if start < 0 else markup[:start]
+
+
+def _without_marks(markup: str) -> str:
+    """What stands between two like runs of stars or backticks, without them.
+
+    Each run looks once for the next one like it: expressions look again from every place.
+    """
+    runs = [match.span() for match in _MARKS.finditer(markup)]
+    ends = dict[str, list[tuple[int, int]]]()  # by run, the last first
+    for start, end in reversed(runs):
+        if start and not markup[start - 1].isspace():
+            ends.setdefault(markup[start:end], []).append((start, end))
+    parts, done = list[str](), 0
+    for start, end in runs:
+        later = ends.get(markup[start:end], [])
+        while later and later[-1][0] <= end:
+            later.pop()
+        if start >= done and later and not markup[end].isspace():
+            close, after = later.pop()
+            parts += [markup[done:start], markup[end:close]]
+            done = after
+    return "".join([*parts, markup[done:]])
+
+
+def _without_closing(title: str) -> str:
+    """A title without the signs that may close it, if white space stands before them."""
+    words = title.strip(" \t")
+    bare = words.rstrip("#")
+    return words if bare and not bare.endswith((" ", "\t")) else bare
 
 
 @dataclass
@@ -85,7 +124,7 @@ class _Scanner:
     def _heading(self, line: str, start: int) -> Heading | None:
         atx = _ATX.match(line)
         if atx:
-            title = plain_title(atx.group(2) or "")
+            title = plain_title(_without_closing(line[atx.end() :]))
             return Heading(start, len(atx.group(1)), title) if title else None
         under = _SETEXT.match(line) if self.paragraph is not None else None
         if under and self.paragraph is not None:

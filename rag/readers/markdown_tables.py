@@ -14,7 +14,7 @@ from rag.readers.markdown import FENCE, headings
 from rag.readers.tables import caption, grid
 from rag.types import Heading, Table
 
-_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_RULE = re.compile(r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _LEAST_COLUMNS = 2
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 Row = Sequence[str]
 YEAR = re.compile(r"(?:fy|gj)?\s*(?:19|20)\d\d(?:[ea]|/\d\d)?", re.IGNORECASE)
-_NUMBER = re.compile(r"[-+]?[\d.,\s]*\d[\d.,\s]*%?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+_NUMBER = re.compile(r"[-+]?(?=[.,\s]*\d)[\d.,\s]*+%?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 _LONGEST_LABEL = 80
 _HEADER_WITHIN = 10
 _LONGEST_CAPTION = 200

@@ -24,8 +24,9 @@ Message = dict[str, Any]
 
 
 def encode(message: Message) -> bytes:
-    """One line of ASCII."""
-    return json.dumps(message).encode("ascii") + b"\n"
+    """One line; letters are not escaped, which would make six of one."""
+    line = f"{json.dumps(message, ensure_ascii=False)}\n"
+    return line.encode("utf-8", "surrogatepass")
 
 
 def decode(line: bytes) -> Message:

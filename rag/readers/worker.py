@@ -1,4 +1,4 @@
-"""The process that risky formats are read in: ``python -m rag.readers.worker``.
+"""The process that files are read in: ``python -m rag.readers.worker``.
 
 Serves requests from stdin until it closes, which also happens when the parent dies.
 """

@@ -57,7 +57,9 @@ class Recipe(RecipePart):
         for name, value in changes.items():
             part, _, key = name.partition(".")
             if key not in data.get(part, {}):
-                raise InvalidRecipe(f"No recipe field is called {name!r}.", _known_fields_hint())
+                raise InvalidRecipe(
+                    f"No recipe field is called {name[:100]!r}.", _known_fields_hint()
+                )
             data[part][key] = value
         return Recipe.parse(data)
 
@@ -68,6 +70,18 @@ class Recipe(RecipePart):
             return cls.model_validate(data)
         except ValidationError as error:
             raise _refused(error.errors()[0]) from error
+
+    @classmethod
+    def restore(cls, stored: Mapping[str, Any]) -> Recipe:
+        """A recipe from what was stored: a field that is out of bounds takes its default.
+
+        Raises InvalidRecipe for what never was a recipe.
+        """
+        try:
+            return cls.parse(stored)
+        except InvalidRecipe:
+            parts = _PARTS.keys() & stored.keys()
+            return cls.parse({**stored, **{part: _restored(part, stored) for part in parts}})
 
     def fields(self) -> dict[str, Any]:
         """All fields by dotted name, in schema order."""
@@ -92,6 +106,14 @@ _PARTS = {"index": IndexRecipe, "search": SearchRecipe, "answer": AnswerRecipe}
 _NAMES = {*_PARTS, *(field for part in _PARTS.values() for field in part.model_fields)}
 
 
+def _restored(part: str, stored: Mapping[str, Any]) -> RecipePart:
+    try:
+        return _PARTS[part].restore(stored[part])
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise _refused({**problem, "loc": (part, *problem["loc"])}) from error
+
+
 def _refused(problem: Any) -> InvalidRecipe:
     """What was found wrong first, and what the field means, or which there are."""
     path = [str(part) for part in problem["loc"] if part in _NAMES]
@@ -100,7 +122,7 @@ def _refused(problem: Any) -> InvalidRecipe:
     if len(path) != 2:
         return InvalidRecipe(told, _known_fields_hint())
     if problem["type"] == "string_pattern_mismatch":  # whose words say too little
-        told = f"Recipe field {where} cannot be {problem['input']!r}."
+        told = f"Recipe field {where} cannot be {problem['input'][:100]!r}."
     meant = _PARTS[path[0]].model_fields[path[1]].description
     return InvalidRecipe(told, f"The field means: {meant}.")
 

@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from rag.input_rules import LONGEST_NAME, find_fault
+
+log = logging.getLogger(__name__)
+
+
+def _checked(text: str) -> str:
+    if fault := find_fault(text):
+        raise ValueError(fault)
+    return text
+
+
+MOST_NAMES = 200
+"""Values of one filter of a recipe, or tools."""
 
 Chunker = Literal["whole", "fixed", "recursive", "sentence", "markdown", "page", "semantic"]
 ChunkUnit = Literal["tokens", "characters", "auto"]
@@ -19,7 +42,12 @@ Mode = Literal["dense", "lexical", "hybrid"]
 Relevance = Literal["cosine", "probability"]
 AnswerMode = Literal["strict", "balanced", "general", "auto", "grounded"]
 Refuse = Annotated[float, Field(ge=0, le=1)] | Literal["off", "auto"]
-Names = tuple[Annotated[str, Field(min_length=1)], ...]
+Text = Annotated[str, AfterValidator(_checked)]
+Name = Annotated[Text, Field(max_length=LONGEST_NAME)]
+Names = Annotated[tuple[Annotated[Name, Field(min_length=1)], ...], Field(max_length=MOST_NAMES)]
+# Each * costs, as all are compared with every document; nobody writes ten.
+Glob = Annotated[Name, Field(min_length=1, pattern=r"^[^*]*(\*[^*]*){0,10}$")]
+Globs = Annotated[tuple[Glob, ...], Field(max_length=MOST_NAMES)]
 
 _UNITS: Mapping[ChunkUnit, str] = {
     "tokens": "tokens of {embedder}",
@@ -27,13 +55,55 @@ _UNITS: Mapping[ChunkUnit, str] = {
     "auto": "tokens of {embedder} or estimated",
 }
 _DATE = r"^(\d{4}-\d\d-\d\d)?$"
-_PAGES = r"^(\d+(-\d+)?(\s*,\s*\d+(-\d+)?)*)?$"
+_PAGES = r"^(\d{1,9}(-\d{1,9})?(\s*,\s*\d{1,9}(-\d{1,9})?)*)?$"
+# What a value beyond its bounds is called in a ValidationError.
+_BEYOND = frozenset({"string_too_long", "too_long", "string_pattern_mismatch", "finite_number"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """Marks a field by which somebody is asked, who may cost money.
+
+    The one declaration of it: which stages ask a model, which steps a chat model, and what is
+    refused to whoever may not spend are derived from it.
+    """
+
+    whom: Literal["embedder", "chat", "reranker", "tool"]
+
+
+AsksChat, AsksTool = Asks("chat"), Asks("tool")
 
 
 class RecipePart(BaseModel):
     """Fields that cannot change, and a hash of them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
+
+    @classmethod
+    def restore(cls, stored: Mapping[str, Any]) -> Self:
+        """Make a part of what was stored: a field beyond the bounds of today takes its default.
+
+        Raises ValidationError for what never was a part.
+        """
+        try:
+            return cls.model_validate(stored)
+        except ValidationError as error:
+            beyond = {each["loc"][0] for each in error.errors() if each["type"] in _BEYOND}
+            if not beyond:
+                raise
+        log.warning("Out of bounds in a stored recipe: %s.", ", ".join(map(str, beyond)))
+        return cls.restore({name: stored[name] for name in stored if name not in beyond})
+
+    @classmethod
+    def asking(cls, *whom: str) -> tuple[str, ...]:
+        """Name the fields by which somebody of ``whom`` is asked, in their order."""
+        marks = {
+            name: [mark.whom for mark in field.metadata if isinstance(mark, Asks)]
+            for name, field in cls.model_fields.items()
+        }
+        return tuple(name for name, asked in marks.items() if {*asked} & {*whom})
 
     @property
     def hash(self) -> str:
@@ -44,7 +114,11 @@ class RecipePart(BaseModel):
 class IndexRecipe(RecipePart):
     """How documents become searchable passages. Its hash names a build."""
 
-    chunker: Chunker = Field("recursive", description="where documents are cut")
+    chunker: Chunker = Field(
+        "recursive",
+        description="where documents are cut; markdown is at the headings of documents of any "
+        "format",
+    )
     chunk_size: int = Field(200, ge=8, le=8192, description="longest passage, in chunk_unit")
     chunk_overlap: int = Field(
         0, ge=0, le=4096, description="what neighbours share, in chunk_unit; less than chunk_size"
@@ -55,10 +129,10 @@ class IndexRecipe(RecipePart):
         "documents whose language the embedder does not know; absent is tokens, a new recipe has "
         "auto",
     )
-    embedder: str = Field(
+    embedder: Annotated[Name, Asks("embedder")] = Field(
         "minilm", min_length=1, description="embedding model: NAME or PROVIDER:MODEL"
     )
-    analyzer: str = Field(
+    analyzer: Name = Field(
         "english",
         min_length=1,
         description="how words are cut for BM25: as in one language, or auto, as in that of each "
@@ -143,6 +217,12 @@ class Retrievers(RecipePart):
         "know is ranked alike, or by words: a third of dense_weight, no threshold on the cosine; "
         "absent is alike, a new recipe has words",
     )
+    spelling: bool | Literal["question"] = Field(
+        False,
+        description="words that no passage has give way to near ones that one has: true for BM25 "
+        "alone, question for meaning too, with everyday words, codes and quotations left as they "
+        "are",
+    )
     candidates: int = Field(100, ge=1, le=2000, description="passages taken from each retriever")
     fusion: Literal["weighted", "rrf"] = Field(
         "weighted", description="how hybrid merges: min-max scores by weight, or reciprocal ranks"
@@ -164,16 +244,13 @@ class SearchRecipe(Retrievers):
     """
 
     # The question, before anything is searched.
-    spelling: bool = Field(
-        False, description="BM25: words that no passage has give way to near ones that one has"
-    )
-    rewrite: bool = Field(
+    rewrite: Annotated[bool, AsksChat] = Field(
         False, description="a follow-up question is made complete from the conversation"
     )
-    expansions: int = Field(
+    expansions: Annotated[int, AsksChat] = Field(
         0, ge=0, le=8, description="further wordings by a language model, searched as well"
     )
-    hyde: bool = Field(
+    hyde: Annotated[bool, AsksChat] = Field(
         False, description="a hypothetical answer by a language model is embedded as well"
     )
     # A second search with what the first one found.
@@ -187,7 +264,7 @@ class SearchRecipe(Retrievers):
         0, ge=0, le=50, description="feedback: words of theirs that join the BM25 query"
     )
     # The order of what was found.
-    rerank: str | None = Field(
+    rerank: Annotated[Annotated[Text, Field(max_length=1000)] | None, Asks("reranker")] = Field(
         None,
         pattern=r"^((service|cohere|vertex|bedrock|jina|voyage)(:.+)?|chat|(onnx|cross-encoder):.+)$",
         description="who looks again: service, cohere, vertex, bedrock, jina or voyage, each also "
@@ -202,15 +279,23 @@ class SearchRecipe(Retrievers):
         None, ge=0, le=1, description="share of the score against diversity; 1 is score alone"
     )
     # Where to look: a passage must fit every filter that is set, by any of its values.
-    documents: Names = Field((), description="only documents of these names, * and ? stand for any")
+    documents: Globs = Field((), description="only documents of these names, * and ? stand for any")
     types: Names = Field((), description="only these media types or suffixes (pdf, text/html)")
     tags: Names = Field((), description="only documents with one of these tags")
-    pages: str = Field("", pattern=_PAGES, description="only these pages: 4 or 3-9, more by comma")
-    after: str = Field("", pattern=_DATE, description="only documents of this day or later")
-    before: str = Field("", pattern=_DATE, description="only documents of this day or earlier")
-    heading: str = Field("", description="only under headings with these words")
+    pages: Text = Field(
+        "", max_length=1000, pattern=_PAGES, description="only these pages: 4 or 3-9, more by comma"
+    )
+    after: Text = Field(
+        "", max_length=10, pattern=_DATE, description="only documents of this day or later"
+    )
+    before: Text = Field(
+        "", max_length=10, pattern=_DATE, description="only documents of this day or earlier"
+    )
+    heading: Name = Field("", description="only under headings with these words")
     # Who else is asked.
-    tools: Names = Field((), description="HTTP tools whose results join those of the documents")
+    tools: Annotated[Names, AsksTool] = Field(
+        (), description="HTTP tools whose results join those of the documents"
+    )
     # What of a result goes into the prompt.
     context: Literal["passage", "neighbours", "section", "page"] = Field(
         "passage", description="what is shown of a hit: itself, or what is around it"
@@ -220,6 +305,17 @@ class SearchRecipe(Retrievers):
     order: Literal["rank", "document"] = Field(
         "rank", description="context: best first, or as they stand in the documents"
     )
+
+    @property
+    def chat_steps(self) -> dict[str, int]:
+        """The steps that are on and ask the chat model of the answer, but for ``rerank``, with how
+        often."""
+        return {name: int(n) for name in self.asking("chat") if (n := getattr(self, name))}
+
+    @property
+    def asks_chat(self) -> bool:
+        """Whether a step asks the chat model of the answer."""
+        return bool(self.chat_steps) or self.rerank == "chat"
 
     @property
     def steps(self) -> dict[str, Any]:
@@ -241,8 +337,8 @@ class SearchRecipe(Retrievers):
     @field_validator("pages")
     @classmethod
     def _rise(cls, value: str) -> str:
-        for first, last in re.findall(r"(\d+)-(\d+)", value):
-            if int(first) > int(last):
+        for first, last in page_ranges(value):
+            if first > last:
                 raise ValueError(f"{first}-{last} is no range: write {last}-{first}")
         return value
 
@@ -257,9 +353,13 @@ class SearchRecipe(Retrievers):
 class AnswerRecipe(RecipePart):
     """How passages become an answer. Changing it costs a model call."""
 
-    provider: str = Field("extractive", min_length=1, description="extractive, openai, ollama, ...")
-    model: str | None = Field(None, description="model name; null is the provider's default")
-    mode: AnswerMode = Field(
+    provider: Annotated[Name, AsksChat] = Field(
+        "extractive", min_length=1, description="extractive, openai, ollama, ..."
+    )
+    model: Annotated[Name | None, AsksChat] = Field(
+        None, description="model name; null is the provider's default"
+    )
+    mode: Annotated[AnswerMode, AsksChat] = Field(
         "grounded",
         description="what a model draws on: strict, passages alone; balanced, general knowledge "
         "too, marked; general, that alone, without a search; auto, strict where a passage reaches "
@@ -268,24 +368,29 @@ class AnswerRecipe(RecipePart):
         "strict",
     )
     temperature: float = Field(0.0, ge=0, le=2)
-    max_tokens: int = Field(800, ge=1, le=100_000, description="longest answer")
-    context_tokens: int = Field(
+    max_tokens: Annotated[int, AsksChat] = Field(
+        800, ge=1, le=100_000, description="longest answer"
+    )
+    context_tokens: Annotated[int, AsksChat] = Field(
         4000,
         ge=1,
         le=1_000_000,
         description="tokens that conversation, examples, passages and answer share; grounded: most "
         "tokens of passages",
     )
-    memory: int = Field(
+    memory: Annotated[int, Asks("embedder")] = Field(
         0,
         ge=0,
         le=10,
         description="past interactions that a model is shown as examples: the most similar ones "
         "that were answered and whose sources are unchanged; 0 is off",
     )
-    tool_calls: int = Field(2, ge=0, le=10, description="auto: most calls of tools for one answer")
-    tools: tuple[str, ...] | None = Field(
+    tool_calls: Annotated[int, AsksTool] = Field(
+        2, ge=0, le=10, description="auto: most calls of tools for one answer"
+    )
+    tools: Annotated[tuple[Name, ...] | None, AsksTool] = Field(
         None,
+        max_length=MOST_NAMES,
         description="auto: HTTP tools that a model may call, with those of search.tools; null is "
         "every tool there is, which recipes before this field mean",
     )
@@ -297,6 +402,13 @@ class AnswerRecipe(RecipePart):
         return {name for name in _LATER_TO_ANSWER if getattr(self, name) == fields[name].default}
 
 
+@lru_cache(maxsize=256)
+def page_ranges(pages: str) -> tuple[tuple[int, int], ...]:
+    """Read the field ``pages``: the first and the last page of each range, ascending."""
+    ranges = (part.partition("-") for part in pages.split(",") if part)
+    return tuple(sorted((int(first), int(last or first)) for first, _, last in ranges))
+
+
 @lru_cache(maxsize=4096)
 def _hash(part: RecipePart) -> str:
     canonical = json.dumps(_deciding(part), sort_keys=True, separators=(",", ":"))
@@ -304,7 +416,7 @@ def _hash(part: RecipePart) -> str:
 
 
 # Of the retrievers: recipes stored before do without them.
-_LATER = frozenset({"exact_codes", "refuse", "other_languages"})
+_LATER = frozenset({"exact_codes", "refuse", "other_languages", "spelling"})
 _LATER_TO_ANSWER = frozenset({"memory", "tool_calls", "tools"})
 _STEPS = SearchRecipe.model_fields.keys() - Retrievers.model_fields.keys()
 

@@ -12,7 +12,7 @@ from rag.lexical import Bm25Options, LexicalView, Query
 from rag.protocols import VectorView
 from rag.recipe import SearchRecipe
 from rag.topic import Topic
-from rag.types import Keys, Mask, Ranks, Scores, Vectors
+from rag.types import Keys, Mask, Ranks, Scores, Vectors, WordCorrection
 
 NOT_FOUND = np.iinfo(np.int32).max
 """The rank of a candidate in the list of a retriever that did not find it."""
@@ -123,7 +123,8 @@ class Asked:
     ``vector`` (dimension,) is that of the question itself, which relevance is measured with, and
     ``words`` are its words. ``near`` and ``terms`` stand in for them in the search where a step
     enriched them, None where none did. ``variants`` are searched besides. ``question`` is the
-    text, which differs from what was typed where a follow-up was made complete.
+    text, which differs from what was typed where a follow-up was made complete. ``corrections`` are
+    words of it that were mistyped: ``vector`` and ``words`` are those of the corrected text.
     """
 
     vector: Vectors
@@ -132,6 +133,12 @@ class Asked:
     terms: Query | None = None
     question: str = ""
     variants: tuple[QueryVariant, ...] = ()
+    corrections: tuple[WordCorrection, ...] = ()
+
+    @property
+    def reading(self) -> str:
+        """The text whose meaning is searched."""
+        return self.words if self.corrections else self.question
 
     @property
     def vectors(self) -> list[Vectors]:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Set
+from functools import lru_cache
 from typing import Protocol
 
 from rag.recipe import SearchRecipe
+from rag.recipe.parts import page_ranges
 
 OF_DOCUMENTS = ("documents", "types", "tags", "after", "before")
 """Fields of a recipe that choose documents; the others choose passages in them."""
 _OF_PASSAGES = ("pages", "heading")
 _FILTERS = (*OF_DOCUMENTS, *_OF_PASSAGES)
+_WILD = frozenset("*?")
 
 
 class Traits(Protocol):
@@ -53,7 +56,17 @@ def described(recipe: SearchRecipe) -> str:
 
 def fitting_documents(documents: Iterable[Traits], recipe: SearchRecipe) -> set[str]:
     """Ids of the documents that fit; names, types and tags are compared without case."""
-    return {each.id for each in documents if _fits(each, recipe)}
+    names, types, tags = map(_folded, (recipe.documents, recipe.types, recipe.tags))
+    globs = _any_of([name for name in names if not _WILD.isdisjoint(name)])
+    return {
+        each.id
+        for each in documents
+        if (not names or _is_named(each.name.casefold(), names, globs))
+        and (not types or _is_of_type(each, types))
+        and (not tags or not tags.isdisjoint(tag.casefold() for tag in each.tags))
+        and (not recipe.after or each.day >= recipe.after)
+        and (not recipe.before or each.day <= recipe.before)
+    }
 
 
 def fits_passage(page: int | None, heading: str, recipe: SearchRecipe) -> bool:
@@ -63,36 +76,31 @@ def fits_passage(page: int | None, heading: str, recipe: SearchRecipe) -> bool:
     """
     if recipe.heading and recipe.heading.casefold() not in heading.casefold():
         return False
-    return not recipe.pages or (
-        page is not None and any(first <= page <= last for first, last in _ranges(recipe.pages))
-    )
+    return not recipe.pages or (page is not None and _on_page(page, recipe.pages))
 
 
-def _fits(document: Traits, recipe: SearchRecipe) -> bool:
-    tags = {tag.casefold() for tag in document.tags}
-    return (
-        (not recipe.documents or any(_is_named(document.name, one) for one in recipe.documents))
-        and (not recipe.types or any(_is_of_type(document, one) for one in recipe.types))
-        and (not recipe.tags or any(one.casefold() in tags for one in recipe.tags))
-        and (not recipe.after or document.day >= recipe.after)
-        and (not recipe.before or document.day <= recipe.before)
-    )
+def _folded(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(value.casefold() for value in values)
 
 
-def _is_named(name: str, pattern: str) -> bool:
-    """The whole name, or its last part, is the pattern, in which * and ? stand for any."""
-    name, pattern = name.casefold(), pattern.casefold()
-    glob = pattern.replace("[", "[[]")  # brackets are part of many a name
+def _any_of(globs: Collection[str]) -> re.Pattern[str] | None:
+    """What fits one of some patterns; brackets are part of many a name."""
+    parts = (fnmatch.translate(glob.replace("[", "[[]")) for glob in sorted(globs))
+    return re.compile(rf"\A(?:{'|'.join(parts)})") if globs else None
+
+
+def _is_named(name: str, wanted: Set[str], globs: re.Pattern[str] | None) -> bool:
+    """Whether the whole name, or its last part, is one of those wanted or fits a pattern."""
     names = (name, name.rpartition("/")[2])
-    return pattern in names or any(fnmatch.fnmatchcase(each, glob) for each in names)
+    return any(each in wanted or (globs is not None and globs.match(each)) for each in names)
 
 
-def _is_of_type(document: Traits, kind: str) -> bool:
-    kind = kind.casefold()
-    suffix = "." + kind.lstrip(".")
-    return kind == document.media_type.casefold() or document.name.casefold().endswith(suffix)
+def _is_of_type(document: Traits, kinds: Set[str]) -> bool:
+    name = document.name.casefold()
+    suffixes = tuple("." + kind.lstrip(".") for kind in kinds)
+    return document.media_type.casefold() in kinds or name.endswith(suffixes)
 
 
-def _ranges(pages: str) -> Iterator[tuple[int, int]]:
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", pages):
-        yield int(first), int(last or first)
+@lru_cache(maxsize=4096)  # many passages stand on one page
+def _on_page(page: int, pages: str) -> bool:
+    return any(first <= page <= last for first, last in page_ranges(pages))

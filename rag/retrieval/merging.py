@@ -59,6 +59,8 @@ def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[st
         relevance=first.relevance,
         words=first.words,
         typed=first.typed,
+        reading=first.reading,
+        corrections=tuple(dict.fromkeys(each for part in parts for each in part.trace.corrections)),
     )
 
 

@@ -46,4 +46,6 @@ def retrieve(
         relevance=search.relevance,
         words="" if asked.words == asked.question else asked.words,
         typed="" if asked.question == question else question,
+        reading="" if asked.reading == asked.question else asked.reading,
+        corrections=asked.corrections,
     )

@@ -23,7 +23,7 @@ MOST_TOKENS = 400
 _MARKS = " \t\r\n*_#\"'`“”„‘’«»"
 _BULLET = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,2}[.):]\s*)")
 _LABEL = re.compile(
-    r"^(?:(?:the )?(?:rewritten|complete|standalone|rephrased|follow-up)[\w -]*|question"
+    r"^(?:(?:the )?(?:rewritten|complete|standalone|rephrased|follow-up)[\w -]*+|question"
     r"|(?:wording|query|variant|version|passage|paragraph)(?: \d{1,2})?)\s*:\s*",
     re.IGNORECASE,
 )

@@ -9,16 +9,17 @@ from typing import TypeVar
 import numpy as np
 
 from rag.errors import Cancelled, TouchstoneError
-from rag.lexical import Correction
+from rag.lexical import Correction, LexicalView, respellings
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import Asked, QueryVariant
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.feedback import rocchio
 from rag.retrieval.query_rewriting import contextualise, expand, hypothetical_passage
 from rag.retrieval.timeline import Timeline
-from rag.types import Message, StageName, Vectors
+from rag.types import Message, StageName, Vectors, WordCorrection
 
 LONGEST_SHOWN = 300
+NOTHING_CORRECTED = "every word is known, or nothing known is near"
 NO_MODEL = "there is no language model: answers are made of quotes"
 
 M = TypeVar("M")
@@ -41,17 +42,24 @@ def transformed(
     plain = question
     if recipe.rewrite:
         question = _completed(question, corpus, timeline, history)
-    words = corrected(question, corpus, timeline) if recipe.spelling else question
-    others = _reworded(question, recipe, corpus, timeline) if recipe.expansions else []
-    passage = _imagined(question, recipe, corpus, timeline) if recipe.hyde else ""
-    texts = [question, *others, *([passage] if passage else [])]
-    rows = _embedded(texts, corpus, timeline, vector if question == plain else None)
+    reading = words = question
+    corrections = list[WordCorrection]()
+    if recipe.spelling == "question":
+        reading, corrections = respelled(question, corpus.lexical, timeline)
+        words = reading
+    elif recipe.spelling:
+        words = corrected(question, corpus, timeline)
+    others = _reworded(reading, recipe, corpus, timeline) if recipe.expansions else []
+    passage = _imagined(reading, recipe, corpus, timeline) if recipe.hyde else ""
+    texts = [reading, *others, *([passage] if passage else [])]
+    rows = _embedded(texts, corpus, timeline, vector if reading == plain else None)
     return Asked(
         vector=rows[0],
         words=words,
         near=middle(rows[0], rows[-1]) if passage else None,
         question=question,
         variants=tuple(map(QueryVariant, others, rows[1 : 1 + len(others)])),
+        corrections=tuple(corrections),
     )
 
 
@@ -145,6 +153,19 @@ def _how(texts: int, known: int) -> str:
     return f"{what}, {known} of them from the cache" if known else what
 
 
+def respelled(
+    question: str, lexical: LexicalView, timeline: Timeline
+) -> tuple[str, list[WordCorrection]]:
+    """The question with its mistyped words as they were probably meant, and these words."""
+    corrections, result, end = list[WordCorrection](), "", 0
+    for start, stop, word in respellings(question, lexical):
+        corrections.append(WordCorrection(question[start:stop], word))
+        result, end = result + question[end:start] + word, stop
+    note = ", ".join(f"{each.typed} → {each.read}" for each in corrections)
+    timeline.passed("spelling", 1, 1, note or NOTHING_CORRECTED)
+    return result + question[end:], corrections
+
+
 def corrected(question: str, corpus: Corpus, timeline: Timeline) -> str:
     """The question as BM25 should read it. Words, not index terms: a stem is no word to show."""
     corrections = corpus.lexical.corrections(question)
@@ -155,7 +176,7 @@ def corrected(question: str, corpus: Corpus, timeline: Timeline) -> str:
         word = _written(correction, chunk[0].indexed_text, corpus) if chunk else correction.term
         words.append(f"{question[correction.start : correction.end]} → {word}")
         result, end = result + question[end : correction.start] + word, correction.end
-    note = ", ".join(words) or "every word is known, or nothing known is near"
+    note = ", ".join(words) or NOTHING_CORRECTED
     timeline.passed("spelling", 1, 1, note)
     return result + question[end:]
 

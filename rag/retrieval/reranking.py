@@ -31,7 +31,7 @@ def reranked(
     texts = [passages[int(candidates.keys[position])][0].indexed_text for position in positions]
 
     def read(reranker: Reranker) -> Scores:
-        return reranker.scores(asked.question, texts) if texts else np.empty(0)
+        return reranker.scores(asked.reading, texts) if texts else np.empty(0)
 
     scores = tried("rerank", corpus.reranker, read, "the order stays", timeline, count)
     if scores is None:

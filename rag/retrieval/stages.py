@@ -54,18 +54,23 @@ class StageRow:
     figure: str = ""
     passes: Literal["question", "joins", "passages"] = "passages"
     swept: Literal["arithmetic", "candidates", "pipeline"] = "pipeline"
-    asks_model: bool = False
     tried: tuple[str, ...] = ("dense_weight", "refuse", "threshold", "top_k", "candidates")
     run: CandidateStage | None = None
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model of a provider is asked by one of its fields."""
+        return not {*self.fields}.isdisjoint(_ASKING)
 
     def is_on(self, search: SearchRecipe) -> bool:
         """Whether a recipe has this step."""
         return not self.fields or getattr(search, self.fields[0]) != _OFF[self.fields[0]]
 
 
+_ASKING = SearchRecipe.asking("chat", "reranker")
 _OFF = {name: field.default for name, field in SearchRecipe.model_fields.items()}
 
-_of_question = partial(StageRow, passes="question", asks_model=True)
+_of_question = partial(StageRow, passes="question")
 
 STAGES: tuple[StageRow, ...] = (
     _of_question("rewrite", ("rewrite",), failed="The follow-up was not made complete"),
@@ -122,7 +127,6 @@ STAGES: tuple[StageRow, ...] = (
         help="The first of them, read again together with the question.",
         failed="The results were not reranked",
         figure="rerank",
-        asks_model=True,
         run=reranked,
     ),
     StageRow(

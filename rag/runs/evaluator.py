@@ -81,6 +81,7 @@ class Evaluator:
         run_id: str | None = None,
         beside: Mapping[str, Mapping[str, float]] = _NO_FIGURES,
         about: Mapping[str, str] = _NO_WORDS,
+        spent: float = 0.0,
     ) -> Evaluation:
         """Runs every question to the deepest cutoff, stores the run and returns it.
 
@@ -90,7 +91,8 @@ class Evaluator:
         ``without_users`` leaves out what somebody asked in a chat, which is no random sample.
 
         ``beside`` has further figures by question id, as of answers, whose means are over the
-        questions that have them; ``about`` goes into the environment.
+        questions that have them; ``about`` goes into the environment, and ``spent``, the seconds
+        that they took, into those of the run.
 
         Whoever names it by ``run_id`` stores it once, however often that is tried. Raises NotFound
         for an unknown set and where the base was deleted meanwhile, InvalidInput when no question
@@ -135,7 +137,7 @@ class Evaluator:
             questions=len(questions),
             metrics=means,
             environment=environment,
-            seconds=time.perf_counter() - started,
+            seconds=spent + time.perf_counter() - started,
             created=datetime.now(UTC),
         )
         with self._services.database.write() as connection:

@@ -21,11 +21,12 @@ from rag.types import Tell
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 _ROUNDING = 1e-9
 
-Outcome = Literal["passed", "failed", "undecided", "incomparable"]
+Outcome = Literal["passed", "failed", "undecided", "unjudged", "incomparable"]
 """What a gate ends with. ``undecided``: so much may be lost as is not allowed, or may not be;
+``unjudged``: judging hits that nobody judged could turn passed into failed, or failed into passed;
 ``incomparable``: what the baseline was measured on has changed."""
 
-_ORDER: tuple[Outcome, ...] = ("failed", "incomparable", "undecided", "passed")
+_ORDER: tuple[Outcome, ...] = ("failed", "incomparable", "unjudged", "undecided", "passed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,37 @@ class PairedGate:
         With a tolerance, the lower end of the interval of the difference has to be within it.
         Without one, nothing but a better recipe could show that: a mean that is not lower passes.
         A recipe fails whose whole interval is below what is tolerated; without one, where
-        the test calls it worse.
+        the test calls it worse. Neither holds where judging open hits could turn it.
         """
+        return "unjudged" if self._turned else self._by_labels
+
+    @property
+    def _turned(self) -> bool:
+        """Whether the outcome could be another one if open hits were judged.
+
+        Failed holds where it would fail then too, passed where it would not fail for certain.
+        """
+        hits, allowed = self.comparison.open_hits, -self.tolerance - _ROUNDING
+        if hits is None:
+            return False
+        match self._by_labels:
+            case "failed":
+                return hits.interval.high >= allowed
+            case "passed":
+                return hits.interval.high < allowed
+        return False
+
+    @property
+    def _by_labels(self) -> Outcome:
+        """The outcome if what nobody judged is not relevant."""
         found, allowed = self.comparison, -self.tolerance - _ROUNDING
         if found.obstacle or not found.differences:
             return "incomparable"
         if not found.won and not found.lost:
             return "passed"
-        worse = found.interval.high < allowed if self.tolerance else found.verdict == "worse"
+        worse = (
+            found.interval.high < allowed if self.tolerance else found.verdict_by_labels == "worse"
+        )
         if worse:
             return "failed"
         shown = (found.interval.low if self.tolerance else found.difference) >= allowed
@@ -71,6 +95,11 @@ class PairedGate:
     @property
     def sentence(self) -> str:
         """The outcome with its figures."""
+        hits = self.comparison.open_hits
+        if self.outcome == "unjudged" and hits and not self.comparison.doubt:
+            return f"undecided, because {hits.sentence}; as labels are, {self.comparison.sentence}"
+        if self.outcome == "unjudged":
+            return self.comparison.sentence
         found, low = self.comparison, self.comparison.interval.low
         allowed = f"{self.tolerance:g} is allowed"
         lost = f"as much as {max(-low, 0.0):.3f} may be lost and {allowed}"

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rag.errors import InvalidInput, NotFound
-from rag.evaluation.comparison import Comparison, compare, compare_pairs, compare_table
+from rag.evaluation.comparison import (
+    Comparison,
+    Groups,
+    compare,
+    compare_pairs,
+    compare_table,
+)
 from rag.questions.ledger import Attempt
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
@@ -15,6 +21,7 @@ from rag.runs.groups import groups_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
 from rag.runs.looks import compared, other_runs
+from rag.runs.pooling import with_open_hits
 from rag.runs.quality.spending import told_bills
 from rag.storage import Database, recipe_names, runs
 from rag.storage.quality import answers
@@ -24,9 +31,12 @@ LEADING = "ndcg@10"
 
 Outcome = Literal["won", "lost", "tied"]
 
+_OTHERS = "runs of this set, shown or not, that compare with the same one"
 _LONGEST_NOTE = 2000
 _LONGEST_TAG = 40
 _MOST_TAGS = 20
+
+_DECIDED = ("better", "worse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,8 @@ class RunComparison:
     """A run against a baseline: the statistics, and every question, largest difference first.
 
     ``differences`` say what is not the same in both; where that is more than recipe and code,
-    ``figures`` have no verdict. ``attempt`` tells what was compared with this baseline before.
+    ``figures`` have no verdict. ``attempt`` tells what was compared with this baseline before,
+    ``groups`` which questions the test counted as one.
     """
 
     run: Run
@@ -64,6 +75,7 @@ class RunComparison:
     rows: tuple[QuestionDifference, ...]
     differences: RunDifferences
     attempt: Attempt
+    groups: Groups
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -99,10 +111,14 @@ class RunHistory:
         with self._database.read() as connection:
             return runs.get(connection, self._base_id, run_id)
 
-    def results(self, run_id: str) -> list[QuestionResult]:
-        """What happened to every question of a run. Raises NotFound."""
+    def results(self, run_id: str, *, rankings: bool = True) -> list[QuestionResult]:
+        """What happened to every question of a run. Raises NotFound.
+
+        Without ``rankings`` only questions without an answer have theirs.
+        """
         with self._database.read() as connection:
-            return runs.results(connection, runs.get(connection, self._base_id, run_id).id)
+            run = runs.get(connection, self._base_id, run_id)
+            return runs.results(connection, run.id, rankings=rankings)
 
     def remove(self, run_id: str) -> None:
         """Deletes a run. Raises NotFound."""
@@ -224,8 +240,11 @@ class RunHistory:
         for key in figures.keys() - same.keys():
             apart = compare(metric, figures[key], against, kind=kind, groups=groups)
             table[key] = replace(apart, obstacle=between[key].obstacle)
+        for each in loaded:
+            figures_of = replace(table[each.run.id], others=_OTHERS)
+            table[each.run.id] = self._doubted(each, baseline, figures_of, groups)
         return [
-            _comparison(each, baseline, table[each.run.id], between[each.run.id], attempt)
+            _comparison(each, baseline, table[each.run.id], between[each.run.id], attempt, groups)
             for each in loaded
         ]
 
@@ -236,7 +255,8 @@ class RunHistory:
         """
         with self._database.read() as connection:
             run, before = (
-                Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
+                Loaded.read(connection, self._base_id, each, rankings=False)
+                for each in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
         pairs = [
@@ -249,8 +269,13 @@ class RunHistory:
             if name in run.run.metrics and name in before.run.metrics
         ]
         obstacle = differences(run.run, before.run, run.asked, before.asked).obstacle
-        found = compare_pairs(pairs, groups=groups)
-        return {each.metric: replace(each, obstacle=obstacle) for each in found}
+        found = [replace(each, obstacle=obstacle) for each in compare_pairs(pairs, groups=groups)]
+        if any(each.verdict_by_labels in _DECIDED for each in found):  # open hits are in rankings
+            with self._database.read() as connection:
+                run, before = (
+                    Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
+                )
+        return {each.metric: self._doubted(run, before, each, groups) for each in found}
 
     def paired(self, run_id: str, before_id: str, metric: str) -> RunComparison:
         """A run against an earlier one on the questions that both were asked.
@@ -272,7 +297,18 @@ class RunHistory:
             data = list(dict.fromkeys([*data, "labels"]))
         obstacle = replace(between, data=tuple(data)).obstacle
         found = replace(found, obstacle=obstacle)
-        return _comparison(run, before, found, between, Attempt())
+        with self._database.read() as connection:
+            found = with_open_hits(connection, self._base_id, run, before, found, groups)
+        return _comparison(run, before, found, between, Attempt(), groups)
+
+    def _doubted(
+        self, run: Loaded, before: Loaded, figures: Comparison, groups: Groups
+    ) -> Comparison:
+        """What labels decide, with what judging open hits could make of it."""
+        if figures.verdict_by_labels not in _DECIDED:
+            return figures
+        with self._database.read() as connection:
+            return with_open_hits(connection, self._base_id, run, before, figures, groups)
 
     def regressions(self, run_id: str, metric: str = LEADING) -> list[QuestionDifference]:
         """Questions that got worse than in the pinned baseline, the largest loss first.
@@ -294,13 +330,14 @@ def _comparison(
     figures: Comparison,
     between: RunDifferences,
     attempt: Attempt,
+    groups: Groups,
 ) -> RunComparison:
     rows = [
         _difference(run.results[name], baseline.results[name], figures.metric, difference)
         for name, difference in figures.differences.items()
     ]
     rows.sort(key=lambda row: abs(row.difference), reverse=True)
-    return RunComparison(run.run, baseline.run, figures, tuple(rows), between, attempt)
+    return RunComparison(run.run, baseline.run, figures, tuple(rows), between, attempt, groups)
 
 
 def _difference(

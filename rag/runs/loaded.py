@@ -18,10 +18,13 @@ class Loaded:
     results: Mapping[str, QuestionResult]
 
     @classmethod
-    def read(cls, connection: Connection, base_id: int, run_id: str) -> Loaded:
-        """Raises NotFound."""
+    def read(
+        cls, connection: Connection, base_id: int, run_id: str, *, rankings: bool = True
+    ) -> Loaded:
+        """Without ``rankings`` answerable questions have none. Raises NotFound."""
         run = runs.get(connection, base_id, run_id)
-        return cls(run, {item.question_id: item for item in runs.results(connection, run.id)})
+        results = runs.results(connection, run.id, rankings=rankings)
+        return cls(run, {item.question_id: item for item in results})
 
     @property
     def asked(self) -> dict[str, str]:

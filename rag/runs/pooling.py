@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
+from rag.errors import NotFound
+from rag.evaluation.comparison import Comparison, Groups
 from rag.evaluation.judging import Spans
+from rag.evaluation.metrics import MEASURES
 from rag.evaluation.pooling.difference import (
     JudgedRankings,
     PooledDifference,
     pooled_difference,
 )
+from rag.evaluation.pooling.open_hits import open_hits
 from rag.evaluation.run_intervals import graded, highest_grade
-from rag.results import QuestionResult, Run
-from rag.storage import Connection, Database, builds, passages, runs
+from rag.results import Run
+from rag.runs.loaded import Loaded
+from rag.storage import Connection, Database, builds, passages
 from rag.storage import questions as rows
 from rag.types import Question
 
@@ -32,52 +38,92 @@ class Pooling:
         None where no question of both has a relevant label. Raises NotFound.
         """
         with self._database.read() as connection:
-            run, other = (runs.get(connection, self._base_id, each) for each in (run_id, other_id))
-            found = rows.named(connection, self._base_id, run.question_set)
-            every = rows.usable(connection, self._base_id, found.id)
-            asked = [
-                item for item in every if item.answerable and (only is None or item.id in only)
-            ]
-            first, second = (runs.results(connection, each.id) for each in (run, other))
-            mine, theirs = (self._spans(connection, each, asked) for each in (run, other))
-        rankings = dict(_judged(asked, _ranked(first), _ranked(second), mine, theirs))
+            run, other = (
+                Loaded.read(connection, self._base_id, each) for each in (run_id, other_id)
+            )
+            every, asked = _asked(connection, self._base_id, run.run)
+            asked = [item for item in asked if only is None or item.id in only]
+            rankings = _judged(connection, self._base_id, run, other, asked)
         if not rankings:
             return None
         return pooled_difference(
             metric,
             rankings,
-            same_cut=run.recipe.index.cut == other.recipe.index.cut,
+            same_cut=_same_cut(run.run, other.run),
             highest=highest_grade(every),
             unlabelled=len(asked) - len(rankings),
         )
 
-    def _spans(self, connection: Connection, run: Run, asked: Sequence[Question]) -> Spans:
-        ids = sorted({item.document_id for each in asked for item in each.evidence})
-        cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
-        return passages.spans(connection, self._base_id, cut_id, ids)
+
+def with_open_hits(
+    connection: Connection,
+    base_id: int,
+    run: Loaded,
+    other: Loaded,
+    figures: Comparison,
+    groups: Groups,
+) -> Comparison:
+    """A comparison of two runs with what judging their open hits could make of it.
+
+    As it is where the measure does not rank passages, or where their questions are gone.
+    """
+    if figures.metric.partition("@")[0] not in MEASURES or figures.obstacle:
+        return figures
+    try:
+        _, every = _asked(connection, base_id, run.run)
+    except NotFound:
+        return figures
+    asked = [item for item in every if item.id in figures.differences]
+    rankings = _judged(connection, base_id, run, other, asked)
+    if not rankings:
+        return figures
+    same_cut = _same_cut(run.run, other.run)
+    return replace(
+        figures, open_hits=open_hits(figures.metric, rankings, groups, same_cut=same_cut)
+    )
 
 
-def _ranked(results: Sequence[QuestionResult]) -> dict[str, list[str]]:
-    return {item.question_id: [key for key, *_ in item.ranking] for item in results}
+def _asked(
+    connection: Connection, base_id: int, run: Run
+) -> tuple[Sequence[Question], Sequence[Question]]:
+    """The questions of a run's set as they are today, and those that have an answer."""
+    found = rows.named(connection, base_id, run.question_set)
+    every = rows.usable(connection, base_id, found.id)
+    return every, [item for item in every if item.answerable]
+
+
+def _same_cut(run: Run, other: Run) -> bool:
+    return run.recipe.index.cut == other.recipe.index.cut
+
+
+def _spans(connection: Connection, base_id: int, run: Run, asked: Sequence[Question]) -> Spans:
+    ids = sorted({item.document_id for each in asked for item in each.evidence})
+    cut_id = builds.cut_id(connection, base_id, run.recipe.index.cut)
+    return passages.spans(connection, base_id, cut_id, ids)
 
 
 def _judged(
+    connection: Connection,
+    base_id: int,
+    run: Loaded,
+    other: Loaded,
     asked: Sequence[Question],
-    first: Mapping[str, Sequence[str]],
-    second: Mapping[str, Sequence[str]],
-    mine: Spans,
-    theirs: Spans,
-) -> list[tuple[str, JudgedRankings]]:
-    """The questions of both runs that have a relevant label."""
-    found = []
+) -> dict[str, JudgedRankings]:
+    """The questions of both runs that have a relevant label, by id."""
+    mine, theirs = (_spans(connection, base_id, each.run, asked) for each in (run, other))
+    found = {}
     for question in asked:
         name = question.id
-        if name not in first or name not in second:
+        if name not in run.results or name not in other.results:
             continue
         grades, others = (_with_zeros(*graded(question, spans)) for spans in (mine, theirs))
         if any(grade > 0 for grade in grades.values()):
-            found.append((name, JudgedRankings(first[name], second[name], grades, others)))
+            found[name] = JudgedRankings(_ids(run, name), _ids(other, name), grades, others)
     return found
+
+
+def _ids(run: Loaded, question_id: str) -> list[str]:
+    return [key for key, *_ in run.results[question_id].ranking]
 
 
 def _with_zeros(grades: Mapping[str, int], judged: Collection[str]) -> dict[str, int]:

@@ -122,8 +122,7 @@ class Reports:
             pooled = pooling.difference(run_id, baseline_id, figures.metric)
         except NotFound:  # the question set is gone
             return ()
-        said = pooled.sentence(figures.verdict) if pooled else ""
-        return (said,) if said else ()
+        return (pooled.sentence,) if pooled and pooled.sentence else ()
 
     def _notes(self, connection: Connection, run: Run) -> tuple[str, ...]:
         found = []
@@ -188,9 +187,10 @@ def _metric(run: Run) -> str:
 def _expected(item: QuestionResult, known: LabelledQuestion | None) -> tuple[Expected, ...]:
     if known is None or known.text != item.text:
         return (Expected("", "The labels of this question have changed since the run."),)
+    relevant = [label for label in known.labels if label.grade > 0]
     return tuple(
         Expected(label.document_name, _short(label.quote, _EXPECTED_LENGTH))
-        for label in known.labels[:_SPANS]
+        for label in relevant[:_SPANS]
     )
 
 

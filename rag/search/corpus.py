@@ -34,7 +34,7 @@ def corpus(
 
     ``calibration`` is that of the recipe's limit. Raises InvalidRecipe or ProviderError.
     """
-    chat = services.models.step_chat(recipe.answer) if asks_chat(recipe.search) else None
+    chat = services.models.step_chat(recipe.answer) if recipe.search.asks_chat else None
     return Corpus(
         embedder=services.models.embedder(recipe.index.embedder),
         dense=vectors_of(index),
@@ -113,11 +113,6 @@ class StoredSources:
                 return get(connection, base_id, document_id)
         except NotFound:
             return None
-
-
-def asks_chat(search: SearchRecipe) -> bool:
-    """Whether a step of a recipe asks the language model that answers."""
-    return bool(search.rewrite or search.expansions or search.hyde or search.rerank == "chat")
 
 
 def _reranker(services: Services, search: SearchRecipe, chat: ChatModel | None) -> Reranker | None:

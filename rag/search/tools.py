@@ -17,6 +17,7 @@ from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Part, Timeline, embed_question
 from rag.retrieval.hits import pass_cuts
 from rag.retrieval.selection import cut
+from rag.search.questions import check_question
 from rag.services import Services
 from rag.storage import tools as rows
 from rag.types import TOOL, Chunk, Hit, Trace, chunk_key
@@ -64,11 +65,10 @@ class Tools:
 
     def ask(self, tool: HttpTool, question: str) -> ToolOutcome:
         """One real call. Raises BlockedAddress, ProviderError, InvalidInput for no question."""
-        if not question.strip():
-            raise InvalidInput("The question is empty.", "Type a question.")
+        question = check_question(question)
         settings = self._services.settings
         private = settings.allow_private_urls
-        asked = {"tool": tool.name, "description": tool.description, "question": question.strip()}
+        asked = {"tool": tool.name, "description": tool.description, "question": question}
         with telemetry.spanning("tool", asked) as span:
             variables = settings.tool_variables
             span.about = found = call(tool, asked["question"], variables, allow_private=private)

@@ -5,6 +5,6 @@ Queries take a connection, so that a caller composes several of them into one tr
 
 from sqlalchemy import Connection
 
-from rag.storage.database import Database, storable
+from rag.storage.database import Database
 
-__all__ = ["Connection", "Database", "storable"]
+__all__ = ["Connection", "Database"]

@@ -188,8 +188,8 @@ def saved_recipes(connection: Connection, base_id: int) -> list[tuple[datetime, 
         .where(recipe_version.c.base_id == base_id)
         .order_by(recipe_version.c.saved.desc())
     )
-    return [(row.saved, Recipe.parse(row.recipe)) for row in rows]
+    return [(row.saved, Recipe.restore(row.recipe)) for row in rows]
 
 
 def _base(row: Row[tuple[object, ...]]) -> Base:
-    return read(Base, row, recipe=Recipe.parse(row.recipe))
+    return read(Base, row, recipe=Recipe.restore(row.recipe))

@@ -63,6 +63,15 @@ def passages_of(connection: Connection, base_id: int, cut_name: str) -> int:
     return int(connection.execute(statement).scalar_one())
 
 
+def passages_by_cut(connection: Connection) -> dict[tuple[int, str], int]:
+    """Numbers of passages by base and name of a cut; cuts without passages are absent."""
+    held = select(chunk.c.cut_id, func.count().label("held")).group_by(chunk.c.cut_id).subquery()
+    rows = connection.execute(
+        select(cut.c.base_id, cut.c.name, held.c.held).join(held, held.c.cut_id == cut.c.id)
+    )
+    return {(base_id, name): count for base_id, name, count in rows}
+
+
 def every(connection: Connection, base_id: int) -> list[BuildRow]:
     """All builds of a base, oldest first, with the passages that each can search."""
     documents = (
@@ -88,14 +97,14 @@ def every(connection: Connection, base_id: int) -> list[BuildRow]:
         .where(build.c.base_id == base_id)
         .order_by(build.c.created)
     )
-    return [read(BuildRow, row, recipe=IndexRecipe.model_validate(row.recipe)) for row in rows]
+    return [read(BuildRow, row, recipe=IndexRecipe.restore(row.recipe)) for row in rows]
 
 
 def recipe(connection: Connection, base_id: int, build_hash: str) -> IndexRecipe | None:
     """What a build is built by; None where it was deleted."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
     stored = connection.execute(select(build.c.recipe).where(mine)).scalar()
-    return None if stored is None else IndexRecipe.model_validate(stored)
+    return None if stored is None else IndexRecipe.restore(stored)
 
 
 def places(connection: Connection) -> set[tuple[int, str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import math
+import re
 import sqlite3
 import time
 import weakref
@@ -16,16 +18,20 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from rag.errors import ConnectionLost, InvalidInput, StorageError
+from rag.errors import ConnectionLost, InvalidInput, NotFound, StorageError
+from rag.input_rules import find_fault, mend
 from rag.storage import sqlite_file
 
 log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).with_name("migrations")
-HEAD = "0031"
+HEAD = "0034"
 _VERSION = "SELECT version_num FROM alembic_version"
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _AVOIDED_SECONDS = 5.0
+
+_TYPE_AGAIN = "Type it again, or leave it out."
+_ESCAPED = re.compile(r"\\u(?:0000|d[89a-f])")  # as JSON writes what is no text, and much else
 
 T = TypeVar("T")
 
@@ -48,6 +54,7 @@ class Database:
             self._engine = _engine(sqlite_file.read_only(self._engine.url, self.file))
         if self._engine.dialect.name == "sqlite":
             _configure_sqlite(self._engine, self.read_only)
+        event.listen(self._engine, "before_cursor_execute", _check_parameters)
         self._reader = self._engine
         if self.dialect == "postgresql":  # where each statement would see a moment of its own
             self._reader = self._engine.execution_options(**_SNAPSHOT)
@@ -170,12 +177,6 @@ class Database:
         self._leave()
 
 
-def storable(text: str) -> str:
-    """``text`` with lone surrogates, which no encoding has, as question marks; without the
-    character 0, which PostgreSQL does not store."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
 def _leave(engine: Engine, replica: Engine | None, file: Path | None) -> None:
     engine.dispose()
     if replica is not None:
@@ -189,7 +190,8 @@ def _engine(url: str | URL) -> Engine:
     password."""
     try:
         # Asked first whether they still live: a server may have been started anew, or another one.
-        return create_engine(url, pool_size=16, max_overflow=48, pool_pre_ping=True)
+        pool = {"pool_size": 16, "max_overflow": 48, "pool_pre_ping": True}
+        return create_engine(url, json_serializer=_to_json, json_deserializer=_from_json, **pool)
     except (SQLAlchemyError, ImportError, ValueError) as error:
         missing = getattr(error, "name", None)
         hint = (
@@ -203,20 +205,55 @@ def _engine(url: str | URL) -> Engine:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raises StorageError, or InvalidInput, for what the database says within the block."""
+    """Raises StorageError, InvalidInput or NotFound for what the database says in the block."""
     try:
         yield
     except UnicodeEncodeError as error:
-        raise InvalidInput(
-            "There is half a character (a lone surrogate) in the text: it cannot be stored.",
-            "Type it again, or leave it out.",
-        ) from error
+        raise InvalidInput(f"{find_fault(chr(0xD800))}.", _TYPE_AGAIN) from error
     except DBAPIError as error:
         said = " ".join(str(error.orig).split()).rstrip(" .")
+        if _is_orphan(error):
+            raise NotFound(
+                "What this belongs to is gone.", "Someone deleted it meanwhile."
+            ) from error
         kind = ConnectionLost if _is_away(error) else StorageError
         raise kind(f"The database said: {said}.", _hint(said)) from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database failed: {error}.") from error
+
+
+def _to_json(value: Any) -> str:
+    """JSON for a column. Raises InvalidInput for text that could not be read back as text."""
+    text = json.dumps(value)
+    if _ESCAPED.search(text):
+        texts = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+        if fault := find_fault(texts):
+            raise InvalidInput(f"{fault}.", _TYPE_AGAIN)
+    return text
+
+
+def _from_json(text: str | bytes) -> Any:
+    """The value of a column; text that was stored before it was refused is mended."""
+    text = text.decode() if isinstance(text, bytes) else text
+    return mend(json.loads(text)) if _ESCAPED.search(text) else json.loads(text)
+
+
+def _check_parameters(
+    _connection: Any, _cursor: Any, _statement: str, given: Any, _context: Any, _many: bool
+) -> None:
+    """Raises InvalidInput for text with a character 0: SQLite would store it, PostgreSQL not."""
+    if isinstance(given, str):
+        if "\0" in given:
+            raise InvalidInput(f"{find_fault(given)}.", _TYPE_AGAIN)
+    elif isinstance(given, dict | list | tuple):  # one row, or many, by place or by name
+        for inner in given.values() if isinstance(given, dict) else given:
+            _check_parameters(_connection, _cursor, _statement, inner, _context, _many)
+
+
+def _is_orphan(error: DBAPIError) -> bool:
+    """Whether a row was to be stored that belongs to one that is not there any more."""
+    code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "sqlite_errorname", None)
+    return code in ("23503", "SQLITE_CONSTRAINT_FOREIGNKEY")
 
 
 def _is_away(error: DBAPIError) -> bool:

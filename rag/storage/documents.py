@@ -215,6 +215,14 @@ def count(connection: Connection, base_id: int) -> int:
     return connection.execute(statement).scalar_one()
 
 
+def counts(connection: Connection) -> dict[int, int]:
+    """Numbers of documents by base; bases without documents are absent."""
+    rows = connection.execute(
+        select(document.c.base_id, func.count().label("held")).group_by(document.c.base_id)
+    )
+    return {row.base_id: row.held for row in rows}
+
+
 def characters(connection: Connection, base_id: int, document_id: str) -> int:
     """Length of a document's text; 0 for one that is not here."""
     statement = select(document.c.characters).where(_is(base_id, document_id))

@@ -18,6 +18,8 @@ ItemStatus = Literal["waiting", "added", "replaced", "unchanged", "failed", "can
 
 ACTIVE: tuple[JobStatus, ...] = ("queued", "running")
 _LEASE_SECONDS = 15.0
+_MOST_DEATHS = 2
+_DIED = f"The processes that worked on it ended {_MOST_DEATHS} times without finishing an item."
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +174,13 @@ def note_fetched(connection: Connection, item: JobItem, sha256: str) -> None:
 
 
 def claim(connection: Connection, owner: str, job_id: int | None = None) -> int | None:
-    """Takes the oldest job that waits, or whose owner's lease ran out; None when there is none."""
-    free = or_(
-        job.c.status == "queued",
-        (job.c.status == "running")
-        & ~leases.in_force(func.coalesce(job.c.lease, 0.0), _LEASE_SECONDS),
-    )
-    statement = select(job.c.id).where(free).order_by(job.c.id).limit(1)
+    """Takes a job that waits, or whose owner's lease ran out; None when there is none.
+
+    Bases take turns: first comes the one that has the fewest jobs at work, then the one whose last
+    job ended longest ago. Jobs that were cancelled, or whose owners died twice, end here.
+    """
+    _end_abandoned(connection)
+    statement = select(job.c.id).where(_free()).order_by(*_turns(), job.c.id).limit(1)
     if job_id is not None:
         statement = statement.where(job.c.id == job_id)
     found = connection.execute(statement.with_for_update(skip_locked=True)).scalar()
@@ -186,6 +188,41 @@ def claim(connection: Connection, owner: str, job_id: int | None = None) -> int 
         lease = leases.now() + _LEASE_SECONDS
         _set(connection, found, status="running", owner=owner, lease=lease, seconds_left=None)
     return found
+
+
+def _free() -> ColumnElement[bool]:
+    """Whether nobody works on a job that is not at its end."""
+    held = leases.in_force(func.coalesce(job.c.lease, 0.0), _LEASE_SECONDS)
+    return or_(job.c.status == "queued", (job.c.status == "running") & ~held)
+
+
+def _turns() -> tuple[ColumnElement[Any], ...]:
+    other = job.alias()
+    same = other.c.base_id == job.c.base_id
+    held = leases.in_force(func.coalesce(other.c.lease, 0.0), _LEASE_SECONDS)
+    at_work = select(func.count()).where(same, other.c.status == "running", held)
+    last = select(func.max(other.c.finished)).where(same)
+    return at_work.scalar_subquery(), last.scalar_subquery().asc().nulls_first()
+
+
+def _end_abandoned(connection: Connection) -> None:
+    """Ends jobs that nobody works on and nobody should take up again."""
+    for owner in connection.execute(select(job.c.owner).where(_free(), job.c.owner.is_not(None))):
+        bury(connection, owner[0], _free())
+    ended = {"finished": datetime.now(UTC), "lease": None}
+    cancelled = {"status": "cancelled", "message": "Stopped. What was finished stays."}
+    failed = {"status": "failed", "message": f"{_DIED} What was finished stays."}
+    connection.execute(update(job).where(_free(), job.c.cancel).values(**ended, **cancelled))
+    hopeless = update(job).where(_free(), job.c.deaths >= _MOST_DEATHS)
+    for job_id in connection.execute(hopeless.values(**ended, **failed).returning(job.c.id)):
+        leases.drop(connection, files.of_job(connection, job_id[0]))
+
+
+def bury(connection: Connection, owner: str, *which: ColumnElement[bool]) -> None:
+    """Gives back what an owner that died was working on, and counts its death."""
+    theirs = (job.c.owner == owner) & (job.c.status == "running")
+    given_back = {"lease": 0.0, "owner": None, "deaths": job.c.deaths + 1}
+    connection.execute(update(job).where(theirs, *which).values(**given_back))
 
 
 def report(
@@ -270,8 +307,8 @@ def cancel(connection: Connection, job_id: int) -> None:
     _set(connection, job_id, cancel=True)
     connection.execute(
         update(job)
-        .where(job.c.id == job_id, job.c.status == "queued")
-        .values(status="cancelled", finished=datetime.now(UTC))
+        .where(job.c.id == job_id, _free())
+        .values(status="cancelled", finished=datetime.now(UTC), lease=None)
     )
     leases.drop(connection, files.of_job(connection, job_id))
 
@@ -285,7 +322,8 @@ def set_item(
     hint: str = "",
     chunks: int = 0,
 ) -> None:
-    """Stores what became of an item."""
+    """Stores what became of an item; the job got further, whoever died over it before."""
+    _set(connection, job_id, deaths=0)
     connection.execute(
         update(job_item)
         .where(job_item.c.job_id == job_id, job_item.c.position == position)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -14,12 +15,14 @@ from rag.errors import AlreadyExists, NotFound
 from rag.storage import labels
 from rag.storage.labels import FROM_USERS, Label
 from rag.storage.rows import insert_missing, read, values
-from rag.storage.tables import document, question, question_set, run
+from rag.storage.tables import document, question, question_set, question_set_version, run
 from rag.types import LOST, Evidence, Question
 
 State = Literal["accepted", "proposed", "rejected"]
 """Generated questions are proposed until someone decides; only accepted ones count."""
 _COUNTING: tuple[State, ...] = ("accepted",)
+MOST_KEPT = 20
+"""Replaced versions of a set that are kept, the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,21 @@ class LabelledQuestion:
     leak: float | None = None
     group: str = ""
     answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVersion:
+    """A version of a set that another took the place of: its number, how much it holds, and when
+    it was replaced.
+    """
+
+    version: int
+    questions: int
+    labels: int
+    replaced: datetime
+
+
+_CONTENT = TypeAdapter(tuple[LabelledQuestion, ...])
 
 
 def every(connection: Connection, base_id: int) -> list[QuestionSet]:
@@ -176,20 +194,85 @@ def set_split(connection: Connection, set_id: int, seed: int, share: float) -> N
 
 def save(
     connection: Connection, base_id: int, name: str, questions: Sequence[LabelledQuestion]
-) -> int:
-    """Creates a set, or replaces its accepted questions and counts a version. Returns its id.
+) -> int | None:
+    """Creates a set, or replaces its accepted questions and counts a version.
 
+    Returns the number of the version that was replaced, which is kept; None where nothing was lost.
     Proposals stay, unless a new question has the id of one.
     """
     set_id, created = ensure(connection, base_id, name)
+    kept = None
     if not created:
+        kept = _keep(connection, set_id, questions)
         count_versions(connection, [set_id])
         mine = question.c.set_id == set_id
         connection.execute(delete(question).where(mine, question.c.state == "accepted"))
         others = connection.execute(select(question.c.id).where(mine)).scalars()
         remove_questions(connection, set_id, {item.id for item in questions}.intersection(others))
     insert_all(connection, set_id, questions)
-    return set_id
+    return kept
+
+
+def _keep(connection: Connection, set_id: int, instead: Sequence[LabelledQuestion]) -> int | None:
+    """Keeps what a set holds, unless that is nothing or what comes ``instead``; the version."""
+    present = _content(labelled(connection, set_id))
+    if not present or present == _content(instead):
+        return None
+    this_set = question_set.c.id == set_id
+    version = int(connection.execute(select(question_set.c.version).where(this_set)).scalar_one())
+    connection.execute(
+        insert(question_set_version).values(
+            set_id=set_id,
+            version=version,
+            questions=len(present),
+            labels=sum(len(item["labels"]) for item in present),
+            content=present,
+            replaced=datetime.now(UTC),
+        )
+    )
+    old = [item.version for item in kept_versions(connection, set_id)[MOST_KEPT:]]
+    mine = question_set_version.c.set_id == set_id
+    connection.execute(
+        delete(question_set_version).where(mine, question_set_version.c.version.in_(old))
+    )
+    return version
+
+
+def _content(questions: Sequence[LabelledQuestion]) -> list[dict[str, Any]]:
+    """Questions as they are kept: their labels without the ids of rows."""
+    bare = (
+        replace(item, labels=tuple(replace(label, id=0) for label in item.labels))
+        for item in questions
+    )
+    content: list[dict[str, Any]] = _CONTENT.dump_python(tuple(bare), mode="json")
+    return list(content)
+
+
+def kept_versions(connection: Connection, set_id: int) -> list[KeptVersion]:
+    """The versions of a set that others took the place of, the newest first."""
+    rows = connection.execute(
+        select(*(question_set_version.c[field.name] for field in fields(KeptVersion)))
+        .where(question_set_version.c.set_id == set_id)
+        .order_by(question_set_version.c.version.desc())
+    )
+    return [read(KeptVersion, row) for row in rows]
+
+
+def kept_questions(
+    connection: Connection, set_id: int, version: int
+) -> tuple[LabelledQuestion, ...]:
+    """What a set held in a version that is kept. Raises NotFound."""
+    mine = question_set_version.c.set_id == set_id
+    statement = select(question_set_version.c.content).where(
+        mine, question_set_version.c.version == version
+    )
+    content = connection.execute(statement).scalar()
+    if content is None:
+        known = ", ".join(str(item.version) for item in kept_versions(connection, set_id))
+        raise NotFound(
+            f"Version {version} of this set is not kept.", f"There are: {known or 'none'}."
+        )
+    return _CONTENT.validate_python(content)
 
 
 def insert_all(connection: Connection, set_id: int, questions: Sequence[LabelledQuestion]) -> None:

@@ -17,8 +17,10 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    case,
     delete,
     insert,
+    null,
     select,
     update,
 )
@@ -109,15 +111,29 @@ def get(connection: Connection, base_id: int, run_id: str) -> Run:
     return _run(row)
 
 
-def results(connection: Connection, run_id: str) -> list[QuestionResult]:
-    """The questions of a run in the order of their set."""
+def results(connection: Connection, run_id: str, *, rankings: bool = True) -> list[QuestionResult]:
+    """The questions of a run in the order of their set.
+
+    Without ``rankings`` only those of questions without an answer are read, where they say whether
+    the question was refused: rankings are nearly all of a run.
+    """
+    of_all = run_question.c.ranking
+    refused = case((run_question.c.answerable, null()), else_=of_all).label("ranking")
     rows = connection.execute(
-        select(run_question)
+        select(
+            *(each for each in run_question.c if each.name != "ranking"),
+            of_all if rankings else refused,
+        )
         .where(run_question.c.run_id == run_id)
         .order_by(run_question.c.position)
     )
     return [
-        read(QuestionResult, row, tags=tuple(row.tags), ranking=tuple(map(tuple, row.ranking)))
+        read(
+            QuestionResult,
+            row,
+            tags=tuple(row.tags),
+            ranking=tuple(map(tuple, row.ranking or ())),
+        )
         for row in rows
     ]
 
@@ -223,4 +239,4 @@ def _unknown(run_id: str) -> NotFound:
 
 
 def _run(row: Row[tuple[object, ...]]) -> Run:
-    return read(Run, row, recipe=Recipe.parse(row.recipe), tags=tuple(row.tags))
+    return read(Run, row, recipe=Recipe.restore(row.recipe), tags=tuple(row.tags))

@@ -194,6 +194,18 @@ question_set = Table(
     UniqueConstraint("base_id", "name"),
 )
 
+# Questions and labels of a set as they were before others took their place.
+question_set_version = Table(
+    "question_set_version",
+    metadata,
+    Column("set_id", Integer, ForeignKey("question_set.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("questions", Integer, nullable=False),
+    Column("labels", Integer, nullable=False),
+    Column("content", JSON, nullable=False),
+    Column("replaced", DateTime(timezone=True), nullable=False),
+)
+
 question = Table(
     "question",
     metadata,
@@ -319,6 +331,8 @@ job = Table(
     # Whoever works on the job renews the lease; when it runs out, another process resumes.
     Column("owner", String),
     Column("lease", Float),
+    # Owners that died since an item was last done: what kills its process is not tried for ever.
+    Column("deaths", Integer, nullable=False, default=0, server_default="0"),
     Column("created", DateTime(timezone=True), nullable=False),
     Column("finished", DateTime(timezone=True)),
     Index(None, "status"),

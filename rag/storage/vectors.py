@@ -37,6 +37,13 @@ def every(connection: Connection, embedder: str) -> dict[bytes, bytes]:
     return {row.text_hash: row.data for row in rows}
 
 
+def dimension(connection: Connection, embedder: str) -> int | None:
+    """The length of a cached vector of an embedder; None where there is none."""
+    size = select(func.length(vector.c.data)).where(vector.c.embedder == embedder).limit(1)
+    stored: int | None = connection.execute(size).scalar()
+    return None if stored is None else stored // 4  # bytes of a float32
+
+
 def without(embedder: str) -> Select[tuple[str]]:
     """Selects the passages whose text has no cached vector of an embedder."""
     cached = (vector.c.embedder == embedder) & (vector.c.text_hash == chunk.c.text_hash)

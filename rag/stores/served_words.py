@@ -64,6 +64,11 @@ class ServedWords:
         return {self.analyzer.name} - {AUTO}
 
     @property
+    def has_words(self) -> bool:
+        """Whether passages need not be cut again to know their words: the server knows them."""
+        return True
+
+    @property
     def bytes(self) -> int:
         """About how much memory of this process it takes: the words are elsewhere."""
         return self.moment.keys.nbytes
@@ -110,6 +115,10 @@ class ServedWords:
         """Words of a question that no passage has, each with the nearest that one has."""
         build = self.moment.build
         return corrections(question, self.analyzer, lambda term: self.server.meant(build, term))
+
+    def similar_words(self, word: str) -> Mapping[str, int]:
+        """Words of passages within one edit of a word, and itself, by how many passages hold it."""
+        return self.server.similar_words(self.moment.build, word)
 
     def save(self, folder: Path | str) -> None:
         """Notes what is on the server in an existing, empty folder. Raises OSError."""

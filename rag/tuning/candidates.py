@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +74,10 @@ class CandidateSource:
         self._found: dict[SearchRecipe, Gathered] = {}
         self._tokens: dict[int, int] = {}
 
+    def has_candidates(self, search: SearchRecipe) -> bool:
+        """Whether ``deep`` has nothing to fetch."""
+        return self._deep.get(_options(search, self.exact), (0, None))[0] >= search.candidates
+
     def deep(self, search: SearchRecipe, tell: Tell) -> Deep:
         """Candidates for the k1, b ... of a recipe, as deep as it asks, or deeper.
 
@@ -138,11 +143,12 @@ class CandidateSource:
         if not isinstance(lexical, LexicalIndex):
             return None  # a server lays no postings out
         asked, near, topics = list[str](), list[Keys](), list[Topic | None]()
-        lacking = list[str]()
+        lacking, vectors = list[str](), list[Vectors]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             tell(place, len(self._questions))
             each = transformed(question.text, search, searched, Timeline(), query)
             asked.append(each.words)
+            vectors.append(each.vector)
             near.append(nearest(each, self._dense, search, searched.allowed).keys)
             topics.append(topic_of(each, searched))
             lacking.append(searched.known.lacks(each.question, lexical))
@@ -158,7 +164,7 @@ class CandidateSource:
             postings,
             near,
             self.judge,
-            self._cosines,
+            partial(self._cosines, np.stack(vectors)),
             self.calibration,
             self._exact(asked, postings, lexical),
             topics,
@@ -178,9 +184,9 @@ class CandidateSource:
                 exact[begin:end] = held
         return exact if exact.any() else None
 
-    def _cosines(self, rows: Keys, keys: Keys) -> Scores:
+    def _cosines(self, queries: Vectors, rows: Keys, keys: Keys) -> Scores:
         parts = blocks(len(keys))
-        found = (cosines(self.queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
+        found = (cosines(queries[rows[at]], self._dense.vectors(keys[at])) for at in parts)
         return np.concatenate([np.empty(0), *found])
 
     def _searched(self, search: SearchRecipe) -> Corpus:

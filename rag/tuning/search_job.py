@@ -31,6 +31,7 @@ class SearchResult:
 
     It is the baseline itself where nothing beats that. ``leaders`` are the best on the questions
     that chose it; ``state`` names what all was measured on, ``attempt`` what was tried before.
+    ``combinations`` counts the recipes of the grid, also those that find the same; 0 is unknown.
     """
 
     state: str
@@ -39,6 +40,7 @@ class SearchResult:
     selection: Selection | SplitSelection
     leaders: tuple[Leader, ...]
     attempt: Attempt = field(default_factory=Attempt)
+    combinations: int = 0
 
 
 _STORED = TypeAdapter(SearchResult)
@@ -98,7 +100,7 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     measured_on = state(services, job.base_id, asked["set"], recipe)
 
     def tell(done: int, total: int) -> None:
-        reporter.tell(done, total, f"{len(grid):,} recipes")
+        reporter.tell(done, total, f"{len(grid):,} combinations")
 
     tuner = Tuner(services, job.base_id, asked["set"])
     best = tuner.search(grid, Recipe.parse(asked["baseline"]), metric, tell, held_out=held_out)
@@ -109,6 +111,7 @@ def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
         best.selection,
         leaders(best.sweep, metric),
         best.attempt,
+        len(grid),
     )
     reporter.result = _STORED.dump_python(found, mode="json")
-    return f"{len(grid):,} recipes measured."
+    return f"{len(grid):,} combinations measured: {best.sweep.distinct:,} different recipes."

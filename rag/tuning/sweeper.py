@@ -248,6 +248,11 @@ class Sweeper:
         """The questions that count: labelled, or said to be unanswerable."""
         return self._questions
 
+    def has_candidates(self, recipe: IndexRecipe, search: SearchRecipe) -> bool:
+        """Whether candidates as deep as ``search`` asks were fetched."""
+        source = self._sources.get(recipe.hash)
+        return source is not None and source.has_candidates(search)
+
     def source(
         self, recipe: IndexRecipe, tell: Tell = lambda _done, _total: None
     ) -> CandidateSource:

@@ -70,6 +70,10 @@ class Tuner:
         ids = self._ids(part)
         return sum(ids is None or item.id in ids for item in self._sweeper.questions)
 
+    def has_candidates(self, recipe: Recipe) -> bool:
+        """Whether the candidates of a recipe are there; never waits for a ``fetch``."""
+        return self._sweeper.has_candidates(recipe.index, _deeper(recipe.search))
+
     def fetch(self, recipe: Recipe, tell: Tell = _silent) -> None:
         """Finds the candidates of a recipe, unless they are there; ``tell`` hears of questions."""
         with self._lock:

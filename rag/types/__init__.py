@@ -33,7 +33,7 @@ from rag.types.documents import (
     with_context,
 )
 from rag.types.labels import LOST, Evidence, Question
-from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace
+from rag.types.retrieval import TOOL, Dropped, Hit, Stage, StageName, Trace, WordCorrection
 
 __all__ = [
     "LOST",
@@ -76,6 +76,7 @@ __all__ = [
     "Trace",
     "Usage",
     "Vectors",
+    "WordCorrection",
     "chunk_key",
     "with_context",
 ]

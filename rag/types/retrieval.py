@@ -73,6 +73,14 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class WordCorrection:
+    """A word of a question as it was ``typed``, and as it was ``read``."""
+
+    typed: str
+    read: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """Evidence of one retrieval. ``hits`` are the results, in order; ``stages`` tell how they came.
 
@@ -82,6 +90,8 @@ class Trace:
     ``shaped`` is what the prompt shows where that is not just the hits: each piece has the key and
     the figures of its best hit, and a span of its own.
     ``typed`` is the follow-up that ``question`` was made of, "" where it was asked as it is.
+    ``reading`` is the question as it was searched, by meaning and by words, "" where that is the
+    question itself; ``corrections`` are the words that it reads differently.
     """
 
     question: str
@@ -95,6 +105,19 @@ class Trace:
     words: str = ""
     shaped: tuple[Hit, ...] = ()
     typed: str = ""
+    reading: str = ""
+    corrections: tuple[WordCorrection, ...] = ()
+
+    @property
+    def searched(self) -> str:
+        """The question whose meaning was searched."""
+        return self.reading or self.question
+
+    @property
+    def read_as(self) -> str:
+        """The corrections in a sentence; "" where there are none."""
+        told = (f"“{each.typed}” as “{each.read}”" for each in self.corrections)
+        return f"Read {', '.join(told)}." if self.corrections else ""
 
     def stage(self, name: StageName) -> Stage | None:
         """The stage of that name, if this retrieval had one."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Collection, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from rag.documents import copy_job
 from rag.documents.build_job import build, build_several
 from rag.documents.import_job import import_beir
 from rag.documents.ingest_job import ingest
-from rag.documents.library import Upload
+from rag.documents.library import Questions, Upload, brought_in
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.indexing.servers import Servers
 from rag.indexing.vector_cache import import_vectors
@@ -26,7 +26,7 @@ from rag.jobs import Handler, Jobs, process
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.knowledge_base.overview import BaseInfo, BaseOverview
 from rag.maintenance import check, readiness
-from rag.maintenance.backup import Backup, back_up
+from rag.maintenance.backup import Backup, back_up, finish_restore
 from rag.maintenance.check import Problem
 from rag.maps.draw_job import draw_map
 from rag.maps.maps import Maps
@@ -38,13 +38,14 @@ from rag.search.federation import FurtherBase
 from rag.search.tools import Tools
 from rag.services import Services
 from rag.settings import PROJECT, Settings
-from rag.storage import bases, builds, documents, runs
+from rag.storage import Connection, bases, builds, documents, jobs, runs
 from rag.storage.access import people
 from rag.storage.bases import Base
 from rag.storage.conversations import LOCAL, Visitor
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
+from rag.workspace import spending
 from rag.workspace.apart import Apart, share
 
 SAMPLE = "sample"
@@ -63,13 +64,14 @@ class Workspace:
             write_log()
         tracing.start(settings)
         cluster.require(settings.cluster)
+        finish_restore(settings.home)
         self._services = Services.start(settings, servers)
         self._maps = Maps(self._services)
         self._services.on_forgotten.append(self._maps.files.forget)
         tidy = partial(check.sweep, self._services)
-        jobs = partial(Jobs, self._services.database, self._handlers(), tidy)
+        worker = partial(Jobs, self._services.database, self._handlers(), tidy)
         apart = Apart(self._services)  # which could not be handed servers
-        self.jobs = jobs(apart.large, apart.shared) if servers is None else jobs()
+        self.jobs = worker(apart.large, apart.shared) if servers is None else worker()
         self.tools = Tools(self._services)
         self.access = Access(self._services.database, settings)
 
@@ -98,12 +100,13 @@ class Workspace:
     def bases(self, ids: Collection[int] | None = None) -> list[BaseInfo]:
         """Knowledge bases by name, all or some, with the size of their saved recipe's build."""
         with self._services.database.read() as connection:
+            held, passages = documents.counts(connection), builds.passages_by_cut(connection)
             return [
                 BaseInfo(
                     base.id,
                     base.name,
-                    documents.count(connection, base.id),
-                    builds.passages_of(connection, base.id, base.recipe.index.cut),
+                    held.get(base.id, 0),
+                    passages.get((base.id, base.recipe.index.cut), 0),
                     base.created,
                 )
                 for base in bases.every(connection, ids)
@@ -150,14 +153,21 @@ class Workspace:
             base = bases.by_id(connection, runs.owner(connection, run_id))
         return self._knowledge_base(base)
 
-    def beside(self, name: str, also: Sequence[FurtherBase]) -> list[FederatedBase]:
+    def beside(
+        self,
+        name: str,
+        also: Sequence[FurtherBase],
+        base_called: Callable[[str], KnowledgeBase] | None = None,
+    ) -> list[FederatedBase]:
         """Other bases to search together with the one called ``name``, each once.
 
-        Raises NotFound, InvalidInput for that base itself, InvalidRecipe for a bad value.
+        ``base_called`` looks them up, by default as ``base`` does. Raises NotFound, InvalidInput
+        for that base itself, InvalidRecipe for a bad value.
         """
+        look_up = base_called or self.base
         if any(each.name == name for each in also):
             raise InvalidInput(f"{name!r} is searched already.", "Name other knowledge bases.")
-        found = ((self.base(each.name), each) for each in {a.name: a for a in also}.values())
+        found = ((look_up(each.name), each) for each in {a.name: a for a in also}.values())
         return [
             FederatedBase(base, each.recipe(base.recipe()), each.weight) for base, each in found
         ]
@@ -168,15 +178,10 @@ class Workspace:
     def create(self, name: str, recipe: Recipe | None = None, owner: str = "") -> KnowledgeBase:
         """A new knowledge base, of the person with the id ``owner``. Raises InvalidInput,
         AlreadyExists, or ProviderRejected without the key that the embedder of its recipe needs."""
-        name = _checked(name)
-        recipe = recipe or Recipe()
+        name, recipe = _checked(name), recipe or Recipe()
         self._services.models.require(recipe.index)
         with self._services.database.write() as connection:
-            base = bases.create(connection, name, recipe)
-            builds.ensure(connection, base.id, recipe.index)
-            if owner:
-                people.join(connection, base.id, owner, "owner")
-        return self._knowledge_base(base)
+            return self._knowledge_base(_create(connection, name, recipe, owner))
 
     def open_or_create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """The knowledge base of that name, made if there is none."""
@@ -191,31 +196,43 @@ class Workspace:
         except AlreadyExists:  # another process was quicker
             return self.base(name)
 
-    def duplicate(self, name: str, new: str, owner: str = "") -> tuple[KnowledgeBase, int]:
-        """Queues a copy of a knowledge base: documents, recipes, prompts, question sets, labels; no
-        runs, members or conversations. Returns the copy and the job. Raises as ``create``."""
-        source = self.base(name)
-        made = self.create(new, source.recipe(), owner)
-        given = {"source": source.id}
-        return made, self.jobs.submit(made.id, copy_job.KIND, f"Copying {name}", given)
-
-    def rename(self, name: str, new: str) -> None:
-        """Gives a knowledge base another name. Raises NotFound, InvalidInput, AlreadyExists."""
-        base, new = self.base(name), _checked(new)
+    def duplicate(self, base: str | int, new: str, owner: str = "") -> tuple[KnowledgeBase, int]:
+        """Queues a copy of a knowledge base, by name or id: documents, recipes, prompts, question
+        sets, labels; no runs, members or conversations. Returns the copy and the job, of which
+        there are both or none. Raises as ``create``."""
+        source, new = self._look_up(base), _checked(new)
+        recipe = source.recipe()
+        self._services.models.require(recipe.index)
         with self._services.database.write() as connection:
-            bases.rename(connection, base.id, new)
+            made = _create(connection, new, recipe, owner)
+            given = {"source": source.id}
+            title = f"Copying {source.name}"
+            job = jobs.create(connection, made.id, copy_job.KIND, title, given)
+        self.jobs.wake()
+        return self._knowledge_base(made), job
 
-    def delete(self, name: str) -> None:
-        """Deletes a knowledge base with documents, labels, runs and conversations.
+    def _look_up(self, base: str | int) -> KnowledgeBase:
+        """A knowledge base by name, or by the id that it keeps. Raises NotFound."""
+        return self.base(base) if isinstance(base, str) else self.base_with_id(base)
+
+    def rename(self, base: str | int, new: str) -> None:
+        """Gives a knowledge base, by name or id, another name. Raises NotFound, InvalidInput,
+        AlreadyExists."""
+        held, new = self._look_up(base), _checked(new)
+        with self._services.database.write() as connection:
+            bases.rename(connection, held.id, new)
+
+    def delete(self, base: str | int) -> None:
+        """Deletes a knowledge base, by name or id, with documents, labels, runs and conversations.
 
         All of it, or nothing: the files that a process killed meanwhile leaves behind are removed
         at the next start.
         """
-        base = self.base(name)
+        held = self._look_up(base)
         with self._services.database.write() as connection:
-            bases.remove(connection, base.id)
+            bases.remove(connection, held.id)
         self._services.files.discard()
-        self._services.forget_build(base.id)
+        self._services.forget_build(held.id)
 
     def check(self, *, repair: bool = False) -> list[Problem]:
         """Compares the database with the files, indexes and maps of this home.
@@ -264,9 +281,9 @@ class Workspace:
                 found = Restorer(self._services, base.id, base.name, tell).restore(
                     bundle, documents
                 )
-                self.rename(base.name, wanted)
+                self.rename(base.id, wanted)
             except BaseException:
-                self.delete(base.name)
+                self.delete(base.id)
                 raise
         return replace(found, base=wanted)
 
@@ -283,15 +300,59 @@ class Workspace:
         )
         return next(name for name in names if name not in taken)
 
+    def warm_up(self) -> None:
+        """Searches once, so that the first visitor does not wait for a model and an index.
+
+        Nothing that may cost money is asked: not the steps of the saved recipe, and no embedder
+        that is paid, not even for the length of its vectors.
+        """
+        for info in self.bases():
+            base = self.base_with_id(info.id)
+            recipe = Recipe(index=base.recipe().index)
+            if info.passages and not spending.costs(recipe, self.settings):
+                base.search("warm-up", recipe)
+                return
+
     def start_demo(self, name: str = SAMPLE, owner: str = "") -> tuple[KnowledgeBase, int]:
         """Queues the sample knowledge base with its questions; returns it and the job.
 
         What is there already stays: the same file again is unchanged. With an ``owner`` it is a
         new one. Raises AlreadyExists.
         """
-        base = self.create(name, None, owner) if owner else self.open_or_create(name)
+        if owner:
+            return self._create_demo(name, owner)
+        try:
+            base = self.base(name)
+        except NotFound:
+            with suppress(AlreadyExists):  # another process was quicker
+                return self._create_demo(name)
+            base = self.base(name)
+        return base, self.add_demo(base)
+
+    def _create_demo(self, name: str, owner: str = "") -> tuple[KnowledgeBase, int]:
+        """A new base and the job that fills it: both, or none. Raises as ``create``."""
+        name, recipe = _checked(name), Recipe()
+        self._services.models.require(recipe.index)
+        with (
+            self._sample() as (uploads, questions),
+            brought_in(self._services.files, uploads, questions) as reading,
+            self._services.database.write() as connection,
+        ):
+            made = _create(connection, name, recipe, owner)
+            job = reading.queue(connection, made.id)
+        self.jobs.wake()
+        return self._knowledge_base(made), job
+
+    def add_demo(self, base: KnowledgeBase) -> int:
+        """Queues the sample's documents and questions for a knowledge base; returns the job."""
+        with self._sample() as (uploads, questions):
+            return base.documents.add_files(uploads, questions)
+
+    @contextmanager
+    def _sample(self) -> Iterator[tuple[list[Upload], Questions]]:
+        """The sample's documents and questions, open. Its vectors are stored already, so that it
+        answers soon."""
         if SAMPLE_VECTORS.exists():
-            # Texts that are embedded already are not embedded again, so the sample answers soon.
             import_vectors(self._services.database, SAMPLE_VECTORS)
         with ExitStack() as stack:
             uploads = [
@@ -300,7 +361,7 @@ class Workspace:
                 if path.is_file() and path.name != SAMPLE_QUESTIONS
             ]
             questions = stack.enter_context((SAMPLE_FOLDER / SAMPLE_QUESTIONS).open("rb"))
-            return base, base.documents.add_files(uploads, (SAMPLE, SAMPLE_QUESTIONS, questions))
+            yield uploads, (SAMPLE, SAMPLE_QUESTIONS, questions)
 
     def welcome(self) -> None:
         """Queues the sample at the first start, so that there is something to ask at once."""
@@ -342,3 +403,13 @@ def _checked(name: str) -> str:
     if not name or len(name) > 80 or not name.isprintable():
         raise InvalidInput("A knowledge base needs a name of 1 to 80 characters.")
     return name
+
+
+def _create(connection: Connection, name: str, recipe: Recipe, owner: str) -> Base:
+    """A new base with the build of its recipe, of the person with the id ``owner``, if any. Raises
+    AlreadyExists."""
+    base = bases.create(connection, name, recipe)
+    builds.ensure(connection, base.id, recipe.index)
+    if owner:
+        people.join(connection, base.id, owner, "owner")
+    return base

@@ -53,7 +53,7 @@ _TABLE: Mapping[str, Mapping[str, str]] = {
     "memory_trials": {"viewer": "effect jobs", "editor": "start"},
     "operations": {"viewer": "turns"},
     "passage_edits": {"viewer": "find lost of", "editor": "add remove"},
-    "passage_labels": {"guest": "asked of", "labeller": "grade grade_words remove"},
+    "passage_labels": {"guest": "asked of", "labeller": "collect grade grade_words remove"},
     "pooling": {"guest": "difference"},
     "preferences": {"guest": "between latest", "editor": "start"},
     "prompts": {"guest": "wording versions changes", "editor": "reset save"},
@@ -64,15 +64,15 @@ _TABLE: Mapping[str, Mapping[str, str]] = {
     },
     "questions": {
         "guest": "every groups named usable split tried labelled lost_labels",
-        "viewer": "export",
-        "labeller": "add_judgements save",
+        "viewer": "export kept_versions",
+        "labeller": "add_judgements restore_version save",
     },
     "rankings": {"guest": "side_by_side"},
     "recipe_names": {"guest": "given of", "editor": "give"},
     "reports": {"guest": "html"},
     "reviews": {
-        "viewer": "explain export figures opened waiting",
-        "labeller": "dismiss labelled",
+        "guest": "explain opened",
+        "labeller": "dismiss export figures labelled waiting",
     },
     "run_figures": {"guest": "by_tag intervals plan unjudged"},
     "runs": {
@@ -143,11 +143,12 @@ _KINDS: Mapping[str, str] = {
     "documents.again.queue passage_edits.add passage_edits.remove locked_files.leave_out "
     "locked_files.open",
     "labels": "exchange.import_file labels.label labels.mark_unanswerable labels.remove_label "
-    "labels.set_grade passage_labels.grade passage_labels.grade_words passage_labels.remove "
-    "proposals.accept proposals.reject proposals.request question_edits.add_question "
-    "question_edits.collect question_edits.create_set question_edits.delete_questions "
-    "question_edits.delete_set question_edits.edit_question question_edits.rename_set "
-    "question_edits.save_table question_edits.set_split questions.add_judgements questions.save",
+    "labels.set_grade passage_labels.collect passage_labels.grade passage_labels.grade_words "
+    "passage_labels.remove proposals.accept proposals.reject proposals.request "
+    "question_edits.add_question question_edits.collect question_edits.create_set "
+    "question_edits.delete_questions question_edits.delete_set question_edits.edit_question "
+    "question_edits.rename_set question_edits.save_table question_edits.set_split "
+    "questions.add_judgements questions.restore_version questions.save",
     "recipe": "save_recipe prompts.reset prompts.save recipe_names.give",
     "evaluation": "evaluations.start evaluator.evaluate answer_evaluations.start judgements.start "
     "memory_trials.start preferences.start "
@@ -172,7 +173,8 @@ _TOLD = (
     "exchange.export_text exchange.export_beir exchange.export_run "
     "exchange.export_run_qrels evaluations.start links.create links.revoke members.add "
     "members.change members.remove question_edits.create_set question_edits.delete_set "
-    "question_edits.rename_set questions.export reports.html runs.pin runs.remove prompts.reset"
+    "question_edits.rename_set questions.export questions.restore_version reports.html runs.pin "
+    "runs.remove prompts.reset"
 )
 TOLD: Mapping[str, int | None] = {
     **dict.fromkeys(_TOLD.split()),

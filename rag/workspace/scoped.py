@@ -16,6 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from rag.access.audit import audit_actor
 from rag.access.people import People, Person
 from rag.access.roles import GUEST, reaches
 from rag.errors import InvalidInput, NotAllowed, NotFound
@@ -122,7 +123,7 @@ class ScopedWorkspace:
         trusted = self.asker.local and self.asker.token is None
         if trusted and not self._workspace.access.people.in_use():
             return base
-        this, outline = BaseName(base.id, base.name), base.outline
+        this, outline, explain = BaseName(base.id, base.name), base.outline, base.explain
 
         def note(kind: str, action: str, detail: str) -> None:
             self.note(kind, action, detail, this)
@@ -135,9 +136,15 @@ class ScopedWorkspace:
             except NotFound:  # as for one that is gone
                 return None
 
+        def explained(question: str, recipe: Recipe, *given: Any, **named: Any) -> Any:
+            explainer = explain(question, recipe, *given, **named)
+            explainer.permit_attribution = partial(self._require_frugal, recipe)
+            return explainer
+
         role = partial(self.role_in, this.id)
         use = partial(self._check_use, role, base.recipe)
-        restrict(base, role, note, use, outline=seen)  # which reads other bases by name
+        # ``seen`` reads other bases by name.
+        restrict(base, role, note, use, outline=seen, explain=explained)
         return base
 
     def costs(self, base: KnowledgeBase, recipe: Recipe) -> str:
@@ -183,21 +190,25 @@ class ScopedWorkspace:
                 ASK if self.asker.link else "That takes a token with the scope ask.",
             )
 
+    def _require_frugal(self, recipe: Recipe) -> None:
+        """Raises NotAllowed where dozens of embedded texts cost what the asker may not spend: even
+        the saved recipe embeds one text for a question."""
+        if not self.asker.may_spend and spending.embeds_for_money(recipe, self.settings):
+            raise NotAllowed(
+                "The attribution embeds dozens of texts, which may cost money.",
+                ASK if self.asker.link else "That takes a token with the scope ask.",
+            )
+
     def beside(self, name: str, also: Sequence[FurtherBase]) -> list[FederatedBase]:
         """Other bases to search with the one called ``name``. Raises as ``Workspace.beside``."""
-        for each in also:
-            self.base(each.name)
-        return [
-            FederatedBase(self.base(found.base.name), found.recipe, found.weight)
-            for found in self._workspace.beside(name, also)
-        ]
+        return self._workspace.beside(name, also, self.base)
 
     def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
         """A new knowledge base, of the asker. Raises as ``Workspace.create``."""
         self._refuse_guests()
         made = self._workspace.create(name, recipe, self.asker.person.id)
         self.note("base", "create", base=made)
-        return self.base(made.name)
+        return self.base_with_id(made.id)
 
     def start_demo(self) -> tuple[KnowledgeBase, int]:
         """Queues the sample for the asker; returns its base and the job."""
@@ -207,46 +218,54 @@ class ScopedWorkspace:
         mine = next((info for info in self.bases() if info.name == SAMPLE), None)
         if mine is not None:
             self._require(mine, "documents.add_files")
-            made, job = self._workspace.start_demo()
+            made = self._workspace.base_with_id(mine.id)
+            job = self._workspace.add_demo(made)
         else:
             taken = {info.name for info in self._workspace.bases()}
             names = (SAMPLE, *(f"{SAMPLE} {number}" for number in range(2, 2 + len(taken))))
             free = next(name for name in names if name not in taken)
             made, job = self._workspace.start_demo(free, self.asker.person.id)
         self.note("documents", "start_demo", base=made)
-        return self.base(made.name), job
+        return self.base_with_id(made.id), job
 
-    def duplicate(self, name: str, new: str) -> tuple[KnowledgeBase, int]:
+    def duplicate(self, base: str | int, new: str) -> tuple[KnowledgeBase, int]:
         """Queues a copy that is the asker's alone; returns it and the job. For owners, as whoever
         has it chooses who sees it. Raises as ``Workspace.duplicate``."""
         self._refuse_guests()
-        base = self.base(name)
-        self._require(base, "duplicate")
-        made, job = self._workspace.duplicate(base.name, new, self.asker.person.id)
-        self.note("base", "duplicate", made.name, base)
+        held = self._look_up(base)
+        self._require(held, "duplicate")
+        made, job = self._workspace.duplicate(held.id, new, self.asker.person.id)
+        self.note("base", "duplicate", made.name, held)
         self.note("base", "create", base=made)
-        return self.base(made.name), job
+        return self.base_with_id(made.id), job
 
-    def rename(self, name: str, new: str) -> None:
+    def _look_up(self, base: str | int) -> KnowledgeBase:
+        """A knowledge base by name, or by the id that it keeps. Raises NotFound.
+
+        What is allowed for it is done by its id: its name may be another one's by then.
+        """
+        return self.base(base) if isinstance(base, str) else self.base_with_id(base)
+
+    def rename(self, base: str | int, new: str) -> None:
         """Gives a knowledge base another name. Raises as ``Workspace.rename``."""
-        base = self.base(name)
-        self._require(base, "rename")
-        self._workspace.rename(name, new)
-        self.note("base", "rename", new, base)
+        held = self._look_up(base)
+        self._require(held, "rename")
+        self._workspace.rename(held.id, new)
+        self.note("base", "rename", new, held)
 
-    def delete(self, name: str) -> None:
+    def delete(self, base: str | int) -> None:
         """Deletes a knowledge base with all that it holds. Raises NotFound."""
-        base = self.base(name)
-        self._require(base, "delete")
-        self._workspace.delete(name)
-        self.note("base", "delete", base=base)
+        held = self._look_up(base)
+        self._require(held, "delete")
+        self._workspace.delete(held.id)
+        self.note("base", "delete", base=held)
 
     def leave(self, name: str) -> None:
         """Ends the asker's own membership. Raises NotFound, InvalidInput for the last owner."""
         base = self.base(name)
         if self.asker.link is not None or self.asker.local:
             raise InvalidInput("Nobody is a member here who could leave.")
-        self._workspace.base(name).members.remove(self.asker.person.email)
+        self._workspace.base_with_id(base.id).members.remove(self.asker.person.email)
         self.note("members", "leave", base=base)
 
     def bundle(self, run_id: str, target: Path) -> None:
@@ -299,6 +318,14 @@ class ScopedWorkspace:
             roles = self._workspace.access.people.roles(self.asker.person.id)
             owned = [base_id for base_id, role in roles.items() if role == "owner"]
         return self._workspace.access.audit.lines(**wanted, of_bases=owned)
+
+    def recipe_saver(self, base_id: int) -> str:
+        """Who saved the recipe of a knowledge base last, by address; "" where nobody signs in.
+        Raises NotFound."""
+        self.base_with_id(base_id)
+        lines = self._workspace.access.audit.lines(kind="recipe", limit=20, of_bases=[base_id])
+        saves = (line for line in lines if line.entry.action == "save_recipe")
+        return next((audit_actor(line) for line in saves if line.entry.person_id), "")
 
     def _ids(self) -> Collection[int] | None:
         """The ids of the knowledge bases that may be seen; None for all."""

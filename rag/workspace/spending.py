@@ -63,19 +63,25 @@ def costs(recipe: Recipe, variables: Variables) -> bool:
     return bool(recipe.search.tools or [*_costly(recipe, variables, answers=False)])
 
 
+def embeds_for_money(recipe: Recipe, variables: Variables) -> bool:
+    """Whether a text that is embedded may cost money. Raises as ``beyond``."""
+    return providers.may_cost(recipe.index.embedder.partition(":")[0], variables)
+
+
 def _costly(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_Asked]:
     """What may cost money when a recipe searches, and ``answers``."""
     search, answer = recipe.search, recipe.answer
     embedder, reranker = recipe.index.embedder, search.rerank or ""
-    if providers.may_cost(embedder.partition(":")[0], variables):
-        yield _Asked("index.embedder", (embedder,))
     chat = answer.provider, answer.model
-    steps = {"rewrite": int(search.rewrite), "expansions": search.expansions}
-    steps |= {"hyde": int(search.hyde)}
-    asks_chat = any(steps.values()) or reranker == "chat" or answers
+    if embeds_for_money(recipe, variables):
+        yield _Asked("index.embedder", (embedder,))
+        if answers and answer.memory:
+            yield _Asked("answer.memory", (embedder,), (answer.memory,))
+    asks_chat = search.asks_chat or answers
     chat_costs = asks_chat and providers.may_cost(answer.provider, variables)
     if chat_costs:
-        yield from (_Asked(f"search.{name}", chat, (n,)) for name, n in steps.items() if n)
+        steps = search.chat_steps.items()
+        yield from (_Asked(f"search.{name}", chat, (n,)) for name, n in steps)
     requests = ceil(search.rerank_depth / search.rerank_batch)
     often = search.rerank_depth, requests
     if reranker == "chat":

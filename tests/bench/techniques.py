@@ -49,7 +49,9 @@ TECHNIQUES: Mapping[str, Mapping[str, Any]] = {
         "feedback_terms": 10,
     },
 }
-RECIPE = Recipe().with_fields({"index.chunker": "whole", "search.threshold": None})
+RECIPE = Recipe().with_fields(
+    {"index.chunker": "whole", "search.threshold": None, "search.spelling": False}
+)
 
 
 def measure(folder: Path) -> dict[str, float]:

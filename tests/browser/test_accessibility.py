@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,5 +114,7 @@ def _looks(page: Page, name: str, address: str, script: str) -> Iterator[tuple[s
         until(shows(opened), page.get_by_role("button", name=button).click)
         idle(page)
         yield f"{name}, {button}", page.evaluate(_RUN, STREAMLIT)
-        until(hides(opened), lambda: page.keyboard.press("Escape"))
+        cancel = opened.get_by_role("button", name="Cancel")
+        close = cancel.click if cancel.count() else partial(page.keyboard.press, "Escape")
+        until(hides(opened), close)
         idle(page)

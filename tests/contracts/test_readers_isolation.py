@@ -18,10 +18,10 @@ import pytest
 
 from rag import Upload
 from rag.errors import Cancelled, UnreadableDocument
-from rag.readers import Limits, isolation, read
+from rag.readers import Limits, formats, isolation, read, read_text
 from rag.readers.content import Source
 from rag.readers.failures import ReaderDefect
-from rag.readers.formats import FORMATS, format_of
+from rag.readers.formats import format_of
 from rag.readers.isolation import WorkerPool
 from tests.sample_files import pdf
 from tests.workspaces import QUICK, workspace_at
@@ -107,12 +107,11 @@ def test_a_fault_of_the_program_is_not_blamed_on_the_file(
     assert pool.read(PDF, Source(leaflet)).text == "one page"
 
 
-@pytest.mark.parametrize("isolated", [True, False])
 def test_the_log_has_what_went_wrong_in_a_reader(
-    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, isolated: bool
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     reader = "rag.readers.office.word:_levels"
-    broken = replace(format_of("x.txt"), reader=reader, isolated=isolated)
+    broken = replace(format_of("x.txt"), reader=reader)
     monkeypatch.setattr("rag.readers.format_of", lambda name: broken)
     with closing(workspace_at(home)) as workspace:
         base = workspace.create("Guide", QUICK)
@@ -225,9 +224,56 @@ def test_it_works_from_any_folder(
     pool.close()
 
 
-def test_risky_formats_are_isolated() -> None:
-    isolated = {row.extensions[0] for row in FORMATS if row.isolated}
-    assert isolated == {"pdf", "html", "docx", "pptx", "xlsx", "png", "jpg", "tif"}
+@pytest.mark.parametrize(
+    ("extension", "content", "text"),
+    [
+        ("txt", "words", "words"),
+        ("md", "# Words", "# Words"),
+        ("html", "<p>words</p>", "words"),
+        ("csv", "a,b\n1,2", "a\tb\n1\t2"),
+        ("tsv", "a\tb\n1\t2", "a\tb\n1\t2"),
+        ("json", '{"a": 1}', "a: 1"),
+        ("jsonl", '{"a": 1}', "a: 1"),
+    ],
+)
+def test_light_formats_are_read_in_a_process_apart_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extension: str, content: str, text: str
+) -> None:
+    def run_here(*_: object) -> None:
+        raise AssertionError("read in this process")
+
+    monkeypatch.setattr(formats, "run", run_here)
+    path = tmp_path / "file"
+    path.write_text(content, encoding="utf-8")
+    assert read(path, f"x.{extension}").text == text
+
+
+def test_pasted_text_is_read_in_a_process_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = WorkerPool(1)
+    monkeypatch.setattr("rag.readers.shared_pool", lambda: pool)
+    pasted = "# Größe \ud800\n\n|a|b|\n|-|-|\n|1|2|\n"
+    assert read_text(pasted, "Note").text == "# Größe \n\na\tb\n1\t2\n"
+    (worker,) = pool.idle
+    os.kill(worker.pid, signal.SIGSTOP)
+    stops = iter([False, False, True])
+    with pytest.raises(Cancelled):
+        read_text(pasted, "Note", cancelled=lambda: next(stops))
+    assert pool.idle == ()
+
+
+def test_light_files_do_not_wear_a_process_out(
+    monkeypatch: pytest.MonkeyPatch, pool: WorkerPool, tmp_path: Path, leaflet: Path
+) -> None:
+    monkeypatch.setattr(isolation, "_READS_PER_PROCESS", 2)
+    path = tmp_path / "file"
+    path.write_bytes(b"words")
+    pool.read(PDF, Source(leaflet))
+    (worker,) = pool.idle
+    for _ in range(5):
+        assert pool.read(format_of("x.txt"), Source(path)).text == "words"
+    assert pool.idle == (worker,)
+    pool.read(PDF, Source(leaflet))
+    assert pool.idle == ()
 
 
 @pytest.mark.parametrize(

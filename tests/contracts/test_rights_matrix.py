@@ -67,6 +67,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     label = base.labels.label(
         "policies", question_id=question, document_id=document, start=0, end=20, grade=1
     )
+    base.question_edits.create_set("replaced")
+    base.question_edits.add_question("replaced", "Who pays lunch?")
+    number = base.questions.save("replaced", ())
     job = base.evaluations.start("policies", QUICK)
     workspace.jobs.run(job)
     run = base.runs.every()[0].id
@@ -82,6 +85,8 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
         "questions": str(base.questions.named("policies").id),
         "label": str(label),
         "run": run,
+        "number": str(number),
+        "replaced": str(base.questions.named("replaced").id),
         "question": base.question_edits.add_question("policies", "Who pays lunch?"),
         "question_id": question,
         "member": "guest@example.org",
@@ -131,6 +136,8 @@ def _operations(document: dict[str, Any]) -> list[tuple[str, str, str, Any]]:
 def _asked(filled: Filled, method: str, path: str, example: Any, role: str) -> dict[str, Any]:
     """What to send: the example of the OpenAPI document about things that are there."""
     address = "/api" + path
+    if path.endswith("/restore"):
+        address = address.replace("{questions}", "{replaced}")
     for name, value in filled.ids.items():
         address = address.replace(f"{{{name}}}", value)
     about = {

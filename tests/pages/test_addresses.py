@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag import Workspace
+from tests.pages.conftest import FRAME
 
 OpenPage = Callable[..., AppTest]
 HOTEL, PUMP = "What may a hotel cost?", "Why does the pump make a grinding noise?"
@@ -24,6 +25,29 @@ def test_a_field_without_sense_is_as_if_it_were_not_named(
     assert not app.exception
     assert app.sidebar.slider(key="k").value == saved.search.top_k
     assert [each.value for each in app.sidebar.markdown if "search\\." in each.value] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("k", "[" * 5000), ("in_pages", "9" * 7000), ("in_pages", "1-2," * 1900 + "3")],
+    ids=["brackets", "digits", "ranges"],
+)
+def test_a_field_beyond_all_bounds_is_as_if_it_were_not_named(
+    name: str, value: str, filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("inspector.py", q=HOTEL, **{name: value})
+    assert not app.exception
+    assert app.text_input(key="q").value == HOTEL
+    assert app.sidebar.slider(key="k").value == filled.base("notes").recipe().search.top_k
+
+
+@pytest.mark.parametrize("value", ["x" * 8001, "a\0b"], ids=["long", "character 0"])
+def test_what_no_page_reads_is_taken_out_of_the_address(value: str, filled: Workspace) -> None:
+    app = AppTest.from_file(str(FRAME), default_timeout=300)
+    app.query_params["q"] = value
+    app.run()
+    assert "q" not in app.query_params
+    assert app.warning[0].value.startswith("A part of this address was left out")
 
 
 @pytest.mark.parametrize("passage", ["ffff", "0000000000000001", "../../etc"])
@@ -65,3 +89,13 @@ def test_words_alone_write_no_threshold_into_the_address(
     app.sidebar.button_group(key="mode").set_value("Lexical").run()
     assert app.query_params["mode"] == "Lexical"
     assert "threshold" not in app.query_params
+
+
+@pytest.mark.parametrize("value", ["RRF", "Rrf"])
+def test_fusion_by_ranks_is_named_in_capitals_and_old_addresses_open(
+    value: str, filled: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("inspector.py", q=HOTEL, fusion=value)
+    control = app.sidebar.button_group(key="fusion")
+    assert [option.content for option in control.proto.options] == ["Weighted", "RRF"]
+    assert control.value == "RRF"

@@ -12,6 +12,7 @@ from pages.components.chat.answer_text import answer_text
 from pages.components.chat.conversations import LATEST
 from pages.components.shell import session
 from rag import KnowledgeBase, SentenceCheck, Upload
+from rag.topic import TopicModel
 from tests.handbook import FRAME, LEAVE, ask, marked, texts, visit
 from tests.servers import Reply, scripted
 
@@ -50,7 +51,7 @@ def test_the_address_brings_the_conversation_back(base: KnowledgeBase) -> None:
     ask(visit("chat.py"), LEAVE)
     again = visit("chat.py", talk="1")
     assert "carried over until 30 June of the next year" in texts(again)
-    assert "looked at 6 passages, 1 used" in texts(again)
+    assert "looked at 5 passages, 1 used" in texts(again)
     again.button(key="chat_new").click().run()
     assert "30 June" not in texts(again)
 
@@ -199,6 +200,31 @@ def test_where_nothing_is_relevant_the_nearest_are_named_and_can_be_let_in(
     app.button(key="chat_lower_1").click().run()
     assert app.slider(key="threshold").value < 0.2
     assert [turn.status for turn in base.conversations.turns(1)] == ["refused", "complete"]
+
+
+def test_searching_all_the_same_is_for_this_question_only(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = TopicModel({"joint_share": 10.0}, -5.0, limit=0.3, source="a test")
+    monkeypatch.setattr("rag.search.refusal.shipped", lambda _name: model)
+    base.save_recipe(base.recipe().with_fields({"search.threshold": None, "search.refuse": "auto"}))
+    app = ask(visit("chat.py"), "Who wrote the Iliad?")
+    app.button(key="chat_insist_1").click().run()
+    assert not app.exception
+    ask(app, "Who wrote the Odyssey?")
+    turns = base.conversations.turns(1)
+    assert [turn.recipe.search.refuse for turn in turns] == ["auto", "off", "auto"]
+    assert [turn.status for turn in turns] == ["refused", "complete", "refused"]
+    app.button(key="chat_inspect_2").click().run()
+    assert "Searched all the same: refusing is off for this question." in texts(app)
+    assert any((each.key or "").startswith("inspector_card_") for each in app.button)
+    held = app.session_state["recipe_working"][base.id]
+    assert (held.working, held.saved) == (base.recipe(), base.recipe())
+    app.query_params["q"] = "Who wrote the Odyssey?"
+    app.switch_page("inspector.py").run()
+    assert app.text_input(key="q").value == "Who wrote the Odyssey?"
+    assert "Searched all the same" not in texts(app)
+    assert "the documents do not speak of this" in texts(app)
 
 
 def test_a_failing_provider_leaves_the_question_and_a_way_to_retry(

@@ -14,7 +14,7 @@ def test_text_is_left_out_and_taken_back(filled: Workspace, open_page: OpenPage)
     words = " ".join(base.documents.document(info.id).text.split()[:4])
     app = open_page("upload.py", doc=info.id[:12])
     part = info.id[:12]
-    app.text_area(key=f"documents_edit_quote_{part}").set_value(words)
+    app.text_area(key=f"documents_edit_quote_{part}_0").set_value(words)
     app.button(key=_apply(app)).click().run()
     assert not app.exception
     (edit,) = base.passage_edits.of(info.id)
@@ -31,7 +31,7 @@ def test_words_that_are_not_there_are_refused(filled: Workspace, open_page: Open
     base = filled.base("notes")
     info = base.documents.documents(base.recipe().index)[0]
     app = open_page("upload.py", doc=info.id[:12])
-    app.text_area(key=f"documents_edit_quote_{info.id[:12]}").set_value("nowhere to be found")
+    app.text_area(key=f"documents_edit_quote_{info.id[:12]}_0").set_value("nowhere to be found")
     app.button(key=_apply(app)).click().run()
     assert "does not have these words" in app.error[0].value
     assert base.passage_edits.of(info.id) == []

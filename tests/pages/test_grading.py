@@ -132,6 +132,29 @@ def test_the_picture_fills_what_is_relevant(base: KnowledgeBase) -> None:
     assert {name.endswith("-open") for key, name in symbols.items() if key != first.id} == {True}
 
 
+def test_points_that_do_not_come_back_are_small_and_not_faint(base: KnowledgeBase) -> None:
+    trace = base.search(LEAVE, base.recipe())
+    shown = candidates(trace)
+    back = {each.hit.chunk.id for each in shown if each.group in ("prompt", "context")}
+    chart = figure(trace, shown, None, LIGHT, {})
+    sizes = {
+        data[0]: size
+        for points in chart.data
+        for data, size in zip(points.customdata, points.marker.size, strict=True)
+    }
+    assert {key for key, size in sizes.items() if size == 9} == back
+    assert {key for key, size in sizes.items() if size == 7} == sizes.keys() - back
+    assert {(points.marker.opacity, points.unselected.marker.opacity) for points in chart.data} == {
+        (1.0, 1.0)
+    }
+
+
+def test_grade_buttons_wrap_where_a_card_is_narrow(base: KnowledgeBase) -> None:
+    chunk = candidates(base.search(LEAVE, base.recipe()))[0].hit.chunk
+    buttons = visit("inspector.py", q=LEAVE).get_by_key(f"inspector_grade_{chunk.id}")
+    assert buttons.proto.wrap
+
+
 def test_plotly_finds_nothing_wrong_with_the_picture(base: KnowledgeBase) -> None:
     trace = base.search(LEAVE, base.recipe())
     shown = candidates(trace)

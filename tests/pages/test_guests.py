@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import identity
@@ -67,3 +69,56 @@ def test_a_guest_is_led_to_no_page_that_is_not_there(
         assert not app.exception
         assert "unexpected" not in said(app)
         assert not app.main.get("page_link")
+
+
+@pytest.mark.parametrize(
+    ("url", "warned"),
+    [
+        (
+            "http://localhost:8501/settings",
+            "This address works on this machine only. For others, replace `http://localhost:8501` "
+            "with the address at which they reach this server.",
+        ),
+        ("https://kb.example/touchstone/settings", ""),
+    ],
+)
+def test_the_address_of_a_link_says_where_it_works(
+    url: str,
+    warned: str,
+    visit: Callable[..., AppTest],
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(st.context), "url", url)
+    app = visit("owner", "settings.py", kb="handbook")
+    next(each for each in app.button if each.label == "Make a link").click().run()
+    (address,) = (each.value for each in app.code if "/share/" in each.value)
+    server, _, secret = address.rpartition("/share/")
+    assert server == url.removesuffix("/settings")
+    assert world.workspace.access.link(secret) is not None
+    assert [each.value for each in app.warning] == ([warned] if warned else [])
+
+
+def test_a_link_is_left_in_the_same_tab(
+    visit: Callable[..., AppTest], world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a button, which has the browser go there: links open in another tab."""
+    secret, row = world.base.links.create("left")
+    monkeypatch.setattr(identity, "share_secret", lambda: secret)
+    app = visit("stranger", "chat.py")
+    assert "/share/leave" not in said(app)
+    assert _sent_to(app) == []
+    app.button(key="door_leave").click().run()
+    assert _sent_to(app) == ["/share/leave"]
+    world.base.links.revoke(row.id)
+    app = visit("stranger", "chat.py")
+    assert "This link is over" in said(app)
+    app.button(key="door_leave").click().run()
+    assert _sent_to(app) == ["/share/leave"]
+
+
+def _sent_to(app: AppTest) -> list[str]:
+    drawn = [each.proto for each in app.get("bidi_component")]
+    return [
+        json.loads(each.json) for each in drawn if each.component_name.endswith("go_to_address")
+    ]

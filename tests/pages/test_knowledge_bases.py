@@ -79,3 +79,49 @@ def test_the_embedder_for_trials_is_offered_nowhere(
     app = open_page("tuning.py", cuts="true")  # a stored recipe that has it still opens
     assert app.multiselect(key="tuning_cut_embedders").value == ["fake"]
     assert "fake" not in embedders(IndexRecipe())
+
+
+def choose(app: AppTest, name: str) -> AppTest:
+    app.sidebar.selectbox(key="kb").set_value(name).run()
+    assert not app.exception
+    return app
+
+
+def chip(app: AppTest) -> str:
+    """What the recipe chip says that differs from the saved recipe."""
+    return "\n".join(each.value for each in app.sidebar.markdown if "search\\." in each.value)
+
+
+def test_a_recipe_that_is_not_saved_stays_with_its_base(
+    two: Workspace, open_page: OpenPage
+) -> None:
+    app = open_page("inspector.py", kb="notes")
+    app.sidebar.slider(key="k").set_value(9).run()
+    app.sidebar.button_group(key="mode").set_value("Lexical").run()
+    choose(app, "archive")
+    assert chip(app) == ""
+    assert app.sidebar.slider(key="k").value == two.base("archive").recipe().search.top_k
+    assert {"k", "mode"}.isdisjoint(app.query_params)
+    choose(app, "notes")
+    assert chip(app) == "- search\\.mode: hybrid → **lexical**\n- search\\.top\\_k: 5 → **9**"
+    assert app.sidebar.slider(key="k").value == 9
+    assert app.query_params["k"] == "9"
+
+
+def test_a_new_base_starts_with_its_own_recipe(two: Workspace, open_page: OpenPage) -> None:
+    app = open_page("inspector.py", kb="notes", k="9")
+    two.create("fresh", Recipe(index=IndexRecipe(embedder="fake")))
+    app.session_state["frame_created"] = "fresh"  # what the dialog for a new one leaves
+    app.run()
+    assert app.sidebar.selectbox(key="kb").value == "fresh"
+    assert chip(app) == ""
+
+
+def test_what_else_is_searched_stays_with_its_base(two: Workspace, open_page: OpenPage) -> None:
+    two.create("third", Recipe(index=IndexRecipe(embedder="fake")))
+    app = open_page("inspector.py", kb="notes")
+    app.multiselect(key="also").set_value(["third"]).run()
+    choose(app, "archive")
+    assert app.multiselect(key="also").value == []
+    choose(app, "notes")
+    assert app.multiselect(key="also").value == ["third"]

@@ -184,7 +184,7 @@ def test_columns_of_an_imported_table_are_picked_below_its_first_rows() -> None:
     assert app.dataframe[0].value.to_dict("records") == [
         {"Frage": "What may a hotel cost?", "Document": "travel.txt"}
     ]
-    assert [each.value for each in app.selectbox] == ["(none)", "Document", *["(none)"] * 3]
+    assert [each.value for each in app.selectbox] == ["(none)", "Document", *["(none)"] * 4]
     app.selectbox[0].set_value("Frage").run()
     assert json.loads(app.json[0].value) == {"question": "Frage"}
 

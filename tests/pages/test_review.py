@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import FROM_USERS, KnowledgeBase
+from pages.components.shell import session
+from rag import FROM_USERS, LOCAL, KnowledgeBase, Visitor
 from tests.handbook import ask, texts, visit
 
 TRAINS = "In which class are trains booked?"
@@ -66,3 +68,27 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
     app.get("pills")[0].set_value(1).run()
     assert base.conversations.turns(1)[0].clicks == 1
     assert visit("review.py").metric[5].value == "1"
+
+
+def test_a_thumb_of_another_browser_is_seen_with_its_question(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = Visitor("ann", ("ann",))
+    monkeypatch.setattr(session, "visitor", lambda: ann)
+    ask(visit("chat.py"), TRAINS)
+    app = ask(visit("chat.py", threshold="0.9", talk="1"), "Who won?")
+    thumbs = app.get("feedback")
+    assert len(thumbs) == 2  # a refusal has them too
+    assert "Who sees a thumb?" in texts(app)
+    thumbs[0].set_value(0).run()
+    monkeypatch.setattr(session, "visitor", lambda: LOCAL)
+    app = visit("review.py")
+    assert [each.value for each in app.metric][:3] == ["0", "1", "1"]
+    said = texts(app)
+    assert f"**{TRAINS}**" in said.replace("\\", "")
+    assert "asked by another visitor" in said
+    assert "Who won" not in said
+    assert "1 answer of others failed without a thumb" in said
+    assert not [each for each in app.button if each.key == "review_open_1"]
+    app.button(key="review_dismiss_1").click().run()
+    assert "Nothing waits for a review" in app.info[0].value

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from urllib.parse import unquote
 
 import pytest
@@ -10,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.runs.difference_chart import figure, sorted_by_gain, takeaway
+from pages.components.runs.table import rows, run_names
 from pages.components.runs.traces import card, moved_from, moved_to
 from pages.components.shell.palette import LIGHT
 from pages.components.shell.text import plain
@@ -62,6 +65,26 @@ def test_the_baseline_stands_on_top_of_better_runs(
     assert list(table["nDCG@10"]) == [base.runs.get(run).metrics["ndcg@10"] for run in (bad, good)]
     assert list(table["Note"].fillna("")) == ["", "As shipped"]
     assert list(table["Recipe changes"][1]) == ["threshold 1.0 → off"]
+    first = ["Place", "nDCG@10", "Run", "When"]
+    assert list(table.columns)[:4] == first  # what 420 pixels show begins with the figure
+
+
+def test_runs_of_one_name_are_told_apart_by_their_time(
+    base: KnowledgeBase, pair: tuple[str, str]
+) -> None:
+    (row,) = [row for row in rows(base, "checks", "ndcg@10", base.runs.every()) if row.is_baseline]
+    moments = {"a": (9, 5, 1), "b": (9, 5, 2), "c": (10, 0, 0), "d": (11, 0, 0), "e": (11, 0, 0)}
+    board = [
+        replace(row, run=replace(row.run, id=name * 8, created=datetime(2026, 1, 2, *moment)))
+        for name, moment in moments.items()
+    ]
+    assert list(run_names(board).values()) == [
+        "As shipped, 2026-01-02 09:05:01 UTC",
+        "As shipped, 2026-01-02 09:05:02 UTC",
+        "As shipped, 2026-01-02 10:00 UTC",
+        "As shipped, run dddddd",
+        "As shipped, run eeeeee",
+    ]
 
 
 def test_another_metric_ranks_by_that_metric(
@@ -126,7 +149,7 @@ def test_a_note_and_tags_are_edited(
     app.button(key="runs_note").click().run()
     app.text_area[0].set_value("Too strict")
     app.get_by_key("runs_note_tags").set_value(["strict"])
-    next(b for b in app.button if b.label == "Save" and b.form_id == "runs_annotate").click().run()
+    app.button(key="runs_note_save").click().run()
     kept = base.runs.get(bad)
     assert (kept.note, kept.tags) == ("Too strict", ("strict",))
 

@@ -21,7 +21,8 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     app = open_page("tuning.py", threshold="0.9", cut="Set")
-    assert _said(app, "had no part in it").startswith("Measures every recipe on all ")
+    assert _said(app, "around the present").startswith("504 combinations around")
+    assert _said(app, "had no part in it").startswith("Measures every combination on all ")
     app.button(key="tuning_search").click().run()
     assert finished(labelled, "search-all").status == "done"
     app.run()
@@ -31,7 +32,10 @@ def test_search_all_judges_by_all_questions_and_crowns_no_noise(
     assert _said(app, "The one recipe that there is to choose does not beat the baseline")
     (look,) = labelled.base("notes").questions.tried("checks")
     assert (look.kind, look.metric, look.alternatives) == ("search", "ndcg@10", 1)
+    assert (found.combinations, found.selection.tried) == (504, 1)
+    assert _said(app, "Measured: ").startswith("Measured: 504 combinations. Those that find the")
     best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
+    assert best.columns[0] == "nDCG@10 on all questions"
     assert not best.duplicated().any()
     assert best.loc[best["fusion"] == "weighted", "rrf_k"].isna().all()
     assert not any(button.key == "tuning_save" for button in app.button)
@@ -52,6 +56,8 @@ def test_search_all_on_a_split_reports_on_held_out_questions(
     )
     assert "tuning questions" in verdict
     assert any("on the tuning questions" in each.label for each in app.expander)
+    best = next(table.value for table in app.dataframe if "rrf_k" in table.value)
+    assert best.columns[0] == "nDCG@10 on the tuning questions"
 
 
 def test_search_all_without_labels_to_choose_by_says_what_is_missing(

@@ -127,8 +127,8 @@ def test_a_reranking_service_is_listed_and_really_called(
 def test_a_token_is_made_shown_once_and_revoked(filled: Workspace, open_page: OpenPage) -> None:
     app = open_page("settings.py")
     assert "There is no token yet." in _words(app)
-    app.text_input(key="tokens_name").set_value("reports")
-    app.multiselect(key="tokens_scopes").set_value(["read", "ask"])
+    app.text_input(key="tokens_name_0").set_value("reports")
+    app.multiselect(key="tokens_scopes_0").set_value(["read", "ask"])
     made = next(each for each in app.button if each.label == "Make a token")
     made.click().run()
     ((secret, held),) = [

@@ -63,7 +63,7 @@ def test_the_address_brings_the_other_base(workspace: Workspace) -> None:
     assert cards(app)[:2] == [r"**1 · council\.txt**", r"**2 · leave\.md**"]
     assert ":blue-badge[:material/database: policies]" in texts(app)
     step = app.button(key="inspector_step_merge").label.partition("  \n")[0]
-    assert step == "**2** merged"
+    assert step == ":gray[**2** merged]"
 
 
 def test_choosing_a_base_searches_it(workspace: Workspace) -> None:

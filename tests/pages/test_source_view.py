@@ -12,8 +12,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.source.table import cells, marked_lines, names_of
-from pages.components.source.whole_text import MOST, pieces, window
-from rag import KnowledgeBase, Table
+from pages.components.source.whole_text import MOST, blocks, pieces, window
+from rag import Document, KnowledgeBase, Table
+from rag.types import Heading
 from tests.handbook import RECIPE, marked, texts, visit
 from tests.sample_files import pdf
 from tests.workspaces import add, workspace_at
@@ -168,8 +169,67 @@ def test_pieces_of_a_text_give_all_of_it() -> None:
     assert [kind for _, kind in found] == ["", "passage", "quote", "passage", ""]
 
 
+def test_lines_that_the_paper_ended_are_joined_and_entries_of_a_list_are_not() -> None:
+    line = "a line that is as long as the paper of the manual is wide, "
+    text = f"{line}\nand goes on.\n1. {line}\n2. {line}\n- {line}"
+    assert pieces(text, [(0, 0)], 0, len(text)) == [
+        (f"{line} and goes on.\n1. {line}\n2. {line}\n- {line}", "")
+    ]
+
+
 def test_a_long_text_is_shown_around_the_passage() -> None:
     assert window(500, (10, 20)) == (0, 500)
     assert window(10 * MOST, (5 * MOST, 5 * MOST + 10)) == (4.5 * MOST, 5.5 * MOST)
     assert window(10 * MOST, (10 * MOST - 5, 10 * MOST)) == (9 * MOST, 10 * MOST)
     assert window(10 * MOST, (0, 3 * MOST)) == (0, 3 * MOST)
+
+
+def _notes() -> Document:
+    text = (
+        "# Notes #\n\nBefore the results.\n\nResults in C#\n====\n\n"
+        "Setting\tTime\nFixed\t21 min\nBoil\t18 min\n\nAfter the table."
+    )
+    table = text.index("Setting")
+    return Document(
+        "d",
+        "notes.md",
+        "",
+        "text/markdown",
+        text,
+        headings=(Heading(0, 1, "Notes"), Heading(text.index("Results"), 1, "Results in C#")),
+        tables=(Table(table, text.index("\n\nAfter"), ("Setting", "Time")),),
+    )
+
+
+def test_tables_and_headings_of_a_text_are_drawn_as_such() -> None:
+    document = _notes()
+    row = document.text.index("Boil")
+    marks = [(document.text.index("Setting"), row + 11), (row, row + 11)]
+    assert blocks(document, marks, 0, len(document.text)) == [
+        {"kind": "heading", "level": 1, "pieces": [("Notes", "")]},
+        {"kind": "text", "pieces": [("Before the results.", "")]},
+        {"kind": "heading", "level": 1, "pieces": [("Results in C#", "")]},
+        {
+            "kind": "table",
+            "head": [["Setting", "Time"]],
+            "rows": [(["Fixed", "21 min"], "passage"), (["Boil", "18 min"], "quote")],
+        },
+        {"kind": "text", "pieces": [("After the table.", "")]},
+    ]
+
+
+def test_no_row_is_marked_for_a_passage_below_its_table() -> None:
+    document = _notes()
+    after = document.text.index("After")
+    drawn = blocks(document, [(after, after + 5)], 0, len(document.text))
+    assert drawn[3]["rows"] == [(["Fixed", "21 min"], ""), (["Boil", "18 min"], "")]
+    assert drawn[4]["pieces"] == [("After", "passage"), (" the table.", "")]
+
+
+def test_a_table_that_the_window_cuts_is_shown_as_text() -> None:
+    document = _notes()
+    row = document.text.index("Boil")
+    drawn = blocks(document, [(row, row + 4)], row, len(document.text))
+    assert drawn == [
+        {"kind": "text", "pieces": [("Boil", "passage"), ("\t18 min\n\nAfter the table.", "")]}
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -10,11 +11,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import read_values
+from pages.components.tuning import bench, fetching
 from pages.components.tuning.takeaways import (
     front_takeaway,
 )
 from rag import (
     CostPoint,
+    InvalidInput,
     Recipe,
     TopicProbabilities,
     Tuner,
@@ -156,8 +159,8 @@ def test_a_threshold_is_a_promise(labelled: Workspace, open_page: OpenPage) -> N
     base = labelled.base("notes")
     recipe = base.recipe().with_fields({"search.threshold": 0.2})
     promise = base.tuning.calibrator.threshold_curve("checks", recipe).at(0.2).sentence
-    said = _said(app, "Now, 0.20").replace("\\", "")
-    assert said == f"**Now, 0.20:** {promise}."
+    said = _said(app, "Threshold 0.20").replace("\\", "")
+    assert said == f"**Threshold 0.20 by itself:** {promise}."
 
 
 def test_what_refusing_other_topics_does_is_said(
@@ -167,12 +170,15 @@ def test_what_refusing_other_topics_does_is_said(
     monkeypatch.setattr(Tuner, "topic_probabilities", lambda *_: found)
     app = open_page("tuning.py", refuse="auto")
     said = "refuses 0% of answerable questions and 40% of unanswerable questions"
-    assert _said(app, "Other topics, 0.10") == f"**Other topics, 0.10:** {said}."
+    assert _said(app, "Other topics 0.10") == f"**Other topics 0.10 by itself:** {said}."
+    now = f"rightly refuses {app.metric[4].value}"
+    assert _said(app, "**Now:**") == f"**Now:** answers 100%, {now}, as on the cards."
+    assert _said(app, "topic ≥ 0.10").endswith(now)
     chosen = found.chosen(0.05)
     assert chosen is not None
-    assert _said(app, "cross-validated").startswith(f"A limit of {chosen.limit:.3f} refuses")
+    assert _said(app, "cross-validated") == f"A limit of {chosen.limit:.3f} {chosen.sentence}."
     app.button(key="tuning_use_refusal").click().run()
-    assert _said(app, f"Other topics, {chosen.limit:.2f}")
+    assert _said(app, f"Other topics {chosen.limit:.2f} by itself")
 
 
 def test_too_few_labels_are_said(labelled: Workspace, open_page: OpenPage) -> None:
@@ -280,3 +286,50 @@ def test_building_that_was_stopped_goes_on(labelled: Workspace, open_page: OpenP
     labelled.jobs.run(job)
     app = open_page("tuning.py", cuts="true")
     assert app.button(key="tuning_cut_build").label == "Go on building"
+
+
+def test_candidates_of_many_questions_are_found_while_the_page_is_there(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, fetch_candidates = threading.Event(), Tuner.fetch
+
+    def held_back(tuner: Tuner, recipe: Recipe, tell: Callable[[int, int], None]) -> None:
+        tell(1, tuner.questions)
+        assert go_on.wait(60)
+        fetch_candidates(tuner, recipe, tell)
+
+    monkeypatch.setattr(bench, "AT_ONCE", 0)
+    monkeypatch.setattr(Tuner, "fetch", held_back)
+    app = open_page("tuning.py")
+    assert app.selectbox(key="set").value == "checks"
+    assert app.sidebar.slider(key="threshold").label == "Threshold"
+    assert _cards(app) == {}
+    [under_way] = fetching._under_way.values()
+    go_on.set()
+    under_way.wait()
+    assert _cards(app.run()) == _evaluated(labelled, labelled.base("notes").recipe())
+
+
+def test_what_ends_the_search_for_candidates_is_said_and_it_begins_anew(
+    labelled: Workspace, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [InvalidInput("The model is away.", "Start it.")]
+
+    def failing(tuner: Tuner, recipe: Recipe, tell: Callable[[int, int], None]) -> None:
+        if failures:
+            assert go_on.wait(60)
+            raise failures.pop()
+        fetch_candidates(tuner, recipe, tell)
+
+    go_on, fetch_candidates = threading.Event(), Tuner.fetch
+    monkeypatch.setattr(bench, "AT_ONCE", 0)
+    monkeypatch.setattr(Tuner, "fetch", failing)
+    app = open_page("tuning.py")
+    go_on.set()
+    for fetch in fetching._under_way.values():
+        fetch.wait()
+    assert "The model is away" in app.run().error[0].value
+    app.run()
+    for fetch in fetching._under_way.values():
+        fetch.wait()
+    assert _cards(app.run()) == _evaluated(labelled, labelled.base("notes").recipe())

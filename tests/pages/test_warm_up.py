@@ -73,6 +73,5 @@ def test_the_first_search_asks_no_model_that_rewrites_or_ranks(
         return search(self, question, recipe)
 
     monkeypatch.setattr(KnowledgeBase, "search", recorded)
-    monkeypatch.setattr(warm_up, "opened", lambda: workspace)
-    warm_up._search_once()
+    workspace.warm_up()
     assert asked == [Recipe(index=QUICK.index)]

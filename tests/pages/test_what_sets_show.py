@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from rag import InvalidInput, Workspace, posterior
+from pages.components.runs.comparison import LEANING
+from rag import InvalidInput, KnowledgeBase, Workspace, posterior
+from rag.evaluation.comparison import compare
+from rag.runs.history import RunHistory
 from tests.pages.conftest import questions_file
 
 OpenPage = Callable[..., AppTest]
@@ -55,16 +59,7 @@ def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
     labelled: Workspace, open_page: OpenPage
 ) -> None:
     base = labelled.base("notes")
-    rows = [json.loads(line) for line in questions_file().splitlines()]
-    many = [row | {"id": f"{row['id']}-{n}"} for n in range(3) for row in rows]
-    content = "\n".join(json.dumps(row) for row in many)
-    base.exchange.import_file("many", "many.jsonl", content)
-    runs = [
-        base.evaluator.evaluate("many", base.recipe().with_fields({"search.threshold": value}))
-        for value in (None, 1.0)
-    ]
-    good, bad = (each.run.id for each in runs)
-    base.runs.pin(good)
+    good, bad = _every_question_thrice(base, {"group": "-"})
     app = open_page("runs.py", set="many", runs=bad)
     assert "worse by more over 99%." in _said(app)
     app = open_page("runs.py", set="many", runs=bad, equal="0.5")
@@ -72,6 +67,55 @@ def test_how_probably_a_difference_matters_is_told_for_a_chosen_width(
     expected = posterior(found.figures.differences, 0.5)
     assert expected is not None
     assert expected.sentence[1:] in _said(app)
+
+
+def test_questions_that_the_test_counts_as_one_are_one_in_the_probability_too(
+    labelled: Workspace, open_page: OpenPage
+) -> None:
+    base = labelled.base("notes")
+    good, bad = _every_question_thrice(base, {})
+    (found,) = base.runs.compare([bad], good)
+    assert (found.figures.verdict, found.figures.clusters) == ("undecided", 3)
+    assert posterior(found.figures.differences) is not None
+    assert "with a probability" not in _said(open_page("runs.py", set="many", runs=bad))
+
+
+def _every_question_thrice(base: KnowledgeBase, more: Mapping[str, str]) -> tuple[str, str]:
+    """Makes the set "many"; a run that finds everything, pinned, and one that finds nothing."""
+    rows = [json.loads(line) for line in questions_file().splitlines()]
+    many = [row | more | {"id": f"{row['id']}-{n}"} for n in range(3) for row in rows]
+    content = "\n".join(json.dumps(row) for row in many)
+    base.exchange.import_file("many", "many.jsonl", content)
+    good, bad = (
+        base.evaluator.evaluate(
+            "many", base.recipe().with_fields({"search.threshold": value})
+        ).run.id
+        for value in (None, 1.0)
+    )
+    base.runs.pin(good)
+    return good, bad
+
+
+@pytest.mark.parametrize(("losses", "said"), [(12, LEANING), (6, "These questions alone: better")])
+def test_no_probability_reads_like_a_verdict_where_the_test_has_none(
+    losses: int,
+    said: str,
+    labelled: Workspace,
+    open_page: OpenPage,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    base = labelled.base("notes")
+    good, bad = _every_question_thrice(base, {})
+    before = {f"q{number}": 0.5 for number in range(12)}
+    after = {name: 0.44 if n < losses else 0.53 for n, name in enumerate(before)}
+    figures = compare("ndcg@10", after, before)
+    assert figures.verdict == "undecided"
+    (found,) = base.runs.compare([bad], good)
+    shown = [replace(found, figures=figures, groups={})]
+    monkeypatch.setattr(RunHistory, "compare", lambda *args: shown)
+    captions = _said(open_page("runs.py", set="many", runs=bad))
+    assert said in captions
+    assert "over 99%" not in captions
 
 
 def test_a_few_questions_do_not_tell_how_probable_it_is(

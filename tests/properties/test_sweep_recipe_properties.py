@@ -67,7 +67,7 @@ VALUES: dict[str, list[Any]] = {
     "b": [0.0, 0.75, 1.0],
     "fuzzy": [False, True],
     "prefix": [False, True],
-    "spelling": [False, True],
+    "spelling": [False, True, "question"],
     "rewrite": [False, True],  # without a conversation there is nothing to make complete
     "feedback": [0, 1, 3],
     "feedback_weight": [0.0, 0.4, 1.0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,17 @@ def test_quotes_are_measured_without_a_model(parts: tuple[Workspace, KnowledgeBa
         stored = answers[result.question_id].metrics
         assert {name: result.metrics[name] for name in stored} == stored
     assert run.metrics["groundedness"] in base.run_figures.intervals(run.id)["groundedness"]
-    assert run.environment["answers"].startswith(f"{len(answers)} answered; search ")
+    assert run.environment["answers"].startswith("4 answered, 1 refused; search ")
+
+
+def test_a_run_took_as_long_as_its_answers(
+    parts: tuple[Workspace, KnowledgeBase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = count(0.0, 50.0)
+    monkeypatch.setattr("rag.runs.quality.answer_job.perf_counter", lambda: next(clock))
+    evaluated(*parts, WORDS)
+    (run,) = parts[1].runs.every()
+    assert run.seconds >= 50.0
 
 
 def test_a_budget_pauses_and_the_next_go_does_the_rest(
@@ -87,7 +98,7 @@ def test_a_provider_that_goes_away_loses_nothing(
     evaluated(workspace, base, ASKING)
     assert chat.calls == ASKED + 1  # the one that failed, again
     (run,) = base.runs.every()
-    assert run.environment["answers"].startswith(f"{COUNT} answered; ")
+    assert run.environment["answers"].startswith(f"{COUNT - 1} answered, 1 refused; ")
 
 
 def test_a_provider_that_stays_away_is_not_asked_for_every_question(

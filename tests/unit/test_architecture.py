@@ -27,7 +27,7 @@ from tests.rooms import (
     within,
 )
 
-LONGEST_MODULE = 350
+LONGEST_MODULE = 500
 LONGEST_FUNCTION = 80
 VAGUE_NAMES = {"utils", "util", "helpers", "core", "base", "manager", "misc", "common"}
 
@@ -288,7 +288,7 @@ def test_a_planted_look_at_the_environment_is_caught(source: str) -> None:
 def test_planted_length_is_caught() -> None:
     body = "def long():\n" + "    x = 1\n" * LONGEST_FUNCTION
     assert length_breaches("m", body) == ["m:1 long has 81 lines"]
-    assert length_breaches("m", "x = 1\n" * (LONGEST_MODULE + 1)) == ["m has 351 lines"]
+    assert length_breaches("m", "x = 1\n" * (LONGEST_MODULE + 1)) == ["m has 501 lines"]
     assert length_breaches("m", "x = 1\n" * LONGEST_MODULE) == []
 
 

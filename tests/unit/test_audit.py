@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from rag import (
     FurtherBase,
     InvalidInput,
     NotAllowed,
+    NotFound,
     ScopedWorkspace,
     Workspace,
     audit_actor,
     audit_csv,
 )
+from rag.storage.access.audit import AuditEntry, AuditLine
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -24,6 +27,21 @@ def workspace(tmp_path: Path) -> Workspace:
     found = workspace_at(tmp_path)
     add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses in March."})
     return found
+
+
+@pytest.mark.parametrize(
+    ("via", "email", "actor"),
+    [
+        ("sign-in", "ada@example.org", "ada@example.org"),
+        ("link", "ada@example.org", "ada@example.org"),
+        ("link", None, "deleted account"),
+        ("link", "", "whoever has the link"),
+        ("local", "", "local administrator"),
+    ],
+)
+def test_whose_doing_an_entry_was(via: str, email: str | None, actor: str) -> None:
+    entry = AuditEntry(datetime(2026, 1, 1, tzinfo=UTC), "p", via, "", None, "", "kind", "act")
+    assert audit_actor(AuditLine(1, entry, email)) == actor
 
 
 def test_what_is_done_is_kept_in_the_audit_log(workspace: Workspace) -> None:
@@ -122,3 +140,16 @@ def test_texts_are_not_in_the_log(workspace: Workspace) -> None:
     base.exchange.import_file("mine", "mine.jsonl", '{"id": "q1", "text": "Rosebud?"}')
     told = [line.entry.detail for line in reversed(ann.audit(base="manuals"))]
     assert told == ["strict", "mine, mine.jsonl"]
+
+
+def test_members_are_told_who_saved_the_recipe_last(workspace: Workspace) -> None:
+    ann, ben = (view(workspace, signed_in(workspace, name)) for name in ("ann", "ben"))
+    base = ann.base("manuals")
+    assert ann.recipe_saver(base.id) == ""
+    base.members.add("ben@example.org", "viewer")
+    base.save_recipe(QUICK)
+    base.recipe_names.give(QUICK, "quick")
+    assert ben.recipe_saver(base.id) == "ann@example.org"
+    base.members.remove("ben@example.org")
+    with pytest.raises(NotFound):
+        ben.recipe_saver(base.id)

@@ -80,6 +80,43 @@ def test_a_heading_is_not_cut_off_from_its_text() -> None:
     assert _texts(text, "recursive", 8) == ["One two three.", "Title\n\nFour five six."]
 
 
+@pytest.mark.parametrize("chunker", ["recursive", "sentence", "markdown", "page"])
+def test_a_heading_is_not_a_passage_of_its_own(chunker: str) -> None:
+    # The heading and its first paragraph do not fit together: sentences of it go with the heading.
+    text = "Ground rules.\n\n3 Special leave\n\nA b c d e. F g h i j."
+    document = Document("d", "", "", "", text, headings=(Heading(15, 1, "3 Special leave"),))
+    assert _texts(document, chunker, 10) == [
+        "Ground rules.",
+        "3 Special leave\n\nA b c d e.",
+        "F g h i j.",
+    ]
+
+
+def test_headings_that_follow_each_other_stay_with_the_text() -> None:
+    text = "# Part\n\n## Chapter\n\nA b c d e f g h i j."
+    headings = (Heading(0, 1, "Part"), Heading(8, 2, "Chapter"))
+    document = Document("d", "", "", "", text, headings=headings)
+    assert _texts(document, "markdown", 8)[0] == "# Part\n\n## Chapter\n\nA b c"
+
+
+def test_a_short_line_that_announces_a_paragraph_stays_with_it() -> None:
+    paragraph = "One two three four five six. " * 4
+    assert len(paragraph) > 80
+    text = f"Before this all went well.\n\n3.2 Fine-tuning\n\n{paragraph.strip()}"
+    assert _texts(text, "recursive", 20) == [
+        "Before this all went well.",
+        "3.2 Fine-tuning\n\nOne two three four five six. One two three four five six.",
+        "One two three four five six. One two three four five six.",
+    ]
+
+
+def test_short_lines_that_follow_each_other_are_a_list_and_may_be_parted() -> None:
+    lines = [f"Item {n} of it" for n in range(6)]
+    assert _texts("\n\n".join(lines), "recursive", 9) == [
+        "\n\n".join(lines[first : first + 2]) for first in (0, 2, 4)
+    ]
+
+
 def test_overlap_starts_with_a_sentence_where_one_fits() -> None:
     text = "A b c d. E f. G h i. J k."
     assert _texts(text, "recursive", 9, chunk_overlap=5) == [

@@ -125,7 +125,7 @@ def test_what_a_worker_cannot_read_is_read_here(
     assert list(cluster.files) == ["a.html", "b.html"]
 
 
-def test_what_is_read_in_a_process_apart_is_sent() -> None:
+def test_what_is_heavy_is_sent() -> None:
     sent = ["a.pdf", "A.DOCX", "b.htm", "scan.png", "a.txt", "a.md", "a.csv", "a.exe", "a"]
     assert [name for name in sent if is_sent(name)] == ["a.pdf", "A.DOCX", "b.htm", "scan.png"]
 

@@ -193,7 +193,7 @@ def test_no_name_is_the_name_of_none_and_no_words_are_no_question(workspace: Wor
     with pytest.raises(NotFound):
         base.conversations.named(" ")
     with pytest.raises(InvalidInput, match="The question is empty"):
-        base.conversations.ask(talk, " \0", QUICK)
+        base.conversations.ask(talk, " \n", QUICK)
     assert said(base, talk) == ["one"]
 
 
@@ -247,19 +247,23 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(
     base.conversations.rate(one.id, 1)
     doubted = SentenceCheck(0, 5, verdict)
     base.conversations.conclude(one.id, replace(answer("one"), sentences=(doubted,)))
-    other.conversations.rate(other.conversations.turns(talk + 1)[0].id, -1)
+    (hers,) = other.conversations.turns(talk + 1)
+    other.conversations.rate(hers.id, -1)
     base.reviews.explain(three.id, "wrong source", " It is June. ")
     base.reviews.opened(one.id)
     base.reviews.opened(one.id)
-    assert [each.turn.id for each in base.reviews.waiting()] == [three.id, two.id, one.id]
+    waiting = [(each.turn.id, each.own) for each in base.reviews.waiting()]
+    assert waiting == [(hers.id, False), (three.id, True), (two.id, True), (one.id, True)]
     assert base.reviews.figures() == FeedbackFigures(
-        turns=3, up=1, down=1, refused=1, unsupported=1, followed=2, opened=1, waiting=3
+        turns=4, up=1, down=2, refused=1, unsupported=1, followed=2, opened=1, waiting=4
     )
     assert base.conversations.turns(talk)[0].clicks == 2
     base.reviews.dismiss(two.id)
     base.reviews.labelled(three.id)
+    base.reviews.dismiss(hers.id)
     assert [each.turn.id for each in base.reviews.waiting()] == [one.id]
-    exported = base.reviews.export()
+    first, *exported = base.reviews.export()
+    assert (first["id"], first["review"], first["question"]) == (hers.id, "dismissed", "hers")
     assert [(row["id"], row["review"], row["feedback"]) for row in exported] == [
         (
             three.id,
@@ -272,6 +276,27 @@ def test_turns_that_failed_somebody_wait_until_they_are_settled(
     assert len(workspace.base("notes", EVERYBODY).reviews.export()) == 4
     with pytest.raises(InvalidInput, match="is no reason"):
         base.reviews.explain(one.id, "ugly")
+
+
+def test_of_what_others_asked_a_review_shows_what_was_given_a_thumb(workspace: Workspace) -> None:
+    base, other = workspace.base("notes"), workspace.base("notes", ANN)
+    (first, second) = other.conversations.turns(asked(other, "first", "second"))
+    for turn in (first, second):
+        other.conversations.conclude(turn.id, replace(answer(turn.question), status="refused"))
+    assert base.reviews.waiting() == base.reviews.export() == []
+    assert base.reviews.figures() == FeedbackFigures(
+        turns=2, up=0, down=0, refused=2, unsupported=0, followed=1, opened=0, waiting=0, unseen=2
+    )
+    other.conversations.rate(second.id, -1)
+    other.reviews.explain(second.id, "should have refused")
+    (waiting,) = base.reviews.waiting()
+    assert (waiting.turn.question, waiting.own) == ("second", False)
+    assert waiting.turn.reason == "should have refused"
+    figures = base.reviews.figures()
+    assert (figures.down, figures.waiting, figures.unseen) == (1, 1, 1)
+    assert [each.own for each in other.reviews.waiting()] == [True, True]
+    other.conversations.rate(second.id, 0)
+    assert base.reviews.waiting() == []
 
 
 def test_questions_of_users_know_that_and_can_be_left_out(workspace: Workspace) -> None:

@@ -107,7 +107,7 @@ def test_undecided_promises_nothing_of_more_questions() -> None:
     assert result.verdict == "undecided"
     assert result.sentence.startswith(
         "no difference that 50 questions can show: nDCG@10 0.520 instead of 0.500, +0.020 "
-        "(95% interval -0."
+        "(95% interval −0."
     )
     assert re.search(r"p = 0\.\d+$", result.sentence)
 

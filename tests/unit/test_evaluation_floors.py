@@ -59,7 +59,8 @@ def test_off_topic_questions_are_not_counted_among_the_unanswerable_ones() -> No
     point = curve.at(0.5)
     assert (point.refusing, point.turning_away) == (Share(0, 1), Share(1, 1))
     assert point.sentence.endswith(
-        "refuses 0% of unanswerable ones (0 of 1), turns away 100% of off-topic ones (1 of 1)"
+        "refuses 0% of unanswerable ones on topic (0 of 1), "
+        "turns away 100% of off-topic ones (1 of 1)"
     )
     assert point.figures()["counts"]["turned_away"] == (1, 1)
 

@@ -88,7 +88,9 @@ def test_the_sentence_says_what_was_chosen_and_what_is_left() -> None:
         "four fifths of the questions and measured on the rest, 20 times over, what is chosen "
         f"gains {found.gain:+.3f}; it is this recipe in 100% of the choices"
     )
-    assert "with all 20 that it was picked from" in found.comparison.sentence
+    said = found.comparison.sentence
+    assert "with all 20 that it was picked from" in said
+    assert f"better: cross-validated nDCG@10 {found.comparison.mean:.3f} instead of " in said
 
 
 def test_one_question_tells_nothing() -> None:
@@ -97,6 +99,15 @@ def test_one_question_tells_nothing() -> None:
     apart = select("ndcg@10", np.array([[0.1, 0.1], [0.9, 0.9]]), ["a", "b"], 0)
     assert isinstance(apart, Selection)
     assert apart.comparison.verdict == "undecided"
+    assert apart.comparison.raw_p == 0.25  # one of the four ways to sign two questions
+
+
+def test_one_group_of_questions_tells_nothing_either() -> None:
+    scores = np.array([[0.1, 0.1, 0.1], [0.9, 0.8, 0.7]])
+    found = select("ndcg@10", scores, ["a", "b", "c"], 0, groups=dict.fromkeys("abc", "g"))
+    assert (found.row, found.comparison.clusters) == (1, 1)
+    assert (found.comparison.p, found.comparison.raw_p) == (1.0, 1.0)
+    assert tuple(found.comparison.interval) == (-1.0, 1.0)
 
 
 def test_all_that_is_tried_on_a_set_shares_one_risk() -> None:

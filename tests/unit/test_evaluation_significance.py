@@ -1,5 +1,7 @@
 """The randomisation test against scipy and in simulation, Holm by hand, power in simulation."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from rag.evaluation.significance import (
     holm,
     paired_tests,
     randomisation_p,
+    sign_patterns,
 )
 
 # Eighths, whose sums are exact: the other one takes rounding for a difference.
@@ -114,3 +117,18 @@ def test_holm_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.6]) == pytest.approx([1.0, 1.0])
     assert holm([]).tolist() == []
+
+
+def test_sign_patterns_are_those_of_one_draw_however_many_are_held_at_once() -> None:
+    at_once = np.random.default_rng(0).integers(2, size=(9999, 37), dtype=np.int8)
+    parts = np.concatenate(list(sign_patterns(37, 9999)))
+    assert (parts == np.concatenate([np.ones((1, 37)), 1.0 - 2.0 * at_once])).all()
+
+
+def test_a_test_of_five_thousand_questions_holds_a_hundred_megabytes() -> None:
+    rows = np.random.default_rng(1).choice([-0.5, 0.0, 0.5], (3, 5000))
+    tracemalloc.start()
+    paired_tests(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000_000

@@ -141,7 +141,7 @@ def test_bad_lines_are_left_out_and_listed(base: KnowledgeBase) -> None:
 
 def test_a_bad_row_of_a_table_takes_only_its_label(base: KnowledgeBase) -> None:
     lines = "id,question,document,page,Author\na,Why?,rules,0,Kim\na,,rules,1,\nb,,,,\nc,How?,,,\n"
-    came = base.exchange.import_file("s", "x.csv", lines, skip_bad=True)
+    came = base.exchange.import_file("s", "x.csv", lines, ignored_columns=["Author"], skip_bad=True)
     assert came.skipped == (
         "Line 2: there is no page 0, as pages count from 1.",
         "Line 3 has no question.",
@@ -149,7 +149,7 @@ def test_a_bad_row_of_a_table_takes_only_its_label(base: KnowledgeBase) -> None:
     )
     assert (came.number, came.unused) == (1, ("Author",))
     fine = lines.replace(",0,", ",2,").replace("b,,,,\n", "")
-    assert base.exchange.import_file("s", "x.csv", fine).number == 2
+    assert base.exchange.import_file("s", "x.csv", fine, ignored_columns=["Author"]).number == 2
     assert [each.quote for each in base.questions.export("s")[0].labels] == [SECOND, FIRST]
 
 

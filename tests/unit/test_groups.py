@@ -105,3 +105,15 @@ def test_a_group_is_stored_edited_and_goes_out_and_in(base: KnowledgeBase) -> No
     assert base.questions.groups("checks") == {second: "leave"}
     with pytest.raises(InvalidInput, match="A group has a name"):
         base.question_edits.edit_question("checks", first, group="x" * 101)
+
+
+@pytest.mark.parametrize("documents", [12, 96])
+@pytest.mark.parametrize("end", [50, None])
+def test_a_label_of_no_relevance_is_no_source(documents: int, end: int | None) -> None:
+    """Whether documents are enough to be sources, or stretches of them are."""
+    asked = [_question(number, f"d{number}") for number in range(documents)]
+    for grade, places in ((0, (1, 2)), (1, (3, 4))):
+        for place in places:
+            label = Evidence(f"of grade {grade}", 0, end, grade)
+            asked[place] = Question(f"q{place}", asked[place].text, (label,))
+    assert groups_of(asked) == {"q3": "as q3", "q4": "as q3"}

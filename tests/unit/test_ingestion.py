@@ -306,12 +306,20 @@ def test_half_a_surrogate_pair_is_stored_as_a_question_mark(workspace: Workspace
     job = workspace.jobs.run(base.documents.add_text("Note \ud800", f"{LEAVE} \udfff"))
     assert (job.status, workspace.jobs.items(job.id)[0].status) == ("done", "added")
     assert [row.name for row in base.documents.documents(QUICK.index)] == ["Note ?"]
+
+
+def test_a_question_that_is_no_text_is_refused(workspace: Workspace) -> None:
+    base = workspace.create("handbook", QUICK)
+    add(workspace, base, {"leave.md": LEAVE})
     conversation = base.conversations.open(None)
-    turn = base.conversations.ask(conversation, "carried \ud800 over?", QUICK)
-    assert [each.question for each in base.conversations.turns(conversation)] == ["carried ? over?"]
-    stream = base.answer(base.search("carried \ud800 over?", QUICK), QUICK)
-    assert list(stream)
-    base.conversations.conclude(turn, stream.answer)
+    for question in ("carried \ud800 over?", "carried \0 over?", "x" * 8001):
+        for ask in (base.search, base.ask, base.explain):
+            with pytest.raises(InvalidInput, match=r"half a character|character 0|8,000 char"):
+                ask(question, QUICK)
+        with pytest.raises(InvalidInput, match=r"half a character|character 0|8,000 char"):
+            base.conversations.ask(conversation, question, QUICK)
+    assert base.conversations.turns(conversation) == []
+    assert base.search("x" * 8000, QUICK).question == "x" * 8000
 
 
 def test_what_no_database_can_store_is_said(workspace: Workspace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,3 +84,24 @@ def test_a_process_ends_with_the_one_that_started_it() -> None:
         process.stdin.write(b"{}\n")
         process.stdin.close()
         assert process.wait(60) == 1
+
+
+def test_a_process_that_does_not_hear_that_its_job_was_cancelled_is_ended(
+    database: Database, base_id: int
+) -> None:
+    processes = list[subprocess.Popen[bytes]]()
+
+    def apart(_job: JobRow, _owner: str) -> subprocess.Popen[bytes]:
+        processes.append(python("import time; time.sleep(600)"))
+        return processes[-1]
+
+    jobs = Jobs(database, {}, apart=apart)
+    job_id = submit(jobs, base_id)
+    jobs.start()
+    while not processes:
+        time.sleep(0.01)
+    jobs.cancel(job_id)
+    stopped = ended(jobs, job_id)
+    jobs.close()
+    assert (stopped.status, stopped.message) == ("cancelled", "Stopped. What was finished stays.")
+    assert [process.returncode for process in processes] == [-9]

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import update
@@ -120,6 +121,36 @@ def test_a_job_that_someone_works_on_is_not_claimed_twice(database: Database, ba
         assert not rows.report(connection, job_id, "host:2:two", 0, 0, "")
         assert rows.report(connection, job_id, "host:1:one", 5, 9, "going")
         assert rows.get(connection, job_id).done == 5
+
+
+def test_who_waits_for_a_job_of_another_process_sees_how_far_it_is(
+    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0.0)
+    jobs = Jobs(database, {})
+    job_id, owner = submit(jobs, base_id), "host:1:one"
+    with database.write() as connection:
+        rows.claim(connection, owner)
+        rows.report(connection, job_id, owner, 5, 9, "going")
+    seen = list[tuple[int, int, str]]()
+
+    def watch(done: int, total: int, message: str) -> None:
+        seen.append((done, total, message))
+        with database.write() as connection:
+            rows.finish(connection, job_id, owner, "done", "ready", None)
+
+    assert jobs.run(job_id, watch).message == "ready"
+    assert seen == [(5, 9, "going")]
+
+
+def test_who_does_a_job_itself_waits_for_nobody(
+    database: Database, base_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = list[float]()
+    monkeypatch.setattr(runner, "time", SimpleNamespace(sleep=waits.append))
+    jobs = Jobs(database, {"work": lambda _job, _reporter: "done"})
+    assert jobs.run(submit(jobs, base_id)).status == "done"
+    assert waits == []
 
 
 def test_who_lost_a_job_neither_tells_its_progress_nor_ends_it(
@@ -286,3 +317,57 @@ def test_the_time_left_is_kept_with_the_job(database: Database, base_id: int) ->
     assert seen.done == 1
     assert seen.seconds_left is not None
     assert 0 < seen.seconds_left <= 90
+
+
+def test_a_cancelled_job_whose_owner_died_is_never_claimed(
+    database: Database, base_id: int
+) -> None:
+    job_id = submit(Jobs(database, {}), base_id)
+    with database.write() as connection:
+        assert rows.claim(connection, "host:1:one") == job_id
+        rows.cancel(connection, job_id)
+        assert rows.get(connection, job_id).status == "running"
+        rows.release(connection, "host:1:one")
+        assert rows.claim(connection, "host:2:two") is None
+        ended = rows.get(connection, job_id)
+    assert (ended.status, ended.message) == ("cancelled", "Stopped. What was finished stays.")
+
+
+def test_a_job_whose_owners_died_twice_has_failed(database: Database, base_id: int) -> None:
+    job_id = submit(Jobs(database, {}), base_id)
+    with database.write() as connection:
+        for owner in ("host:1:one", "host:2:two"):
+            assert rows.claim(connection, owner) == job_id
+            rows.bury(connection, owner)
+        assert rows.claim(connection, "host:3:three") is None
+        ended = rows.get(connection, job_id)
+    assert (ended.status, ended.message) == (
+        "failed",
+        "The processes that worked on it ended 2 times without finishing an item. "
+        "What was finished stays.",
+    )
+
+
+def test_a_death_is_forgotten_when_an_item_is_done(database: Database, base_id: int) -> None:
+    job_id = submit(Jobs(database, {}), base_id)
+    with database.write() as connection:
+        for owner in ("host:1:one", "host:2:two", "host:3:three"):
+            assert rows.claim(connection, owner) == job_id
+            rows.set_item(connection, job_id, 0, "added")
+            rows.bury(connection, owner)
+        assert rows.claim(connection, "host:4:four") == job_id
+        rows.release(connection, "host:4:four")  # which shut down, and did not die
+        assert rows.claim(connection, "host:5:five") == job_id
+
+
+def test_jobs_of_different_bases_take_turns(database: Database, base_id: int) -> None:
+    with database.write() as connection:
+        other = bases.create(connection, "other", Recipe()).id
+    jobs = Jobs(database, {})
+    mine, theirs = [submit(jobs, base_id) for _ in range(3)], submit(jobs, other)
+    order = list[int | None]()
+    with database.write() as connection:
+        for _ in range(5):
+            order.append(rows.claim(connection, "host:1:one"))
+            rows.finish(connection, order[-1] or 0, "host:1:one", "done")
+    assert order == [mine[0], theirs, mine[1], mine[2], None]

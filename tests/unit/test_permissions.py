@@ -70,7 +70,9 @@ def test_all_that_changes_something_is_audited() -> None:
         "links.every",
         "maps.draw",
         "reviews.dismiss",
+        "reviews.figures",
         "reviews.labelled",
+        "reviews.waiting",
     }
 
 
@@ -79,8 +81,15 @@ def test_the_view_decides_about_every_method_of_the_workspace() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     assert public(Workspace) - public(ScopedWorkspace) == {
-        *("from_env", "close", "welcome", "not_ready", "index_bytes"),  # of the process
-        *("check", "back_up", "import_bundle", "open_or_create", "base_of_run"),  # of the files
+        *("from_env", "close", "welcome", "not_ready", "index_bytes", "warm_up"),  # of the process
+        *(
+            "check",
+            "back_up",
+            "import_bundle",
+            "open_or_create",
+            "add_demo",
+            "base_of_run",
+        ),  # of the files
     }
 
 

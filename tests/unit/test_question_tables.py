@@ -113,3 +113,61 @@ def test_the_columns_of_a_table_are_shown_with_its_first_rows(base: KnowledgeBas
 def test_what_is_no_workbook_is_refused(base: KnowledgeBase) -> None:
     with pytest.raises(UnreadableDocument, match="damaged"):
         base.exchange.import_file("set", "a.xlsx", b"PK no workbook")
+
+
+PASSAGES = "question,document,passage,relevance\n"
+
+
+def test_columns_that_are_no_field_are_refused_with_a_guess(base: KnowledgeBase) -> None:
+    content = f"{PASSAGES}{QUESTIONS[0]},leave.md,three months,2\n".encode()
+    with pytest.raises(InvalidFile, match="no field: passage, relevance") as raised:
+        base.exchange.import_file("set", "a.csv", content)
+    assert "“passage” looks like “quote”, “relevance” looks like “grade”" in raised.value.hint
+    assert "--column quote=passage or --ignore-column passage" in raised.value.hint
+    assert base.questions.every() == []
+    columns = {"quote": "passage", "grade": "Relevance"}
+    base.exchange.import_file("set", "a.csv", content, columns=columns)
+    (question,) = base.questions.labelled("set")
+    assert [(label.quote, label.grade) for label in question.labels] == [("three months", 2)]
+
+
+def test_columns_are_left_out_where_that_is_said_or_they_are_empty(base: KnowledgeBase) -> None:
+    content = f"question,Notes,Empty\n{QUESTIONS[0]},by Ann,\n".encode()
+    with pytest.raises(InvalidFile, match="no field: Notes"):
+        base.exchange.import_file("set", "a.csv", content)
+    came = base.exchange.import_file("set", "a.csv", content, ignored_columns=["notes"])
+    assert (came.number, came.unused) == (1, ("Notes", "Empty"))
+
+
+def test_unknown_keys_of_jsonl_are_guessed_too(base: KnowledgeBase) -> None:
+    line = b'{"text": "Why?", "evidence": [{"document": "leave.md", "relevance": 2}]}'
+    with pytest.raises(InvalidFile, match="unknown key “relevance”") as raised:
+        base.exchange.import_file("set", "a.jsonl", line)
+    assert raised.value.hint.startswith("“relevance” looks like “grade”. ")
+
+
+@pytest.mark.parametrize("ids", [("", ""), ("a", ""), ("a", "b")])
+def test_rows_of_one_text_are_one_question(base: KnowledgeBase, ids: tuple[str, str]) -> None:
+    rows = [
+        f"{ids[0]},{QUESTIONS[0]},leave;plain,leave.md,three months",
+        f"{ids[1]},{QUESTIONS[0].upper()} ,more,leave.md,Unused leave",
+        f",{QUESTIONS[1]},,,",
+    ]
+    content = "\n".join(["id,question,tags,document,quote", *rows]).encode()
+    base.exchange.import_file("set", "a.csv", content)
+    first, second = base.questions.export("set")
+    assert (first.id, first.text) == (ids[0] or "q1", QUESTIONS[0])
+    assert first.tags == ("leave", "plain", "more")
+    assert [label.quote for label in first.labels] == ["three months", "Unused leave"]
+    assert (second.text, second.labels) == (QUESTIONS[1], ())
+
+
+def test_an_id_of_two_questions_and_a_quote_of_no_document_are_refused(
+    base: KnowledgeBase,
+) -> None:
+    rows = f"a,{QUESTIONS[0]},,\na,{QUESTIONS[1]},,\nb,Why?,,three months\n"
+    content = f"id,question,document,quote\n{rows}".encode()
+    with pytest.raises(InvalidFile) as raised:
+        base.exchange.import_file("set", "a.csv", content)
+    assert "Line 3: the id 'a' has another question in a line above" in raised.value.message
+    assert "Line 4: a quote or page without a document" in raised.value.message

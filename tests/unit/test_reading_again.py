@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import delete
 
 from rag import InvalidInput, KnowledgeBase, Workspace, readers
 from rag.documents import reading_again
-from rag.readers import text as text_reader
+from rag.readers.content import Content
 from rag.storage.tables import file_part
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -39,13 +41,14 @@ def base(workspace: Workspace) -> KnowledgeBase:
 @pytest.fixture
 def updated(base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader of plain texts has another version, which reads one of the files better."""
-    load = text_reader.load
+    pool = type(readers.shared_pool())
+    read = pool.read
 
-    def better(source: readers.Source) -> tuple[str, str]:
-        words, encoding = load(source)
-        return (NEW if RULE in words else words), encoding
+    def better(self: Any, *request: Any) -> Content:
+        content = read(self, *request)
+        return replace(content, text=NEW) if RULE in content.text else content
 
-    monkeypatch.setattr(text_reader, "load", better)
+    monkeypatch.setattr(pool, "read", better)
     for module in (readers, reading_again):
         monkeypatch.setattr(module, "reader_version", lambda _type: 7)
 

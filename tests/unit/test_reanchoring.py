@@ -125,6 +125,10 @@ def test_of_repeated_words_the_same_one_is_meant(workspace: Workspace, base: Kno
     moved = _labels(base)[1]
     text = base.documents.document(str(moved.document_id)).text
     assert text[: moved.end].endswith("Row 15:\n\n approved.")
+    add(workspace, base, {"table.md": table(20).replace("Row", "The long row number")})
+    moved = _labels(base)[1]
+    text = base.documents.document(str(moved.document_id)).text
+    assert text[: moved.end].endswith("The long row number 15: approved.")
 
 
 def test_labels_of_whole_documents_follow_the_name(

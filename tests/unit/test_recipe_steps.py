@@ -14,6 +14,7 @@ BEFORE_STEPS = "7c8633e87896"  # the hash of the default recipe when no step was
 
 OLD = Recipe().with_fields(
     {
+        "index.chunker": "recursive",
         "index.analyzer": "english",
         "index.chunk_unit": "tokens",
         "index.vector_index": "flat",
@@ -21,6 +22,7 @@ OLD = Recipe().with_fields(
         "search.exact_codes": False,
         "search.refuse": "off",
         "search.other_languages": "alike",
+        "search.spelling": False,
         "answer.mode": "grounded",
         "answer.tools": None,
     }
@@ -39,10 +41,10 @@ def test_exact_codes_are_on_in_a_new_recipe_and_off_in_one_that_was_stored_befor
     assert Recipe.parse({}).search.exact_codes
     assert Recipe().hash != BEFORE_STEPS
     stored = Recipe().model_dump(mode="json")
-    for later in ("exact_codes", "refuse", "other_languages"):
+    for later in ("exact_codes", "refuse", "other_languages", "spelling"):
         del stored["search"][later]
     stored["answer"] = {"provider": "extractive", "temperature": 0.0}
-    for later in ("analyzer", "chunk_unit", "vector_index", "context"):
+    for later in ("chunker", "analyzer", "chunk_unit", "vector_index", "context"):
         del stored["index"][later]
     assert not Recipe.parse(stored).search.exact_codes
     assert Recipe.parse(stored).hash == BEFORE_STEPS
@@ -57,7 +59,8 @@ def test_a_recipe_without_memory_is_the_one_from_before_there_was_any() -> None:
 def test_a_new_recipe_indexes_context_and_one_that_was_stored_before_does_not() -> None:
     assert Recipe().index.context == Recipe.parse({}).index.context == "table"
     stored = Recipe().model_dump(mode="json")
-    for later in ("analyzer", "chunk_unit", "vector_index", "context", "breakpoint_percentile"):
+    later_fields = ("analyzer", "chunk_unit", "vector_index", "context", "breakpoint_percentile")
+    for later in ("chunker", *later_fields):
         del stored["index"][later]
     old = Recipe.parse(stored).index
     assert (old.context, old.hash) == ("none", "e8463ac85774")

@@ -42,6 +42,26 @@ def test_what_is_expected_of_it_is_cross_validated() -> None:
     assert abs((chosen.expected.unanswerable or 0) - 0.2) < 0.06
 
 
+def test_what_chose_a_limit_and_what_did_not_are_told_apart() -> None:
+    found = FOUND.chosen(0.05)
+    assert found is not None
+    assert found.here == FOUND.refused(found.limit)
+    assert found.sentence == (
+        "refuses 5% of answerable questions and 30% of unanswerable questions that chose it; on "
+        "questions that did not (cross-validated), it refuses "
+        f"{found.expected.answerable:.0%} of answerable questions and "
+        f"{found.expected.unanswerable:.0%} of unanswerable questions"
+    )
+
+
+def test_a_limit_that_is_shown_and_used_refuses_no_more_than_was_allowed() -> None:
+    values = np.linspace(0.10006, 0.9, 40)
+    found = TopicProbabilities(values, np.ones(40, np.bool_), 0.1).chosen(0.0)
+    assert found is not None
+    assert found.limit == 0.1
+    assert found.here == RefusedShares(0.0, None)
+
+
 def test_few_questions_choose_no_limit() -> None:
     assert TopicProbabilities(VALUES[:19], ANSWERABLE[:19], 0.1).chosen(0.05) is None
     alone = TopicProbabilities(VALUES[:20], ANSWERABLE[:20], 0.1).chosen(0.1)

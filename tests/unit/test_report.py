@@ -63,12 +63,26 @@ def test_it_tells_which_prompts_the_answers_had_and_what_they_took(
     (run,) = base.runs.every()
     text = Page(base.reports.html(run.id)).text
     prompts = base.prompts.wording().version(PRICED.answer.mode)
-    assert f"Prompts {prompts} Answers 5 answered; " in text
+    assert f"Prompts {prompts} Answers 4 answered, 1 refused; " in text
     assert f"{110 * ASKED // 5} tokens each, {110 * ASKED} in all; 0.000084 USD " in text
     assert "answers 5" not in text  # among the packages
     quotes = Page(base.reports.html(_run(base))).text
     assert "Prompts " not in quotes
     assert "Answers " not in quotes
+
+
+def test_it_has_the_figure_of_each_tag_where_questions_have_any(base: KnowledgeBase) -> None:
+    assert "By tag" not in Page(base.reports.html(_run(base))).text
+    rows = [json.loads(line) for line in QUESTIONS.splitlines()]
+    tags = [["urgent", "many words"], ["urgent"], ["urgent"], [], ["urgent"]]
+    lines = [json.dumps(row | {"tags": own}) for row, own in zip(rows, tags, strict=True)]
+    base.exchange.import_file("tagged", "tagged.jsonl", "\n".join(lines))
+    run = base.evaluator.evaluate("tagged", WORDS, (1, 3, 5, 10)).run
+    values = [item.metrics["ndcg@10"] for item in base.runs.results(run.id)[:3]]
+    text = Page(base.reports.html(run.id)).text
+    assert "By tag Tag Questions nDCG@10 95% interval urgent 3 " in text
+    assert f" urgent 3 {sum(values) / 3:.3f} " in text
+    assert f" many words 1 {values[0]:.3f} " in text
 
 
 def test_it_tells_the_figures_the_setting_and_how_to_repeat_it(base: KnowledgeBase) -> None:
@@ -155,6 +169,22 @@ def test_misses_show_what_was_expected_and_what_came_instead(base: KnowledgeBase
     came = chunks[worst.ranking[0][0]]
     assert f"1. {names[came.document_id]}" in section
     assert " ".join(came.text.split())[:60] in section
+
+
+def test_only_what_is_relevant_was_expected(home: Path) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create("graded", WORDS)
+    add(workspace, base, DOCUMENTS)
+    evidence = [
+        {"document": name, "grade": int(name == "travel.txt")} for name in sorted(DOCUMENTS)
+    ]
+    row = {"id": "q", "text": "Which class do we ride in?", "evidence": evidence}
+    base.exchange.import_file(SET, "q.jsonl", json.dumps(row))
+    text = Page(base.reports.html(_run(base, threshold=1.0))).text
+    section = text.partition("Expected")[2].partition("Came first")[0]
+    assert "travel.txt" in section
+    assert "leave.md" not in section
+    assert "pump.txt" not in section
 
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\"'</style>"

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rag.evaluation import run_intervals
 from rag.evaluation.intervals import Interval, mean_intervals, rate_interval
+from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference_bounds
 from rag.evaluation.run_intervals import by_tag, intervals, unjudged_share
 from rag.results import QuestionResult
 from rag.types import Evidence, Question
@@ -80,6 +82,25 @@ def test_documents_are_judged_as_documents() -> None:
     assert found is not None
     assert (found.hits, found.unjudged) == (3, 1)
     assert found.precision == (pytest.approx(1 / 5), pytest.approx(2 / 5))
+
+
+def test_questions_of_one_outcome_are_bounded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = list[str]()
+
+    def counting(measure: str, pair: OpenPair) -> DifferenceBounds:
+        computed.append(measure)
+        return difference_bounds(measure, pair)
+
+    run_intervals._bounds_alone.cache_clear()
+    monkeypatch.setattr(run_intervals, "difference_bounds", counting)
+    questions = [Question(f"q{at}", "?", (Evidence(f"d{at}", 0, None),)) for at in range(40)]
+    rankings = {f"q{at}": [f"d{at + 1}", f"d{at}"] for at in range(40)}
+    alone = unjudged_share(questions[:1], rankings, {}, k=10)
+    together = unjudged_share(questions, rankings, {}, k=10)
+    assert alone is not None
+    assert together is not None
+    assert together.ndcg == pytest.approx(alone.ndcg)
+    assert computed == ["precision", "ndcg"]
 
 
 def test_nothing_labelled() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
+from rag import Settings, providers
 from rag.answering.checking import SentenceChecker
 from rag.answering.checking.claims import claims
 from rag.answering.checking.figures import KnownFigures, figures
 from rag.types import Citation, SentenceCheck
 from tests.answers import hits
+
+FAKE = providers.embedder("fake", Settings.from_env({}))
 
 LEAVE = (
     "Up to eight days of unused leave may be carried over into the following year. They have to "
@@ -226,3 +231,23 @@ def test_a_citation_that_was_not_given() -> None:
 def test_a_figure_that_is_only_the_end_of_another_is_marked(said: str) -> None:
     (found,) = checked(said, SPEED)
     assert (found.verdict, bool(found.figures)) == ("unsupported", True)
+
+
+def test_a_sentence_in_other_words_is_held_against_the_statements_nearest_to_it() -> None:
+    embedder = Mock(wraps=FAKE)
+    passage = (
+        "Lunch is at noon. Old machines and cables are sold to museums abroad before winter, in "
+        "wooden crates, by lorry and ship. Old machines rattle. The office opens at eight. "
+        "Machines are oiled."
+    )
+    cited = [Citation(n, hit) for n, hit in enumerate(hits(passage), 1)]
+    checker = SentenceChecker("Why?", cited, embedder=embedder)
+    (found,) = checker.check("Old machines rattle loudly every evening [1].")
+    assert found.cosine is not None
+    assert embedder.embed.call_args.args[0] == [
+        "Old machines rattle loudly every evening .",
+        "Old machines rattle.",
+        "Machines are oiled.",
+        "Old machines and cables are sold to museums abroad before winter, in wooden crates, by "
+        "lorry and ship.",
+    ]

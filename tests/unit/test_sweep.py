@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -104,6 +105,39 @@ def test_steps_are_swept_with_the_figures_of_the_pipeline(base: KnowledgeBase) -
     for number in (0, 700, 2303):
         run = base.evaluator.evaluate(SET, sweep.grid.recipe(number), (1, 2)).run
         assert sweep.metrics(number) == without_spans(run.metrics)
+
+
+MISTYPED = "\n".join(
+    json.dumps({"id": str(number), "text": text, "evidence": [{"document": name, "quote": quote}]})
+    for number, (text, name, quote) in enumerate(
+        [
+            ("How lnog may unsued leave be carrid over?", "leave.md", "carried over until 30 June"),
+            ("Why is tehre a girnding nosie?", "pump.txt", "when its bearing is dry"),
+            ("Waht may a hotle cost?", "travel.txt", "Hotels may cost 140 euros a night."),
+        ]
+    )
+)
+SPELLED: Mapping[str, list[Any]] = {
+    "search.mode": ["dense", "lexical", "hybrid"],
+    "search.spelling": [False, True, "question"],
+    "search.feedback": [0, 2],
+    "search.mmr": [None, 0.4],
+    "search.threshold": [None, 0.3],
+}
+
+
+def test_mistyped_questions_are_swept_with_the_figures_of_the_pipeline(base: KnowledgeBase) -> None:
+    base.exchange.import_file("mistyped", "mistyped.jsonl", MISTYPED)
+    sweeper = base.tuning.sweeper("mistyped")
+    sweep = sweeper.sweep(Grid.parse(SPELLED, WORDS), (1, 2))
+    assert sweeper.verify(sweep, len(sweep.grid)) == []
+    plain = {"search.feedback": 0, "search.mmr": None, "search.threshold": None}
+    first = {
+        changes["search.spelling"]: sweep.metrics(number)["ndcg@1"]
+        for number, changes in enumerate(map(sweep.grid.changes, range(len(sweep.grid))))
+        if changes.items() >= {**plain, "search.mode": "lexical"}.items()
+    }
+    assert first == {False: 2 / 3, True: 1.0, "question": 1.0}
 
 
 def test_a_step_that_changes_nothing_has_the_figures_of_the_plain_recipe(

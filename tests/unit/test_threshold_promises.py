@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv, stdtrit
 
 from rag.evaluation.inference.clusters import Clusters
 from rag.evaluation.thresholds import PromiseCurves, ThresholdCurve, questions_needed
+from rag.types import Floats
 
 
 def _curve(rng: np.random.Generator, questions: int, *, together: float = 0.0) -> ThresholdCurve:
@@ -135,3 +137,58 @@ def test_nothing_is_promised_of_nothing() -> None:
         np.empty(0), np.empty(0, np.bool_), np.empty(0, np.intp), np.ones(3, np.bool_)
     )
     assert PromiseCurves(empty, empty).promise(0.5).point is None
+
+
+def _bound_of_prefix(curve: ThresholdCurve, count: int, level: float) -> float:
+    """Korn and Graubard's lower bound of the first ``count`` candidates, question by question."""
+    relevant, owner = np.diff(curve.hits)[:count], curve.unit[:count]
+    share = relevant.sum() / count
+    residuals = np.bincount(owner, weights=relevant - share)[np.unique(owner)]
+    reached = len(residuals)
+    variance = (residuals**2).sum() / count**2 * reached / max(reached - 1, 1)
+    effective = share * (1 - share) / variance if variance > 1e-12 else reached
+    freedom = stdtrit(max(count - 1, 1), level) / stdtrit(max(reached - 1, 1), level)
+    effective = min(effective, count) * min(freedom, 1.0) ** 2 / 2
+    if not relevant.any():
+        return 0.0
+    return float(betaincinv(share * effective, (1 - share) * effective + 1, level))
+
+
+def _promised_by_all_bounds(curve: ThresholdCurve, wanted: float) -> float | None:
+    """The threshold, with the bound of every step computed before the tests begin."""
+    bounds = [_bound_of_prefix(curve, int(step) + 1, 0.05) for step in curve.steps()]
+    reached = [len(np.unique(curve.unit[: int(step) + 1])) for step in curve.steps()]
+    needed = questions_needed(wanted)
+    passed = []
+    for start in (min(-(-3 * needed // 2), max(needed, reached[-1])), reached[-1] // 2):
+        at = int(np.searchsorted(reached, max(needed, start)))
+        while at < len(bounds) and bounds[at] >= wanted:
+            passed.append(at)
+            further = np.searchsorted(curve.steps() + 1, (curve.steps()[at] + 1) * 1.1)
+            at = max(at + 1, int(further))
+    return float(curve.values[curve.steps()[max(passed)]]) if passed else None
+
+
+@pytest.mark.parametrize("together", [0.0, 0.2])
+@pytest.mark.parametrize("wanted", [0.3, 0.6, 0.8, 0.95])
+def test_a_promise_is_that_of_the_bounds_of_every_step(wanted: float, together: float) -> None:
+    rng = np.random.default_rng(11)
+    for questions in (3, 60, 150):
+        curve = _curve(rng, questions, together=together)
+        point = PromiseCurves(curve).promise(wanted).point
+        assert (point and point.threshold) == _promised_by_all_bounds(curve, wanted)
+
+
+def test_of_fifty_thousand_candidates_only_those_tested_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    computed = []
+
+    def counting(*arguments: Floats) -> Floats:
+        computed.append(np.size(arguments[0]))
+        return np.asarray(betaincinv(*arguments))
+
+    monkeypatch.setattr("scipy.special.betaincinv", counting)
+    found = PromiseCurves(_curve(np.random.default_rng(3), 5000)).promise(0.6)
+    assert found.point is not None
+    assert sum(computed) < 500

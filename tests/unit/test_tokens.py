@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from rag import AlreadyExists, InvalidInput, Made, NotFound, Workspace
 from rag.access import tokens as module
-from rag.access.rates import Rates
+from rag.access.rates import InFlight, Rates
 from rag.storage.access.tokens import api_token
 from rag.storage.every_table import metadata
 from tests.workspaces import database_at, workspace_at
@@ -94,6 +94,16 @@ def test_a_rate_is_held_and_comes_back() -> None:
     assert [rates.wait("a") for _ in range(61)] == [0.0] * 60 + [1.0]
 
 
+def test_a_place_among_those_under_way_is_free_when_one_ends() -> None:
+    under_way = InFlight(2)
+    with under_way.one("a") as first:
+        with under_way.one("a") as second, under_way.one("a") as third:
+            assert (first, second, third) == (True, True, False)
+        with under_way.one("a") as fourth, under_way.one("a") as fifth, under_way.one("b") as other:
+            assert (fourth, fifth, other) == (True, False, True)
+    assert under_way._begun == {}  # nobody is kept
+
+
 def test_a_request_is_done_once(workspace: Workspace) -> None:
     _, row = workspace.access.tokens.create("a", ["write"])
     _, other = workspace.access.tokens.create("b", ["write"])
@@ -110,6 +120,8 @@ def test_a_request_is_done_once(workspace: Workspace) -> None:
         once(row.id, "key", {"name": "y"}, make)
     assert once(row.id, "key 2", {"name": "x"}, make).body == {"made": 2}
     assert once(other.id, "key", {"name": "x"}, make).body == {"made": 3}
+    assert once(other.id, "x" * 255, {}, make).body == {"made": 4}
+    assert once(other.id, "x", {}, make).body == {"made": 5}
     for bad in ("", "a\n", "x" * 256):
         with pytest.raises(InvalidInput):
             once(row.id, bad, {}, make)

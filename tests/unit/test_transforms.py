@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from rag.plain_data.retrieval import trace_data
 from rag.recipe import Recipe, SearchRecipe
 from rag.retrieval import Corpus, Timeline, gather, retrieve, score_contributions
-from rag.retrieval.query_transforms import NO_MODEL, middle
-from rag.types import Message, Trace
+from rag.retrieval.query_transforms import NO_MODEL, middle, transformed
+from rag.types import Message, Trace, WordCorrection
 from tests.corpora import corpus
 from tests.scripted_chat import ScriptedChat
 
@@ -140,3 +142,62 @@ def test_a_step_that_cannot_work_says_so_and_the_plain_question_is_searched(
     assert [hit.chunk.key for hit in trace.hits] == [hit.chunk.key for hit in plain.hits]
     assert [hit.score for hit in trace.hits] == [hit.score for hit in plain.hits]
     assert plain_figures(trace) == plain_figures(plain)
+
+
+MISTYPED = "What hapens to unsued leave?"
+
+
+def test_meaning_and_words_search_what_was_meant() -> None:
+    recipe = Recipe(search=SearchRecipe(threshold=None, spelling="question"))
+    searched = corpus(TEXTS)
+    found = retrieve(MISTYPED, recipe, searched, None)
+    right = retrieve("What happens to unused leave?", recipe, searched, None)
+    assert [(hit.chunk.key, hit.parts) for hit in found.hits] == [
+        (hit.chunk.key, hit.parts) for hit in right.hits
+    ]
+    assert (found.question, found.reading) == (MISTYPED, "What happens to unused leave?")
+    assert (found.searched, found.words) == (found.reading, found.reading)
+    assert found.corrections == (
+        WordCorrection("hapens", "happens"),
+        WordCorrection("unsued", "unused"),
+    )
+    assert found.read_as == "Read “hapens” as “happens”, “unsued” as “unused”."
+    stage = found.stage("spelling")
+    assert stage is not None
+    assert stage.note == "hapens → happens, unsued → unused"
+    assert (right.reading, right.corrections, right.read_as) == ("", (), "")
+    assert right.searched == right.question
+    told = trace_data(found)
+    assert told["reading"] == found.reading
+    assert told["corrections"][1] == {"typed": "unsued", "read": "unused"}
+
+
+def test_for_bm25_alone_meaning_stays_what_was_typed() -> None:
+    searched = corpus(TEXTS)
+    asked = transformed(MISTYPED, SearchRecipe(spelling=True), searched, Timeline())
+    typed = searched.embedder.embed([MISTYPED], "query")[0]
+    assert np.array_equal(asked.vector, typed)
+    assert (asked.words, asked.reading) == ("What hapens to unused leave?", MISTYPED)
+
+
+def test_the_vector_of_what_was_typed_does_not_stand_for_what_was_meant() -> None:
+    searched = corpus(TEXTS)
+    typed, right = searched.embedder.embed([MISTYPED, "What happens to unused leave?"], "query")
+    asked = transformed(
+        MISTYPED, SearchRecipe(spelling="question"), searched, Timeline(), vector=typed
+    )
+    assert np.array_equal(asked.vector, right)
+
+
+def test_a_reranker_reads_what_was_meant() -> None:
+    heard = list[str]()
+
+    class Listening:
+        def scores(self, question: str, texts: Sequence[str]) -> np.ndarray:
+            heard.append(question)
+            return np.arange(len(texts), dtype=np.float64)
+
+    searched = replace(corpus(TEXTS), reranker=Listening())
+    recipe = Recipe(search=SearchRecipe(threshold=None, spelling="question", rerank="service"))
+    retrieve(MISTYPED, recipe, searched, None)
+    assert heard == ["What happens to unused leave?"]

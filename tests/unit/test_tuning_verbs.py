@@ -207,6 +207,15 @@ def test_the_gate_ends_with_1_below_a_least_value(
     assert told["failures"] == [{"metric": "mrr@3", "value": 0.0, "required": 0.1, "of": "min"}]
 
 
+@pytest.mark.parametrize(("more", "code"), [(0.0, 0), (1e-10, 0), (1e-6, 1)])
+def test_the_gate_passes_exactly_what_is_demanded(
+    base: KnowledgeBase, capsys: pytest.CaptureFixture[str], more: float, code: int
+) -> None:
+    mean = base.evaluator.evaluate(SET, WORDS, (10,)).run.metrics["precision@10"]
+    least = f"precision@10={mean + more!r}"
+    assert _run(capsys, "gate", "handbook", SET, "--min", least)[0] == code
+
+
 def test_the_gate_lists_the_questions_that_got_worse(
     base: KnowledgeBase, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from app import Guard
-from pages.components.shell.visitor import visitor_of
+from pages.components.shell.visitor import is_loopback, visitor_of
 from pages.components.shell.visitor_key import COOKIE, is_key, new_key, stored_key
 from rag import LOCAL, Visitor
 
@@ -79,3 +79,20 @@ def test_browsers_without_cookies_are_strangers_to_each_other() -> None:
     one, other = visitor_of(HERE, {}, "10.0.0.7"), visitor_of(HERE, {COOKIE: "?"}, "10.0.0.7")
     assert one.key != other.key
     assert one.keys == (one.key,)
+
+
+@pytest.mark.parametrize(
+    ("url", "loopback"),
+    [
+        ("http://localhost:8501/share/x", True),
+        ("http://app.localhost/share/x", True),
+        ("http://127.0.0.5:8501", True),
+        ("http://[::1]:8501", True),
+        ("https://kb.example/share/x", False),
+        ("http://192.168.1.7:8501", False),
+        ("http://localhost.example", False),
+        ("/share/x", False),
+    ],
+)
+def test_addresses_of_this_machine_alone_are_known(url: str, loopback: bool) -> None:
+    assert is_loopback(url) is loopback

@@ -82,3 +82,36 @@ def test_banned_words_are_found() -> None:
     ]
     assert list(bare_plurals('f"{n} questions"')) == [(1, "f'{n} questions'")]
     assert list(bare_plurals('f"{n} of {m} questions"')) == []
+
+
+def test_every_button_has_a_name_that_is_read_aloud() -> None:
+    """Of an icon alone a screen reader says "arrow_downward icon"."""
+    unnamed = [
+        f"{name}:{node.lineno}"
+        for name, source in _sources()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("button")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+        and not str(node.args[0].value).strip()
+    ]
+    assert unnamed == []
+
+
+def test_a_figure_with_a_sign_has_a_real_minus() -> None:
+    """By ``signed``; only the arrow of a card is told from a hyphen by Streamlit."""
+    found = {
+        str(path.relative_to(ROOT))
+        for folder in ("pages", "rag")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FormattedValue)
+        and node.format_spec
+        and ast.unparse(node.format_spec)[2:].startswith("+")
+    }
+    assert found == {
+        "pages/components/metrics/cards.py",
+        "pages/components/tuning/cards.py",
+        "rag/evaluation/intervals.py",
+    }

@@ -29,11 +29,11 @@ _SIGNS: Mapping[str, str] = {
 }
 _FENCES = ("```", "~~~")  # behind which nothing may stand in their line
 _BLOCKS = (
-    ("rule", re.compile(r"\s*(?:\|?\s*:?-{3,}:?\s*)(?:\|\s*:?-{3,}:?\s*)*\|?\s*")),
+    ("rule", re.compile(r"\s*+(?:\|?\s*+:?-{3,}+:?\s*+)(?:\|\s*+:?-{3,}+:?\s*+)*+\|?\s*")),
     ("row", re.compile(r"\s*\|.*\|\s*")),
-    ("heading", re.compile(r"\s*#{1,6}\s+(?P<words>.*?)\s*#*")),
+    ("heading", re.compile(r"\s*#{1,6}\s++(?P<words>.*)")),
     ("item", re.compile(r"(?P<mark>\s*(?:[-*+]|\d{1,3}[.)])\s+)(?P<words>\S.*)")),
-    ("quote", re.compile(r"(?P<mark>\s*(?:>\s?)+)(?P<words>.*)")),
+    ("quote", re.compile(r"(?P<mark>\s*(?:>\s?)++)(?P<words>.*)")),
 )
 _GENERAL = ":violet-badge[:material/public: General knowledge]"
 _FOLLOW = """
@@ -126,7 +126,7 @@ def _line(kind: str, line: str, match: re.Match[str] | None, inline: Callable[[s
             f"| {' | '.join(inline(cell.strip()) for cell in line.strip().strip('|').split('|'))} |"
         )
     if kind == "heading" and match:
-        return f"**{inline(match.group('words'))}**"
+        return f"**{inline(match.group('words').rstrip('#').rstrip())}**"
     if kind in ("item", "quote") and match:
         return match.group("mark") + inline(match.group("words"))
     if not kind:

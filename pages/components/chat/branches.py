@@ -59,11 +59,11 @@ def version_switch(base: KnowledgeBase, turn: Turn) -> None:
     if len(turn.versions) < 2:
         return
     at, most = turn.versions.index(turn.id), len(turn.versions) - 1
-    for sign, step, told in (("left", -1, "The version before"), ("right", 1, "The next version")):
+    for sign, step, label in (("left", -1, "Previous version"), ("right", 1, "Next version")):
         if step == 1:
             st.markdown(f":gray[{at + 1}/{most + 1}]", width="content")
         action_button(
-            "",
+            label,
             f"chat_version_{step}_{turn.id}",
             f"chevron_{sign}",
             base.conversations.show,
@@ -71,7 +71,6 @@ def version_switch(base: KnowledgeBase, turn: Turn) -> None:
             turn.versions[min(max(at + step, 0), most)],
             type="tertiary",
             disabled=not 0 <= at + step <= most,
-            help=told,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -24,6 +25,7 @@ from rag import (
     Hit,
     InvalidInput,
     KnowledgeBase,
+    PassageGrade,
     StoredCitation,
     Turn,
     unmarked,
@@ -31,6 +33,7 @@ from rag import (
 
 SET = "chat_collect_set"
 ADDED = "chat_collected"
+SHOULD_REFUSE = "should have refused"  # of FEEDBACK_REASONS
 LONGEST = 160  # characters of a passage in the list
 
 Retrieved = Callable[[], Sequence[Hit]]
@@ -60,16 +63,23 @@ def collect_button(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> Non
         type="tertiary",
         **offered(
             base,
-            "question_edits.collect",
+            "passage_labels.collect",
             help="Puts the question into a question set, to measure with.",
         ),
     ):
         _choose(base, turn, retrieved)
 
 
-@st.dialog("Add to questions", icon=":material/playlist_add:", width="large")
+@st.dialog("Add to questions", icon=":material/playlist_add:", width="large", dismissible=False)
 def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
-    st.markdown(f"**{plain(turn.complete)}**")
+    st.text_area(
+        "Question",
+        turn.complete,
+        key=_question(turn),
+        max_chars=2000,
+        height=80,
+        help="Word it so that it can be understood without the conversation.",
+    )
     names, first = targets(base)
     st.selectbox(
         "Question set",
@@ -82,6 +92,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
     )
     answered = not st.checkbox(
         "No answer: these documents do not answer the question",
+        turn.reason == SHOULD_REFUSE,
         key=_unanswerable(turn),
         help="Retrieving nothing is then right, and measured so.",
     )
@@ -91,6 +102,7 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
             turn.correction,
             key=_expected(turn),
             help="Answers are measured against it.",
+            persist_state="page",
         )
     passages = [*_cited(base, turn), *_others(base, turn, retrieved())]
     if answered and passages:
@@ -102,8 +114,10 @@ def _choose(base: KnowledgeBase, turn: Turn, retrieved: Retrieved) -> None:
                 format_func=grade_name,
                 key=_grade_key(turn, passage),
                 help=MEANING,
+                persist_state="page",  # while "No answer" is ticked and they are not drawn
             )
-    confirm_button("Add", f"chat_collect_store_{turn.id}", _store, base, turn, passages)
+    key = f"chat_collect_store_{turn.id}"
+    confirm_button("Add", key, _store, base, turn, passages, cancel=True)
 
 
 def _cited(base: KnowledgeBase, turn: Turn) -> list[_Gradable]:
@@ -142,6 +156,10 @@ def _described(document: str, page: int | None, text: str) -> str:
     return f"{plain(document)}{where}: {snippet(words, (), LONGEST)}"
 
 
+def _question(turn: Turn) -> str:
+    return f"chat_collect_question_{turn.id}"
+
+
 def _unanswerable(turn: Turn) -> str:
     return f"chat_collect_unanswerable_{turn.id}"
 
@@ -159,22 +177,22 @@ def _words(citation: StoredCitation) -> str:
 
 
 def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> None:
-    name, text = (st.session_state[SET] or "").strip(), turn.complete
+    name = (st.session_state[SET] or "").strip()
+    text = str(st.session_state[_question(turn)] or "").strip()
     if not name:
         raise InvalidInput("No question set is chosen.", "Choose one, or type the name of a new.")
-    question_id = base.question_edits.collect(name, text, origin=FROM_USERS)
+    collect = partial(base.passage_labels.collect, name, text, origin=FROM_USERS)
     if st.session_state[_unanswerable(turn)]:
-        base.labels.mark_unanswerable(name, question_id)
+        collect(answerable=False)
         told = "as a question without an answer"
     else:
-        for passage in passages:
-            grade = st.session_state.get(_grade_key(turn, passage))
-            if grade is not None:
-                span = passage.document_id, passage.start, passage.end
-                base.passage_labels.grade(name, text, *span, int(grade), FROM_USERS)
-        expected = str(st.session_state.get(_expected(turn)) or "").strip()
-        if expected:
-            base.question_edits.edit_question(name, question_id, answer=expected)
+        given = ((each, st.session_state.get(_grade_key(turn, each))) for each in passages)
+        grades = [
+            PassageGrade(passage.document_id, passage.start, passage.end, int(grade))
+            for passage, grade in given
+            if grade is not None
+        ]
+        collect(grades, answer=str(st.session_state.get(_expected(turn)) or ""))
         known = base.passage_labels.of(name, text, turn.recipe.index)
         told = f"which has {labels_in_words(known)} for it"
     base.reviews.labelled(turn.id)

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components.chat import session_settings, turn_view
 from pages.components.shell.buttons import action_button, confirm_button, download_button
 from pages.components.shell.guard import guard
+from pages.components.shell.permission import offered
 from pages.components.shell.session import show
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, clipped
@@ -85,6 +86,7 @@ def _this_one(base: KnowledgeBase, talk: Conversation) -> None:
                 partial(base.conversations.export, talk.id, kind),
                 f"conversation-{talk.id}.{suffix}",
                 f"chat_export_{kind}_{talk.id}",
+                **offered(base, "conversations.export"),
             )
         if st.button("Delete", key=f"chat_delete_{talk.id}", icon=":material/delete:"):
             _confirm_delete(base, talk)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.shell.buttons import action_button
+from pages.components.shell.guard import guard
 from pages.components.shell.text import plain
 from rag import FEEDBACK_REASONS, KnowledgeBase, Turn
 
 _LONGEST = 4000
+_SEEN = (
+    "With a thumb, this question and its answer are shown on Review, to all who may review this "
+    "knowledge base. Without one, only you see them."
+)
 
 
 def thumbs(base: KnowledgeBase, turn: Turn) -> None:
@@ -20,6 +25,7 @@ def thumbs(base: KnowledgeBase, turn: Turn) -> None:
         on_change=_rate,
         args=(base, turn.id),
     )
+    st.caption("Who sees a thumb?", help=_SEEN, width="content")
     if turn.thumb >= 0:
         return
     label = f"Because: {turn.reason}" if turn.reason else "Say why"
@@ -35,12 +41,15 @@ def thumbs(base: KnowledgeBase, turn: Turn) -> None:
 
 def _reason(base: KnowledgeBase, turn: Turn) -> None:
     reason, correction = f"chat_reason_{turn.id}", f"chat_correction_{turn.id}"
-    st.pills("What was wrong?", FEEDBACK_REASONS, default=turn.reason or None, key=reason)
+    # What was chosen and typed stays where the popover closes before it is kept.
+    stays = {"persist_state": "page"}
+    st.pills("What was wrong?", FEEDBACK_REASONS, default=turn.reason or None, key=reason, **stays)
     st.text_area(
         "What would have been right? (optional)",
         turn.correction,
         key=correction,
         max_chars=_LONGEST,
+        **stays,
     )
     keep = (base, turn.id, reason, correction)
     action_button("Keep", f"chat_why_keep_{turn.id}", "check", _explain, *keep, type="primary")
@@ -59,6 +68,9 @@ def _explain(base: KnowledgeBase, turn_id: int, reason: str, correction: str) ->
     st.toast("Kept. It waits on the page Review.", icon=":material/rate_review:")
 
 
+@guard()
 def _rate(base: KnowledgeBase, turn_id: int) -> None:
     thumb = st.session_state[f"chat_thumb_{turn_id}"]
     base.conversations.rate(turn_id, {1: 1, 0: -1}.get(thumb, 0))
+    if thumb is not None:
+        st.toast("Kept. This question and its answer are shown on Review.", icon=":material/check:")

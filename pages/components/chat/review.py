@@ -57,6 +57,7 @@ def _card(base: KnowledgeBase, found: Feedback) -> None:
         why = [":red-badge[:material/thumb_down: thumb down]"] if turn.thumb < 0 else []
         why += [":orange-badge[:material/block: refused]"] if turn.status == "refused" else []
         why += [":orange-badge[:material/warning: unsupported]"] if _unsupported(turn) else []
+        why += [] if found.own else [":gray-badge[:material/person: asked by another visitor]"]
         when = f":gray[{ago(turn.created)}]" if turn.created else ""
         st.markdown(" ".join([*why, when]))
         st.markdown(f"**{plain(turn.complete)}**")
@@ -68,7 +69,7 @@ def _card(base: KnowledgeBase, found: Feedback) -> None:
         with st.container(horizontal=True, gap="small"):
             collect_button(base, turn, lambda: turn_view.retrieved(base, turn))
             turn_view.inspect_button(base, turn)
-            if st.button(
+            if found.own and st.button(
                 "Open in the chat",
                 key=f"review_open_{turn.id}",
                 icon=":material/forum:",

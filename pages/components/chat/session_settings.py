@@ -59,7 +59,7 @@ def bring_back(base: KnowledgeBase, settings: Mapping[str, Any]) -> bool:
             recipe = recipe.with_fields({field: value})
     if recipe.index != saved.index and base.documents.missing(recipe.index):
         recipe = recipe.model_copy(update={"index": saved.index})
-    federation.choose(settings.get("also", ()))
+    federation.choose(base, settings.get("also", ()))
     st.session_state[_HIDDEN] = not settings.get("sources", True)
     return working_recipe.replace(base, recipe) != before
 

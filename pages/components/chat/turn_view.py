@@ -43,6 +43,7 @@ _MODES = {
     "general": "language model, general knowledge, no passages",
     "tool": "language model, result of a tool",
 }
+_THIS_ONE = "For this question only: the recipe stays as it is."
 _BESIDE_PASSAGES = ("tool", "general")  # modes whose answers are of no passages
 
 
@@ -159,6 +160,7 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
     with guard():
         also = federation.known(turn.also)
         trace = retrieval.search(base, turn.complete, _usable(base, turn.recipe), also)
+        search_notes(trace)
         if (told := trace.stage("refuse")) is not None and told.dropped and not trace.hits:
             _of_another_topic(base, turn, told)
             return
@@ -167,7 +169,6 @@ def _refused(base: KnowledgeBase, turn: Turn) -> None:
         if trace.hits or not misses:
             st.markdown(lines(turn.answer))
             return
-        search_notes(trace)
         limit = f"{trace.threshold or 0:.2f}"
         st.markdown(
             f"**Nothing relevant was found.** No passage reaches the threshold of {limit}. Nearest:"
@@ -186,9 +187,8 @@ def _of_another_topic(base: KnowledgeBase, turn: Turn, stage: Stage) -> None:
     nearest = sorted(stage.dropped, key=lambda drop: drop.hit.rank)[:NEAREST]
     st.markdown("\n".join(_place(drop) for drop in nearest))
     st.caption(plain(stage.note.partition(": ")[2]))
-    key = f"chat_insist_{turn.id}"
-    changes = {"search.refuse": "off"}
-    action_button("Search all the same", key, "search", _ask_with, base, turn.complete, changes)
+    key, text = f"chat_insist_{turn.id}", turn.complete
+    action_button("Search all the same", key, "search", _insist, base, text, help=_THIS_ONE)
 
 
 def _place(drop: Dropped) -> str:
@@ -204,6 +204,11 @@ def _miss(drop: Dropped, name: str) -> str:
 
 def _ask_with(base: KnowledgeBase, text: str, changes: Mapping[str, Any]) -> None:
     working_recipe.change(base, changes)
+    st.session_state[follow_up.RETRY] = text
+
+
+def _insist(base: KnowledgeBase, text: str) -> None:
+    working_recipe.insist(base, text)
     st.session_state[follow_up.RETRY] = text
 
 
@@ -249,6 +254,7 @@ def _open(base: KnowledgeBase, turn_id: int, key: str) -> None:
     follow(base, "" if number is None else f"{turn_id}.{number}")
 
 
+@guard()
 def follow(base: KnowledgeBase, source: str) -> None:
     """Opens a citation that was clicked, and counts that; "" closes what is open."""
     open_source(source)
@@ -303,7 +309,6 @@ def _links(base: KnowledgeBase, turn: Turn) -> None:
         if turn.status in ("complete", "interrupted", "refused"):
             branches.again_button(base, turn)
             collect_button(base, turn, lambda: retrieved(base, turn))
-        if turn.status in ("complete", "interrupted"):
             feedback.thumbs(base, turn)
 
 
@@ -330,9 +335,18 @@ def retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
 
 
 def inspect(base: KnowledgeBase, turn: Turn) -> None:
-    """The inspector shows the retrieval behind this very answer, so it takes its recipe too."""
-    working_recipe.replace(base, _usable(base, turn.recipe))
-    federation.bring_back(turn.also)
+    """The inspector shows the retrieval behind this very answer, so it takes its recipe too.
+
+    That refusing was off stays with the question, as it was searched all the same.
+    """
+    recipe, refuse = _usable(base, turn.recipe), working_recipe.working(base).search.refuse
+    insisted = recipe.search.refuse == "off" != refuse
+    working_recipe.replace(
+        base, recipe.with_fields({"search.refuse": refuse}) if insisted else recipe
+    )
+    if insisted:
+        working_recipe.insist(base, turn.complete)
+    federation.bring_back(base, turn.also)
     parameters = {"q": turn.complete}
     if turn.citations:
         parameters["passage"] = turn.citations[0].chunk_id

@@ -13,11 +13,11 @@ from pages.components.shell import base_picker, job_progress
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed
-from pages.components.shell.session import workspace
+from pages.components.shell.session import draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
 from rag import SAMPLE, SUPPORTED, KnowledgeBase, Upload
 
-_GENERATION = "documents_generation"
+_DRAFTS = "documents"
 _LISTED = 400  # pixels; more files scroll
 _MOST_SHORT = 10  # rows that need no scrolling
 
@@ -107,12 +107,11 @@ def _text(base: KnowledgeBase) -> None:
 
 
 def _named(key: str) -> str:
-    """A key that is another one after each upload: what was handed over is gone from the widget."""
-    return f"{key}_{st.session_state.setdefault(_GENERATION, 0)}"
+    return draft_key(_DRAFTS, key)
 
 
 def _follow(base_id: int, job_id: int) -> None:
-    st.session_state[_GENERATION] = st.session_state.get(_GENERATION, 0) + 1
+    draft_stored(_DRAFTS)
     _followed()[base_id] = job_id
     st.rerun()
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.components.shell.base_picker import choose, new_base_button
-from pages.components.shell.buttons import action_button, filled_button
+from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
+from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
 from pages.components.shell.session import base, bases, oldest, workspace
 from pages.components.shell.tables import pick_rows
@@ -47,7 +48,7 @@ def bases_view() -> None:
             icon = ":material/delete:"
             options = offered(held, "delete", key="documents_delete_base", icon=icon)
             if st.button("Delete", **options):
-                _confirm_delete(held.name)
+                _confirm_delete(held)
             new_base_button("documents_new")
         st.caption(f"Rename, Duplicate and Delete are about **{plain(held.name)}**.")
 
@@ -85,14 +86,13 @@ def _rename(held: BaseOverview) -> None:
     st.caption("Links that name it lead to another one afterwards.")
     with st.form("documents_rename_form", border=False):
         st.text_input("Name", held.name, key="documents_new_name", max_chars=80)
-        rename = guard(in_dialog=True)(_renamed)
-        if filled_button("Rename", draw=st.form_submit_button, on_click=rename, args=(held.name,)):
-            st.rerun()
+        key, draw = "documents_rename_go", st.form_submit_button
+        confirm_button("Rename", key, _renamed, held, draw=draw)
 
 
-def _renamed(before: str) -> None:
-    name, was_chosen = st.session_state["documents_new_name"].strip(), base().name == before
-    workspace().rename(before, name)
+def _renamed(held: BaseOverview) -> None:
+    name, was_chosen = st.session_state["documents_new_name"].strip(), base().id == held.id
+    workspace().rename(held.id, name)
     if was_chosen:
         choose(name)
 
@@ -105,23 +105,25 @@ def _duplicate(held: BaseOverview) -> None:
     )
     with st.form("documents_duplicate_form", border=False):
         st.text_input("Name of the copy", f"{held.name} 2", key="documents_copy_name", max_chars=80)
-        copy = guard(in_dialog=True)(_duplicated)
-        if filled_button("Duplicate", draw=st.form_submit_button, on_click=copy, args=(held.name,)):
-            st.rerun()
+        key, draw = "documents_duplicate_go", st.form_submit_button
+        confirm_button("Duplicate", key, _duplicated, held.id, draw=draw)
 
 
-def _duplicated(name: str) -> None:
-    copy, _ = workspace().duplicate(name, st.session_state["documents_copy_name"])
+def _duplicated(base_id: int) -> None:
+    copy, _ = workspace().duplicate(base_id, st.session_state["documents_copy_name"])
     choose(copy.name)
 
 
 @st.dialog("Delete this knowledge base?", icon=":material/delete:")
-def _confirm_delete(name: str) -> None:
-    if not any(info.name == name for info in workspace().bases()):
+def _confirm_delete(held: BaseOverview) -> None:
+    name = held.name
+    notices()
+    if not any(info.id == held.id for info in workspace().bases()):
         st.rerun()  # deleted: by the button below, or in another tab
+    sizes = _held(workspace().base_with_id(held.id))
     st.markdown(
-        f"**{plain(name)}** goes with everything in it, for good: {_held(workspace().base(name))}, "
-        "all labels and conversations."
+        f"**{plain(name)}** goes with everything in it, for good: {sizes}, all labels and "
+        "conversations."
     )
     typed = st.text_input(f"Type {plain(name)} to confirm", key="documents_delete_name")
     filled_button(
@@ -129,7 +131,7 @@ def _confirm_delete(name: str) -> None:
         key="documents_delete_really",
         disabled=typed.strip() != name,
         on_click=_delete,
-        args=(name,),
+        args=(held.id,),
     )
 
 
@@ -143,10 +145,10 @@ def _held(held: KnowledgeBase) -> str:
     return ":gray[" + " · ".join(sizes) + "]"
 
 
-def _delete(name: str) -> None:
+def _delete(base_id: int) -> None:
     with guard(in_dialog=True):
-        was_chosen = base().name == name
-        workspace().delete(name)
+        was_chosen = base().id == base_id
+        workspace().delete(base_id)
         left = workspace().bases()
         if was_chosen and left:
             choose(oldest(left))

@@ -111,7 +111,7 @@ def _actions(base: KnowledgeBase, build: BuildRow, active: IndexRecipe) -> None:
 def _use(base: KnowledgeBase, recipe: IndexRecipe) -> None:
     """Saves a recipe with that index; other changes that are not saved stay as they are."""
     working = working_recipe.working(base).model_copy(update={"index": recipe})
-    base.save_recipe(base.recipe().model_copy(update={"index": recipe}))
+    working_recipe.save_index(base, recipe)
     working_recipe.replace(base, working)
     st.toast("Questions are answered with this build now.", icon=":material/check:")
 

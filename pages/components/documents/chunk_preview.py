@@ -15,7 +15,7 @@ from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
 from pages.components.shell.session import remembered
 from pages.components.shell.text import plain
-from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut, kind
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut, kind
 from pages.components.source.passages import draw_passages
 from rag import Chunk, Document, DocumentInfo, IndexRecipe, KnowledgeBase, counted
 
@@ -69,7 +69,7 @@ def cut_controls(stored: IndexRecipe) -> IndexRecipe:
     if st.session_state.get(_ORIGIN) != stored.hash:
         _follow(stored)
     unit = stored.unit
-    chunker = st.selectbox("Cut by", CHUNKERS, key=_CHUNKER)
+    chunker = st.selectbox("Cut by", CHUNKERS, key=_CHUNKER, format_func=chunker_name)
     whole = chunker == "whole"
     percentile = stored.breakpoint_percentile
     if chunker == "semantic":

@@ -8,13 +8,14 @@ from itertools import islice
 import streamlit as st
 
 from pages.components.documents.chunk_preview import cut_controls
+from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import remembered, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
-from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload, counted, with_embedder_weight
+from rag import Amount, Chunk, IndexRecipe, KnowledgeBase, Upload, counted
 
 _LONG_SECONDS = 60  # what takes longer is asked about
 _LOOKED_AT = 200  # files; beyond, the cost is in proportion
@@ -45,8 +46,7 @@ def _decision(
     if not filled_button(f"Add {names}", key="documents_add_now", icon=":material/add:"):
         return False
     if wanted != index:
-        saved = base.recipe()
-        base.save_recipe(with_embedder_weight(saved, saved.model_copy(update={"index": wanted})))
+        working_recipe.save_index(base, wanted, weighed=True)
     return True
 
 

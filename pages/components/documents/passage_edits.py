@@ -9,6 +9,7 @@ import streamlit as st
 from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed, offered
+from pages.components.shell.session import draft_key, draft_stored
 from pages.components.shell.text import plain
 from pages.components.shell.wording import shortened
 from rag import DocumentInfo, EditKind, KnowledgeBase, StoredEdit, counted
@@ -57,7 +58,8 @@ def _row(base: KnowledgeBase, edit: StoredEdit, where: str = "") -> None:
 
 def _form(base: KnowledgeBase, info: DocumentInfo) -> None:
     part = info.id[:12]
-    with st.form(f"documents_edit_form_{part}", border=False, clear_on_submit=True):
+    drafts = f"documents_edit_{part}"
+    with st.form(f"documents_edit_form_{part}", border=False):
         kind = st.selectbox(
             "What to do",
             list(_KINDS),
@@ -66,13 +68,13 @@ def _form(base: KnowledgeBase, info: DocumentInfo) -> None:
         )
         quote = st.text_area(
             "Words of the document",
-            key=f"documents_edit_quote_{part}",
+            key=draft_key(drafts, f"documents_edit_quote_{part}"),
             placeholder="Copy them from the text below",
             height=80,
         )
         words = st.text_input(
             "Other words",
-            key=f"documents_edit_words_{part}",
+            key=draft_key(drafts, f"documents_edit_words_{part}"),
             help="Synonyms or part numbers: indexed with these passages, and not shown. Only for "
             "the last choice.",
         )
@@ -80,4 +82,5 @@ def _form(base: KnowledgeBase, info: DocumentInfo) -> None:
             with guard():
                 span = base.passage_edits.find(info.id, quote or "")
                 base.passage_edits.add(info.id, cast("EditKind", kind), span, words or "")
+                draft_stored(drafts)
                 st.rerun()

@@ -118,12 +118,12 @@ def _points(
         "marker": {
             "color": tone,
             "symbol": [_symbol(origin, grades.get(point.hit.chunk.key)) for point in points],
-            "size": 9,
+            "size": [9 if point.group in ("prompt", "context") else 7 for point in points],
             "line": {"width": 1.5},
-            "opacity": [1.0 if point.group in ("prompt", "context") else 0.4 for point in points],
+            "opacity": 1.0,  # plotly's own for points of several sizes is 0.7
         },
         "selected": {"marker": {"opacity": 1.0}},
-        "unselected": {"marker": {"opacity": 0.4}},
+        "unselected": {"marker": {"opacity": 1.0}},
         "hovertemplate": "%{customdata[1]}<br>rank %{x}, relevance %{y:.3f}<extra></extra>",
     }
 

@@ -58,7 +58,7 @@ def funnel(trace: Trace) -> str:
     row = st.container(horizontal=True, gap="xsmall", vertical_alignment="bottom")
     for step in steps(trace):
         row.button(
-            f"**{step.count:,}** {step.label}  \n:small[:gray[{_milliseconds(step.seconds)}]]",
+            f"{_counted(step)}  \n:small[:gray[{_milliseconds(step.seconds)}]]",
             key=f"inspector_step_{step.name}",
             help=step.help,
             type="secondary",
@@ -68,6 +68,12 @@ def funnel(trace: Trace) -> str:
             args=("" if step.name == selected else step.name,),
         )
     return selected
+
+
+def _counted(step: Step) -> str:
+    """The number and its name; Streamlit greys a button that is off too far to be read."""
+    words = f"**{step.count:,}** {step.label}"
+    return words if step.filters else f":gray[{words}]"
 
 
 def choose(step: str) -> None:

@@ -75,9 +75,11 @@ def result_view(name: str, title: str, text: str, url: str, height: int = 520) -
 
 
 def search_notes(trace: Trace) -> None:
-    """What the search could not do: a line for each step that failed, and for a language that the
-    embedder does not know.
+    """What the search read differently, and what it could not do: a line for corrected words, for a
+    language that the embedder does not know, and for each step that failed.
     """
+    if trace.read_as:
+        st.caption(f":material/spellcheck: {plain(trace.read_as)}")
     if (language := trace.stage("language")) is not None:
         st.caption(f":material/translate: {plain(language.note)}")
     for stage in trace.failures:

@@ -7,9 +7,8 @@ import re
 import streamlit as st
 
 from pages.components.labels.grading import GRADES, MEANING, Grading, grade_name
-from pages.components.shell.buttons import filled_button
+from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
-from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
 from pages.components.shell.text import Span, marked
 from rag import Hit, InvalidInput
@@ -34,9 +33,10 @@ def evidence_button(grading: Grading, hit: Hit) -> None:
         _choose(grading, hit)
 
 
-@st.dialog("Which words answer?", icon=":material/ink_highlighter:", width="large")
+@st.dialog(
+    "Which words answer?", icon=":material/ink_highlighter:", width="large", dismissible=False
+)
 def _choose(grading: Grading, hit: Hit) -> None:
-    refused = notices()
     count = len(sentences(hit.chunk.text))
     if count > 1:
         st.slider("From sentence to sentence", 1, count, (1, count), key=_key("from", hit))
@@ -47,24 +47,17 @@ def _choose(grading: Grading, hit: Hit) -> None:
     )
     with guard(), st.container(border=True, height=280):
         st.markdown(marked(hit.chunk.text, [_span(hit)], "green-background"))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
-            "Grade",
-            GRADES[1:],
-            format_func=grade_name,
-            default=GRADES[2],
-            required=True,
-            key=_key("grade", hit),
-            help=MEANING,
-        )
-        stored = filled_button(
-            "Store the label",
-            key="inspector_evidence_store",
-            on_click=_store,
-            args=(grading, hit),
-        )
-    if stored and not refused:
-        st.rerun()
+    st.segmented_control(
+        "Grade",
+        GRADES[1:],
+        format_func=grade_name,
+        default=GRADES[2],
+        required=True,
+        key=_key("grade", hit),
+        help=MEANING,
+    )
+    key = "inspector_evidence_store"
+    confirm_button("Store the label", key, _store, grading, hit, cancel=True)
 
 
 def _key(what: str, hit: Hit) -> str:
@@ -79,16 +72,15 @@ def _span(hit: Hit) -> Span:
 
 
 def _store(grading: Grading, hit: Hit) -> None:
-    with guard(in_dialog=True):
-        start, end = _span(hit)
-        grading.base.passage_labels.grade_words(
-            grading.set_name,
-            grading.question,
-            hit.chunk,
-            hit.chunk.start + start,
-            hit.chunk.start + end,
-            int(st.session_state[_key("grade", hit)]),
-        )
+    start, end = _span(hit)
+    grading.base.passage_labels.grade_words(
+        grading.set_name,
+        grading.question,
+        hit.chunk,
+        hit.chunk.start + start,
+        hit.chunk.start + end,
+        int(st.session_state[_key("grade", hit)]),
+    )
 
 
 def sentences(text: str) -> list[Span]:

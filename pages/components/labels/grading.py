@@ -68,6 +68,7 @@ class Grading:
             format_func=grade_name,
             key=key,
             label_visibility="collapsed",
+            wrap=True,
             on_change=self._graded,
             args=(chunk, key),
             **offered(self.base, "passage_labels.grade"),
@@ -200,8 +201,11 @@ def _collect(grading: Grading) -> str:
 
 
 def _mark_unanswerable(grading: Grading) -> None:
-    grading.base.labels.mark_unanswerable(
-        grading.set_name, _collect(grading), discard_labels=grading.known.relevant > 0
+    grading.base.passage_labels.collect(
+        grading.set_name,
+        grading.question,
+        answerable=False,
+        discard_labels=grading.known.relevant > 0,
     )
 
 

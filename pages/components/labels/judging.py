@@ -123,12 +123,11 @@ def _page(base: KnowledgeBase, hit: Unjudged) -> str:
 
 
 def _grade(base: KnowledgeBase, set_name: str, hit: Unjudged, grade: int) -> None:
-    label: int | None = None
     with guard(in_dialog=True):
         place = hit.document_id, hit.start, hit.end
         label = base.labels.label(set_name, hit.question_id, *place, grade, hit.origin)
         st.session_state[_DONE] += 1
-    _next(label)
+        _next(label)
 
 
 def _next(label: int | None = None) -> None:
@@ -139,9 +138,10 @@ def _next(label: int | None = None) -> None:
 
 def _undo(base: KnowledgeBase, set_name: str) -> None:
     """What is in the queue had no label before, so the one that it got goes."""
-    hit, label = st.session_state.pop(_LAST)
-    st.session_state[_QUEUE] = [hit, *st.session_state[_QUEUE]]
-    if label is not None:
-        st.session_state[_DONE] -= 1
-        with guard(in_dialog=True):
+    hit, label = st.session_state[_LAST]
+    with guard(in_dialog=True):
+        if label is not None:
             base.labels.remove_label(set_name, label)
+            st.session_state[_DONE] -= 1
+        del st.session_state[_LAST]
+        st.session_state[_QUEUE] = [hit, *st.session_state[_QUEUE]]

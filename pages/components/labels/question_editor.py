@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.buttons import filled_button
+from pages.components.shell.buttons import cancel_button, filled_button
 from pages.components.shell.guard import guard
+from pages.components.shell.notices import notices
 from pages.components.shell.permission import offered
 from rag import KnowledgeBase, QuestionRow, TouchstoneError, counted
 
@@ -28,7 +29,7 @@ def edit_button(base: KnowledgeBase, set_name: str) -> None:
         _edit(base, set_name)
 
 
-@st.dialog("Edit questions", icon=":material/edit:", width="large")
+@st.dialog("Edit questions", icon=":material/edit:", width="large", dismissible=False)
 def _edit(base: KnowledgeBase, set_name: str) -> None:
     before: list[QuestionRow] = st.session_state[_LOADED]
     st.caption(
@@ -62,7 +63,11 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
             ),
         },
     )
-    if filled_button("Save", key="questions_save"):
+    with st.container(horizontal=True, gap="small"):
+        # Not a callback: it would be given the table as it was drawn last.
+        save = filled_button("Save", key="questions_save")
+        cancel_button("questions_cancel")
+    if save:
         with guard():
             base.question_edits.save_table(set_name, before, read_rows(edited))
             st.rerun()
@@ -126,7 +131,12 @@ def _split(base: KnowledgeBase, set_name: str) -> None:
             "Share to tune on", 0.2, 0.8, stored.split_share, 0.05, key="questions_share"
         )
         seed = st.number_input("Seed", 0, 9999, stored.split_seed, key="questions_seed", width=120)
-        if st.button("Split again", key="questions_split", icon=":material/shuffle:"):
-            with guard():
-                base.question_edits.set_split(set_name, int(seed), float(share))
-                st.rerun()
+        # Drawn again by the click itself, with the table as it was edited so far.
+        st.button(
+            "Split again",
+            key="questions_split",
+            icon=":material/shuffle:",
+            on_click=guard(in_dialog=True)(base.question_edits.set_split),
+            args=(set_name, int(seed), float(share)),
+        )
+    notices()

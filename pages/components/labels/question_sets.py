@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.shell.buttons import download_button, filled_button
+from pages.components.shell.buttons import confirm_button, download_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import later
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
-from rag import KnowledgeBase, QuestionSet, QuestionTable, counted
+from pages.components.shell.wording import ago
+from rag import Existing, KeptVersion, KnowledgeBase, Label, QuestionSet, QuestionTable, counted
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -56,21 +57,21 @@ def import_dialog(base: KnowledgeBase) -> None:
         type=["xlsx", "csv", "tsv", "txt", "jsonl", "zip", "qrels"],
         key="metrics_import_file",
     )
-    exchange, columns = base.exchange, dict[str, str]()
+    exchange, columns, ignored = base.exchange, dict[str, str](), list[str]()
     judged = file is not None and exchange.holds_judgements(file.name, file.getvalue())
     if file is not None and not judged:
         with guard():
-            columns = column_pickers(exchange.table(file.name, file.getvalue()))
+            table = exchange.table(file.name, file.getvalue())
+            columns = column_pickers(table)
+            ignored = ignored_columns(table, columns)
+    existing: Existing | None = "refuse"
     if judged:
         names = [item.name for item in base.questions.every()]
         name = st.selectbox("Set that the judgements are for", names, key="metrics_judged_set")
     else:
-        name = st.text_input(
-            "Name of the set",
-            value=Path(file.name).stem if file else "",
-            max_chars=80,
-            help="A set of that name is replaced.",
-        )
+        proposed = Path(file.name).stem if file else ""
+        name = st.text_input("Name of the set", value=proposed, max_chars=80).strip()
+        existing = existing_choice(base, name)
     skip_bad = st.checkbox(
         "Skip bad lines",
         key="metrics_skip_bad",
@@ -80,10 +81,30 @@ def import_dialog(base: KnowledgeBase) -> None:
     if filled_button(
         "Import",
         key="metrics_import_go",
-        disabled=file is None,
+        disabled=file is None or existing is None,
     ):
         with guard():
-            _import(base, (name or "").strip(), file, columns, skip_bad=skip_bad)
+            _import(base, name or "", file, columns, ignored, existing, skip_bad=skip_bad)
+
+
+def existing_choice(base: KnowledgeBase, name: str) -> Existing | None:
+    """What becomes of a set that has the name already; None until that is chosen."""
+    present = {item.name: item for item in base.questions.every()}.get(name)
+    if present is None:
+        return "refuse"  # should somebody make one meanwhile
+    captions = {
+        "add": "It stays as it is, and gets the questions and labels that it lacks.",
+        "replace": f"Version {present.version} is kept under *Earlier versions*.",
+    }
+    return st.radio(
+        f"There is a set of this name, with {counted(present.questions, 'question')}. "
+        "Give another name above, or choose:",
+        list(captions),
+        None,
+        format_func={"add": "Add to it", "replace": "Replace it"}.__getitem__,
+        captions=list(captions.values()),
+        key=f"metrics_import_existing_{name}",
+    )
 
 
 def _examples() -> None:
@@ -119,7 +140,22 @@ def column_pickers(table: QuestionTable | None) -> dict[str, str]:
     return picked
 
 
-_PICKED = ("question", "document", "quote", "page", "tags")
+_PICKED = ("question", "document", "quote", "page", "grade", "tags")
+
+
+def ignored_columns(table: QuestionTable | None, picked: dict[str, str]) -> list[str]:
+    """The columns that are to be left out, of those that are no field and were not picked."""
+    if table is None or len(table.columns) < 2:
+        return []
+    used = {*(table.fields | picked).values()}
+    unknown = [column for column in table.columns if column and column not in used]
+    if not unknown:
+        return []
+    pairs = [(column, table.likely_field(column)) for column in unknown]
+    guesses = [f"{plain(column)} looks like {field}." for column, field in pairs if field]
+    st.caption(" ".join(["Pick what each column holds, or leave it out.", *guesses]))
+    key = f"metrics_ignored_{'|'.join(table.columns)}"
+    return st.multiselect("Columns to leave out", unknown, key=key, placeholder="None")
 
 
 def _import(
@@ -127,18 +163,33 @@ def _import(
     name: str,
     file: UploadedFile,
     columns: dict[str, str],
+    ignored: list[str],
+    existing: Existing,
     *,
     skip_bad: bool,
 ) -> None:
     content = file.getvalue()
-    came = base.exchange.import_file(name, file.name, content, columns=columns, skip_bad=skip_bad)
+    came = base.exchange.import_file(
+        name,
+        file.name,
+        content,
+        columns=columns,
+        ignored_columns=ignored,
+        skip_bad=skip_bad,
+        existing=existing,
+    )
     judged = base.exchange.holds_judgements(file.name, content)
     what = "judgement" if judged else "question"
-    st.session_state[_IMPORTED] = f"{counted(came.number, what)} imported into {name}."
+    kept = f" {_kept(came.replaced)}" if came.replaced is not None else ""
+    st.session_state[_IMPORTED] = f"{counted(came.number, what)} imported into {name}.{kept}"
     if came.skipped:
         later(partial(_skipped, file.name, came.skipped))
     choose_set(name)
     st.rerun()
+
+
+def _kept(version: int) -> str:
+    return f"Version {version} is kept under Earlier versions."
 
 
 def _skipped(file_name: str, problems: Sequence[str]) -> None:
@@ -179,9 +230,8 @@ def export_buttons(base: KnowledgeBase, name: str) -> None:
         download_button(f"Export {label}", data, f"{name}.{ending}", key, width="stretch")
 
 
-def lost_labels(base: KnowledgeBase, name: str) -> None:
-    """Labels whose words no present document has; they do not count."""
-    lost = base.questions.lost_labels(name)
+def lost_labels(lost: Sequence[tuple[str, Label]]) -> None:
+    """Labels whose words no present document has, by question id; they do not count."""
     if not lost:
         return
     title = f"{counted(len(lost), 'label')} point to text that is not here"
@@ -217,11 +267,44 @@ def _manage(base: KnowledgeBase, chosen: QuestionSet) -> None:
             st.rerun()
     st.divider()
     st.caption(
-        f"Deleting takes {counted(chosen.questions, 'question')} with all labels away for good. "
-        "Runs that were measured with them stay."
+        f"Deleting takes {counted(chosen.questions, 'question')} with all labels and earlier "
+        "versions away for good. Runs that were measured with them stay."
     )
     sure = st.checkbox("Yes, delete the questions and their labels", key="set_sure")
     if filled_button("Delete", key="set_delete", disabled=not sure):
         with guard():
             base.question_edits.delete_set(chosen.name)
             st.rerun()
+
+
+def versions_button(base: KnowledgeBase, chosen: QuestionSet) -> None:
+    """A button that opens the versions that imports replaced, where there are any."""
+    versions = base.questions.kept_versions(chosen.name)
+    if not versions:
+        return
+    icon, path = ":material/history:", "questions.restore_version"
+    if st.button("Earlier versions", **offered(base, path, key="set_versions", icon=icon)):
+        _versions(base, chosen, versions)
+
+
+@st.dialog("Earlier versions", icon=":material/history:")
+def _versions(base: KnowledgeBase, chosen: QuestionSet, versions: Sequence[KeptVersion]) -> None:
+    st.caption(
+        "An import took the place of these questions and labels. A version that you bring back "
+        "takes the place of the present ones, which are kept here in turn."
+    )
+    version = st.selectbox("Version", versions, format_func=_described, key="set_version")
+    confirm_button("Bring it back", "set_restore", _restore, base, chosen.name, version.version)
+
+
+def _described(version: KeptVersion) -> str:
+    return (
+        f"Version {version.version}: {counted(version.questions, 'question')}, "
+        f"{counted(version.labels, 'label')}, replaced {ago(version.replaced)}"
+    )
+
+
+def _restore(base: KnowledgeBase, name: str, version: int) -> None:
+    replaced = base.questions.restore_version(name, version)
+    kept = f" {_kept(replaced)}" if replaced is not None else ""
+    st.session_state[_IMPORTED] = f"Version {version} of {name} is back.{kept}"

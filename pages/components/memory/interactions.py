@@ -77,14 +77,15 @@ def _button(turn: int, label: str, name: str, icon: str) -> bool:
     return st.button(label, key=f"memory_{name}_{turn}", icon=f":material/{icon}:", type="tertiary")
 
 
-@st.dialog("Correct what is remembered", icon=":material/edit:", width="large")
+@st.dialog("Correct what is remembered", icon=":material/edit:", width="large", dismissible=False)
 def _correct(base: KnowledgeBase, held: Remembered) -> None:
     kept = held.interaction
     st.caption("The conversation stays as it was. A corrected interaction counts as answered.")
     question, answer = f"memory_question_{kept.turn}", f"memory_words_{kept.turn}"
     st.text_area("Question", kept.question, key=question, max_chars=2000, height=80)
     st.text_area("Answer", kept.answer, key=answer, max_chars=20_000, height=240)
-    confirm_button("Keep", f"memory_keep_{kept.turn}", _keep, base, kept.turn, question, answer)
+    key = f"memory_keep_{kept.turn}"
+    confirm_button("Keep", key, _keep, base, kept.turn, question, answer, cancel=True)
 
 
 def _keep(base: KnowledgeBase, turn: int, question: str, answer: str) -> None:

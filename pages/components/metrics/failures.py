@@ -112,7 +112,9 @@ def address(base: KnowledgeBase, run: Run, result: QuestionResult) -> dict[str, 
     passage that it missed, if there is one.
     """
     labels = base.passage_labels.of(run.question_set, result.text, run.recipe.index)
-    shown = [int(name, 16) for name, *_ in result.ranking[: run.recipe.search.top_k]]
+    results = base.runs.results(run.id)
+    ranking = next(each.ranking for each in results if each.question_id == result.question_id)
+    shown = [int(name, 16) for name, *_ in ranking[: run.recipe.search.top_k]]
     missed = labels.missed(shown)
     asked = {"q": result.text}
     if missed is None:

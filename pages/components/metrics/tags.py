@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.metrics.cards import cutoffs
+from pages.components.metrics.readings import Version, by_tag
 from rag import KnowledgeBase, Run, TagFigures, metric_title
 
 _MEASURES = ("ndcg", "recall", "mrr")
@@ -12,12 +13,12 @@ _PREFERRED = 10
 _REFUSED = "correct_refusal"
 
 
-def tag_table(base: KnowledgeBase, run: Run) -> None:
+def tag_table(base: KnowledgeBase, run: Run, version: Version) -> None:
     """A row for each tag; nothing where no question has one."""
     k = _PREFERRED if _PREFERRED in cutoffs(run) else cutoffs(run)[-1]
     names = {f"{measure}@{k}": metric_title(f"{measure}@{k}") for measure in _MEASURES}
     leading = next(iter(names))
-    found = base.run_figures.by_tag(run.id, [*names, _REFUSED])
+    found = by_tag(base, run.id, (*names, _REFUSED), version)
     if not found:
         return
     with st.expander("Figures by tag", icon=":material/sell:"):

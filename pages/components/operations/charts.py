@@ -18,7 +18,7 @@ Values = Sequence[float | None]
 
 
 def charts(periods: Sequence[OperationPeriod]) -> None:
-    """Five charts, each under a sentence that says what it shows."""
+    """A sentence each on five figures, and under it the chart, unless that would be empty."""
     colours = palette()
     moments = [each.start for each in periods]
     found = [each.figures for each in periods]
@@ -89,7 +89,8 @@ def charts(periods: Sequence[OperationPeriod]) -> None:
 def _drawn(name: str, said: str, figure: Figure) -> None:
     with st.container(border=True, height="stretch", gap="small"):
         st.markdown(f"**{said}**")
-        draw_chart(figure, f"operations_{name}", f"Over time. {said}")
+        if figure.data:  # axes alone say nothing, and plotly numbers them from 0 to 6
+            draw_chart(figure, f"operations_{name}", f"Over time. {said}")
 
 
 def _bars(
@@ -110,7 +111,8 @@ def _lines(
     form: str = "",
 ) -> Figure:
     figure = _over_time(moments, title)
-    for name, (values, ink) in series.items():
+    shown = {name: line for name, line in series.items() if any(line[0])}
+    for name, (values, ink) in shown.items():
         figure.add_scatter(
             x=moments,
             y=values,
@@ -120,7 +122,7 @@ def _lines(
             hovertemplate=_HOVER,
         )
     figure.update_layout(
-        yaxis={"rangemode": "tozero", "tickformat": form}, showlegend=len(series) > 1
+        yaxis={"rangemode": "tozero", "tickformat": form}, showlegend=len(shown) > 1
     )
     return figure
 

@@ -11,7 +11,7 @@ from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
-from pages.components.shell.session import show
+from pages.components.shell.session import show, workspace
 from pages.components.shell.text import plain
 from rag import KnowledgeBase, Recipe
 
@@ -26,12 +26,28 @@ def recipe_chip(held: KnowledgeBase) -> None:
         if changes:
             st.markdown("**Changed, not saved**")
             st.markdown("\n".join(_change(name, *pair) for name, pair in changes.items()))
+            _conflict(held)
         else:
             st.caption(f"The saved recipe of {plain(held.name)}. Every page uses it.")
         _chip_buttons(held, changed=bool(changes))
         _name_field(held, recipe, name)
         with st.expander("As JSON", icon=":material/data_object:"):
             st.code(_as_json(recipe), language="json", height=240)
+
+
+def _conflict(held: KnowledgeBase) -> None:
+    """Asks which value stays of fields that somebody else changed too, and saved."""
+    names = sorted(working_recipe.contested(held))
+    if not names:
+        return
+    who = workspace().recipe_saver(held.id) or "Someone"
+    st.warning(
+        f"{plain(who)} saved other values meanwhile: {plain(', '.join(names))}. *Save* replaces "
+        "them with yours; *Take theirs* keeps your other changes.",
+        icon=":material/merge_type:",
+    )
+    take = working_recipe.take_theirs
+    action_button("Take theirs", "frame_recipe_theirs", "call_merge", take, held)
 
 
 _NAMED = "What the recipe is called on all pages. Empty: what is particular about it."
@@ -77,11 +93,12 @@ def _chip_buttons(held: KnowledgeBase, *, changed: bool) -> None:
     with st.container(horizontal=True, gap="small"):
         kept = "Makes this the recipe of the knowledge base; earlier ones are kept."
         options = offered(held, "save_recipe", disabled=not changed, help=kept)
-        action_button("Save", "frame_recipe_save", "save", _save, held, **options)
+        drawn = working_recipe.saved(held)
+        action_button("Save", "frame_recipe_save", "save", _save, held, drawn, **options)
         options = {"disabled": not changed, "help": "Back to the saved recipe."}
         action_button("Reset", "frame_recipe_reset", "undo", working_recipe.reset, held, **options)
 
 
-def _save(held: KnowledgeBase) -> None:
-    working_recipe.save(held)
+def _save(held: KnowledgeBase, drawn: Recipe) -> None:
+    working_recipe.save(held, drawn)
     st.toast("Recipe saved.", icon=":material/check:")

@@ -12,7 +12,8 @@ from pages.components.shell.text import plain
 from rag import FurtherBase, InvalidInput, KnowledgeBase
 
 ALSO = "also"  # the URL's parameter, once for each base
-_HELD = "scope_held"
+_HELD = "scope_held"  # what was chosen, by knowledge base
+_DRAWN = "scope_drawn"  # the knowledge base that the picker was drawn for last
 
 
 def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
@@ -23,8 +24,10 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
     others = [info.name for info in bases() if info.name != base.name]
     if not others:
         return ()
-    if fresh():
-        _restore()
+    drawn = st.session_state.get(_DRAWN, base.id)
+    if fresh() or drawn != base.id:
+        _restore(base, () if drawn != base.id else None)
+    st.session_state[_DRAWN] = base.id
     held = st.session_state.get(ALSO)
     if held is not None and not set(held) <= set(others):  # another base was chosen meanwhile
         st.session_state[ALSO] = [name for name in held if name in others]
@@ -41,24 +44,32 @@ def scope_picker(base: KnowledgeBase) -> tuple[FurtherBase, ...]:
     if chosen:
         with st.popover("How much they count", icon=":material/balance:", width="stretch"):
             also = tuple(_settings(name) for name in chosen)
-    st.session_state[_HELD] = also
+    _held()[base.id] = also
     return also
 
 
-def bring_back(also: Sequence[str]) -> None:
+def bring_back(base: KnowledgeBase, also: Sequence[str]) -> None:
     """Makes what a stored turn was asked of too the choice on the page that is opened next."""
-    st.session_state[_HELD] = known(also)
+    _held()[base.id] = known(also)
 
 
-def choose(also: Sequence[str]) -> None:
+def choose(base: KnowledgeBase, also: Sequence[str]) -> None:
     """Makes it the choice at once. Before the picker is drawn, or in a callback."""
-    bring_back(also)
-    _restore()
+    bring_back(base, also)
+    _restore(base)
 
 
-def _restore() -> None:
-    """Puts the choice back into widgets that come up with their defaults on another page."""
-    held: tuple[FurtherBase, ...] | None = st.session_state.get(_HELD)
+def _held() -> dict[int, tuple[FurtherBase, ...]]:
+    held: dict[int, tuple[FurtherBase, ...]] = st.session_state.setdefault(_HELD, {})
+    return held
+
+
+def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = None) -> None:
+    """Puts the choice back into widgets that show that of another page or knowledge base.
+
+    ``unchosen`` is the choice where nobody made one; None leaves the address its say.
+    """
+    held = _held().get(base.id, unchosen)
     if held is None:
         return
     st.session_state[ALSO] = [further.name for further in held]

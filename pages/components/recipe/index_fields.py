@@ -8,10 +8,10 @@ from pages.components.recipe import working_recipe
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import allowed
 from pages.components.shell.session import show, workspace
-from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut
 from rag import BuildRow, IndexRecipe, KnowledgeBase, Recipe, counted, with_embedder_weight
 
-CHUNKERS = ["recursive", "fixed", "sentence", "markdown", "page", "semantic", "whole"]
+CHUNKERS = ["markdown", "recursive", "fixed", "sentence", "page", "semantic", "whole"]
 
 
 def index_panel(base: KnowledgeBase, recipe: Recipe) -> None:
@@ -66,7 +66,9 @@ def _new_index(base: KnowledgeBase, recipe: Recipe, present: BuildRow | None) ->
     documents, passages = (present.documents, present.passages) if present else (0, 0)
     now = recipe.index
     with st.form("recipe_index_form", border=False):
-        chunker = st.selectbox("Cut", CHUNKERS, index=CHUNKERS.index(now.chunker))
+        chunker = st.selectbox(
+            "Cut", CHUNKERS, index=CHUNKERS.index(now.chunker), format_func=chunker_name
+        )
         size = st.number_input("Passage size, tokens", 8, 8192, now.chunk_size, step=50)
         overlap = st.number_input("Overlap, tokens", 0, 4096, now.chunk_overlap, step=10)
         embedder = st.selectbox("Embedding model", embedders(now))

@@ -28,19 +28,25 @@ def steps_panel(base: KnowledgeBase) -> None:
             draw()
 
 
+_SPELLING = {"question": "Correct the question", "true": "Correct for BM25 alone", "false": "Off"}
+
+
 class _Steps(Widgets):
     """One method for each group."""
 
     def question(self) -> None:
         """Spelling, feedback, and what a language model makes of the question."""
         search = self.recipe.search
-        if search.mode != "dense":
-            self.draw(
-                "spelling",
-                st.toggle,
-                "Correct unknown words",
-                help="Words that no passage has give way to near ones that one has (BM25).",
-            )
+        self.pick(
+            "spelling",
+            "Mistyped words",
+            list(_SPELLING),
+            lambda value: str(value).lower(),
+            lambda value: value if value == "question" else value == "true",
+            format_func=_SPELLING.__getitem__,
+            help="Corrected by the words of your documents. What everyday English has, codes and "
+            "quotations stay as they are, and the answer says which words it read differently.",
+        )
         self.number(
             "feedback",
             "Feedback from the first passages",

@@ -16,6 +16,8 @@ from pages.components.shell.session import workspace
 from rag import InvalidRecipe, KnowledgeBase
 
 _REFUSED = "recipe_refused"
+_ABBREVIATIONS = {"rrf": "RRF"}
+_MISSPELT = {"Rrf": "RRF"}  # in addresses that were shared before
 _NEVER_EMPTY = (st.segmented_control, st.selectbox, st.number_input, st.slider, st.toggle)
 
 
@@ -35,13 +37,16 @@ class Widgets:
 
     def choice(self, key: str, label: str, help: str) -> None:
         """One of the few words that the field may be; it holds them in small letters."""
+        if old := _MISSPELT.get(st.query_params.get(key, "")):
+            with suppress(StreamlitAPIException):  # the widget is drawn and has its value
+                st.query_params[key] = old
         self.draw(
             key,
             st.segmented_control,
             label,
-            str.capitalize,
+            _capitalised,
             str.lower,
-            options=[word.capitalize() for word in FIELDS[PARAMETERS[key]]["enum"]],
+            options=[_capitalised(word) for word in FIELDS[PARAMETERS[key]]["enum"]],
             required=True,
             width="stretch",
             help=help,
@@ -163,6 +168,10 @@ class Widgets:
         # The browser's back button changes a widget without its callback.
         if value is not None and not _same(value, shown):
             _change(self.base, fields(value))
+
+
+def _capitalised(word: str) -> str:
+    return _ABBREVIATIONS.get(word, word.capitalize())
 
 
 def _same(one: Any, other: Any) -> bool:

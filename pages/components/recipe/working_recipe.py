@@ -1,7 +1,8 @@
 """The working recipe: one for each knowledge base in a session, the same on every page.
 
-It starts as the saved recipe with what the URL says otherwise. Widgets change it through
-``change``; ``reset`` and ``save`` end the difference from the saved one.
+It starts as the saved recipe. Of the base that a session opens with, it has what the URL says
+otherwise; after that the URL repeats the working recipe, and means no other base. Widgets change it
+through ``change``; ``reset`` and ``save`` end the difference from the saved one.
 """
 
 from __future__ import annotations
@@ -14,9 +15,19 @@ from typing import Any
 
 import streamlit as st
 
-from rag import AnswerRecipe, InvalidRecipe, KnowledgeBase, Recipe, SearchRecipe
+from rag import (
+    AnswerRecipe,
+    IndexRecipe,
+    InvalidInput,
+    InvalidRecipe,
+    KnowledgeBase,
+    Recipe,
+    SearchRecipe,
+    with_embedder_weight,
+)
 
 STATE = "recipe_working"
+_ONCE = "recipe_once"
 _PAGE, _FRESH, _UNFOLDED = "recipe_page", "recipe_fresh", "recipe_unfolded"
 CUT, THRESHOLD, BUILD = "cut", "threshold", "build"
 AUTO, SET, OFF = "Auto", "Set", "Off"
@@ -83,19 +94,45 @@ FIELDS: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A working recipe, and the saved one that it started from."""
+    """A working recipe, and the saved one that it started from.
+
+    ``contested`` are fields that the visitor changed, and somebody else too, who saved that.
+    """
 
     saved: Recipe
     working: Recipe
+    contested: frozenset[str] = frozenset()
+
+    def rebased(self, stored: Recipe) -> _Held:
+        """The visitor's changes on top of another saved recipe, whose other fields are taken."""
+        mine, theirs = self.saved.differences(self.working), self.saved.differences(stored)
+        if any(name.startswith("index.") for name in mine):  # of one index: no two halves
+            merged = stored.model_copy(update={"index": self.working.index})
+        else:
+            merged = stored
+        try:
+            merged = merged.with_fields({name: value for name, (_saved, value) in mine.items()})
+        except InvalidRecipe:  # what both have does not go together
+            merged = self.working
+        return _Held(stored, merged, self.contested | theirs.keys())._left()
+
+    def with_working(self, recipe: Recipe) -> _Held:
+        """Another working recipe."""
+        return _Held(self.saved, recipe, self.contested)._left()
+
+    def _left(self) -> _Held:
+        """The same with those fields contested alone that still differ."""
+        differing = self.saved.differences(self.working).keys()
+        return _Held(self.saved, self.working, self.contested & differing)
 
 
 def settle(base: KnowledgeBase) -> None:
     """Reads the saved recipe, once in each run: others may have saved another one meanwhile."""
     stored, held = base.recipe(), _all().get(base.id)
     if held is None:
-        _hold(base, stored, _with_url(base, stored))
-    elif held.saved != stored:  # where nothing of ours is lost, theirs is taken
-        _hold(base, stored, stored if held.working == held.saved else held.working)
+        _all()[base.id] = _Held(stored, stored if _all() else _with_url(base, stored))
+    elif held.saved != stored:
+        _all()[base.id] = held.rebased(stored)
 
 
 def working(base: KnowledgeBase) -> Recipe:
@@ -115,7 +152,22 @@ def change(base: KnowledgeBase, changes: Mapping[str, Any]) -> Recipe:
 
 def replace(base: KnowledgeBase, recipe: Recipe) -> Recipe:
     """Makes ``recipe`` the working one."""
-    return _hold(base, saved(base), recipe)
+    _all()[base.id] = _settled(base).with_working(recipe)
+    return recipe
+
+
+def insist(base: KnowledgeBase, question: str) -> None:
+    """Has ``for_question`` search for this question, and no other, even where the documents do not
+    speak of it; until another recipe is worked with."""
+    st.session_state[_ONCE] = base.id, question, working(base)
+
+
+def for_question(base: KnowledgeBase, question: str, recipe: Recipe) -> Recipe:
+    """The recipe that a question is searched by: ``recipe``, without refusing where the visitor
+    insisted on this very question."""
+    if st.session_state.get(_ONCE) != (base.id, question, recipe):
+        return recipe
+    return recipe.with_fields({"search.refuse": "off"})
 
 
 def reset(base: KnowledgeBase) -> None:
@@ -123,11 +175,48 @@ def reset(base: KnowledgeBase) -> None:
     replace(base, saved(base))
 
 
-def save(base: KnowledgeBase) -> None:
-    """Makes the working recipe the saved one."""
-    recipe = working(base)
-    base.save_recipe(recipe)
-    _hold(base, recipe, recipe)
+def save(base: KnowledgeBase, drawn: Recipe) -> None:
+    """Saves what the visitor changed; fields that others changed meanwhile stay as they saved them.
+
+    ``drawn`` is the saved recipe that the visitor decided on. Raises InvalidInput, and nothing is
+    saved, where somebody else saved another value of a changed field since.
+    """
+    while True:
+        settle(base)
+        held = _settled(base)
+        if held.contested & drawn.differences(held.saved).keys():
+            raise InvalidInput(
+                "Someone saved another recipe meanwhile, with other values of what you changed.",
+                "Nothing is saved yet: compare both in the recipe of the sidebar, and choose.",
+            )
+        if base.save_recipe(held.working, instead_of=held.saved):
+            _all()[base.id] = _Held(held.working, held.working)
+            return
+
+
+def save_index(base: KnowledgeBase, index: IndexRecipe, *, weighed: bool = False) -> None:
+    """Saves the recipe as it is saved by now with another index; where ``weighed``, with the dense
+    weight of its embedder."""
+    while True:
+        before = base.recipe()
+        after = before.model_copy(update={"index": index})
+        after = with_embedder_weight(before, after) if weighed else after
+        if base.save_recipe(after, instead_of=before):
+            return
+
+
+def contested(base: KnowledgeBase) -> frozenset[str]:
+    """Fields that the visitor changed, and somebody else too, who saved that."""
+    return _settled(base).contested
+
+
+def take_theirs(base: KnowledgeBase) -> None:
+    """Gives up the visitor's values of contested fields; other changes stay."""
+    theirs, recipe, names = saved(base), working(base), contested(base)
+    if any(name.startswith("index.") for name in names):
+        recipe = recipe.model_copy(update={"index": theirs.index})
+    values = theirs.fields()
+    replace(base, recipe.with_fields({name: values[name] for name in names}))
 
 
 def differences(base: KnowledgeBase) -> dict[str, tuple[Any, Any]]:
@@ -177,11 +266,6 @@ def _settled(base: KnowledgeBase) -> _Held:
 def _all() -> dict[int, _Held]:
     held: dict[int, _Held] = st.session_state.setdefault(STATE, {})
     return held
-
-
-def _hold(base: KnowledgeBase, saved: Recipe, recipe: Recipe) -> Recipe:
-    _all()[base.id] = _Held(saved, recipe)
-    return recipe
 
 
 def _with_url(base: KnowledgeBase, recipe: Recipe) -> Recipe:
@@ -241,5 +325,5 @@ def read_value(text: str) -> Any:
     """A recipe field's value as people write it: JSON, else the text itself."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter of brackets alone
         return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -15,9 +16,7 @@ from pages.components.shell.buttons import (
     action_button,
     confirm_button,
     download_button,
-    filled_button,
 )
-from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
@@ -39,7 +38,9 @@ def actions(base: KnowledgeBase, row: LeaderboardRow) -> None:
 def use_button(base: KnowledgeBase, run: Run, *, primary: bool = False) -> None:
     """Makes the run's recipe the one that every page works with."""
     explained = "Chat, inspector and metrics work with it until it is reset in the sidebar."
-    options = {"type": "primary" if primary else "secondary", "help": explained}
+    costs = workspace().costs(base, run.recipe)
+    options = {"type": "primary" if primary else "secondary"}
+    options |= {"disabled": bool(costs), "help": costs or explained}
     action_button("Use this recipe", f"runs_use_{run.id}", "check", _use, base, run, **options)
 
 
@@ -68,30 +69,25 @@ def _pin_button(base: KnowledgeBase, row: LeaderboardRow) -> None:
     action_button(label, "runs_pin", icon, act, given, **options)
 
 
-@st.dialog("Note and tags", icon=":material/edit_note:")
+@st.dialog("Note and tags", icon=":material/edit_note:", dismissible=False)
 def _annotate(base: KnowledgeBase, run: Run) -> None:
-    with st.form("runs_annotate", border=False):
-        st.text_area(
-            "Note",
-            run.note,
-            key="runs_note_text",
-            max_chars=2000,
-            placeholder="What was tried, and why",
-            help="Its first line names the run in comparisons.",
-        )
-        st.multiselect(
-            "Tags",
-            run.tags,
-            default=run.tags,
-            key="runs_note_tags",
-            accept_new_options=True,
-            max_selections=20,
-        )
-        describe = guard(in_dialog=True)(_describe)
-        if filled_button(
-            "Save", draw=st.form_submit_button, on_click=describe, args=(base, run.id)
-        ):
-            st.rerun()
+    st.text_area(
+        "Note",
+        run.note,
+        key="runs_note_text",
+        max_chars=2000,
+        placeholder="What was tried, and why",
+        help="Its first line names the run in comparisons.",
+    )
+    st.multiselect(
+        "Tags",
+        run.tags,
+        default=run.tags,
+        key="runs_note_tags",
+        accept_new_options=True,
+        max_selections=20,
+    )
+    confirm_button("Save", "runs_note_save", _describe, base, run.id, cancel=True)
 
 
 def _describe(base: KnowledgeBase, run_id: str) -> None:
@@ -101,7 +97,6 @@ def _describe(base: KnowledgeBase, run_id: str) -> None:
 
 def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None:
     """The run as files: for people, for the command line, for another machine, for trec_eval."""
-    changed = _changed(base, run)
     with st.popover("Download", icon=":material/download:", key=f"runs_download_{run.id}"):
         download_button(
             "Report (HTML)",
@@ -121,21 +116,32 @@ def downloads(base: KnowledgeBase, run: Run, against: Run | None = None) -> None
             "runs_bundle",
             "folder_zip",
             mime="application/zip",
-            disabled=changed,
-            help="Questions, documents or tags changed since this run, so it cannot be repeated: "
-            "evaluate again."
-            if changed
-            else "Recipe, questions, labels and results: another machine imports it and measures "
-            "the same figures.",
             width="stretch",
+            **_bundled(base, run),
         )
         for ending, export, explained in (
             ("run", base.exchange.export_run, "The rankings, for trec_eval and its relatives."),
             ("qrels", base.exchange.export_run_qrels, "The judgements that fit the rankings."),
         ):
-            key, options = f"runs_trec_{ending}", {"help": explained, "width": "stretch"}
-            name = f"{run.id}.{ending}"
+            key, name = f"runs_trec_{ending}", f"{run.id}.{ending}"
+            options = offered(base, "exchange.export_run", help=explained, width="stretch")
             download_button(f"TREC {ending}", partial(export, run.id), name, key, **options)
+
+
+def _bundled(base: KnowledgeBase, run: Run) -> dict[str, Any]:
+    """The options of the button for a bundle: off for guests, and where it could not be repeated.
+
+    Guests may not look at what has changed either.
+    """
+    explained = (
+        "Recipe, questions, labels and results: another machine imports it and measures the same "
+        "figures."
+    )
+    options = offered(base, "bundle", help=explained)
+    if not options.get("disabled") and _changed(base, run):
+        changed = "Questions, documents or tags changed since this run, so it cannot be repeated"
+        options = {"disabled": True, "help": f"{changed}: evaluate again."}
+    return options
 
 
 def _changed(base: KnowledgeBase, run: Run) -> bool:

@@ -24,15 +24,21 @@ from rag import (
     LeaderboardRow,
     NotFound,
     PooledDifference,
+    Posterior,
     RunComparison,
     TouchstoneError,
     metric_title,
     posterior,
+    signed,
 )
 
 AGAINST, SHOWN = "against", "run"  # the URL's parameters: the reference, and the run in detail
 MATTERS = "equal"  # the URL's parameter: how close two means are that nobody would tell apart
 HELD_OUT = "Held-out only"
+LEANING = (
+    "These questions alone lean to one side, but the test does not decide: it also allows for "
+    "questions that nobody asked yet and for every other comparison. So no probability is shown."
+)
 BADGES = {
     "better": ("Better", "green", ":material/trending_up:"),
     "worse": ("Worse", "red", ":material/trending_down:"),
@@ -149,7 +155,7 @@ def _row(figures: Comparison, name: str, label: str) -> dict[str, object]:
         "Run": name,
         label: figures.mean,
         "Difference": difference(figures.difference),
-        "95% interval": f"{figures.interval.low:+z.3f} to {figures.interval.high:+z.3f}",
+        "95% interval": f"{signed(figures.interval.low)} to {signed(figures.interval.high)}",
         "Won": figures.won,
         "Lost": figures.lost,
         "Tied": figures.tied,
@@ -178,16 +184,16 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
 
 
 def _open_hits(base: KnowledgeBase, shown: RunComparison, only: tuple[str, ...] | None) -> None:
-    """What nobody judged, and whether it could turn the verdict."""
+    """What nobody judged, and how far it could move the difference."""
     try:
         version = base.questions.named(shown.run.question_set).version
         pair = shown.run.id, shown.baseline.id
         pooled = _pooled(base, version, *pair, shown.figures.metric, only)
     except NotFound:
         return  # the question set is gone
-    if pooled and (said := pooled.sentence(shown.figures.verdict)):
-        icon = ":material/warning:" if pooled.doubts(shown.figures.verdict) else ":material/gavel:"
-        st.caption(f"{icon} {plain(said)}")
+    if pooled and pooled.sentence:
+        icon = ":material/warning:" if shown.figures.doubt else ":material/gavel:"
+        st.caption(f"{icon} {plain(pooled.sentence)}")
 
 
 @remembered(32)
@@ -215,14 +221,16 @@ def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
             st.caption(plain(capitalised(shown.attempt.sentence)) + ".")
         changed = ", ".join(shown.chips) or "nothing, both search alike"
         st.caption(f"What the recipe changes: {plain(changed)}.")
-        _matters(shown.figures)
+        _matters(shown)
         for caveat in shown.caveats:
             st.caption(f":material/warning: {plain(caveat)}")
 
 
-def _matters(figures: Comparison) -> None:
+def _matters(shown: RunComparison) -> None:
     """How probable it is that the difference is one to act upon; nothing for a few questions."""
-    if figures.verdict == "incomparable" or posterior(figures.differences) is None:
+    figures = shown.figures
+    settled = figures.verdict != "incomparable" and not figures.doubt
+    if not settled or posterior(figures.differences, clusters=shown.groups) is None:
         return
     text, field = st.columns([4, 1], vertical_alignment="center")
     equivalent = field.number_input(
@@ -237,6 +245,13 @@ def _matters(figures: Comparison) -> None:
         help="Differences of the mean up to this do not matter to you. The probabilities are of a "
         "Bayesian bootstrap of the questions.",
     )
-    found = posterior(figures.differences, equivalent)
+    found = posterior(figures.differences, equivalent, shown.groups)
     if found is not None:
-        text.caption(capitalised(found.sentence))
+        text.caption(_chances(figures, found))
+
+
+def _chances(figures: Comparison, found: Posterior) -> str:
+    """Probabilities, named for what they are, where they do not read like another verdict."""
+    if figures.verdict != "undecided":
+        return capitalised(found.sentence)
+    return LEANING if found.reads_as_verdict else f"These questions alone: {found.sentence}"

@@ -55,15 +55,20 @@ def run_name(row: LeaderboardRow) -> str:
 
 
 def run_names(leaderboard: Sequence[LeaderboardRow]) -> dict[str, str]:
-    """Names by id; runs that would be called the same have the beginning of their id as well."""
+    """Names by id; runs that would be called the same have their time, to the second where needed.
+
+    Two of one second have the beginning of their id instead.
+    """
     names = {row.run.id: run_name(row) for row in leaderboard}
-    often = Counter(names.values())
-    return {
-        row.run.id: names[row.run.id]
-        if often[names[row.run.id]] == 1
-        else f"{names[row.run.id]}, run {row.run.id[:6]}"
-        for row in leaderboard
-    }
+    for more in ("{:%Y-%m-%d %H:%M} UTC", "{:%Y-%m-%d %H:%M:%S} UTC", "run {id:.6}"):
+        often = Counter(names.values())
+        names = {
+            row.run.id: names[row.run.id]
+            if often[names[row.run.id]] == 1
+            else f"{run_name(row)}, {more.format(row.run.created, id=row.run.id)}"
+            for row in leaderboard
+        }
+    return names
 
 
 def metric_names(runs: Sequence[Run]) -> dict[str, str]:
@@ -94,7 +99,7 @@ def table(
         [number for number, run_id in enumerate(order) if run_id in named],
         height=_TALLEST if len(leaderboard) > 11 else "auto",
         column_config=_columns(metric),
-        alt=f"Runs by {metric_title(metric)}, with intervals, recipe differences, notes and dates.",
+        alt=f"Runs by {metric_title(metric)}, with dates, intervals, recipe differences and notes.",
     )
     chosen = [leaderboard[number] for number in sorted(numbers) if number < len(leaderboard)]
     to_url(SELECTED, ",".join(row.run.id for row in chosen))
@@ -113,14 +118,14 @@ def _cells(
     return [
         {
             "Place": _place(row),
-            "Run": row.name,
             label: row.value,
+            "Run": row.name,
+            "When": row.run.created,
             "95% interval": interval_picture(row, bounds, ahead, colours),
             **(_spent(spent.get(row.run.id)) if spent else {}),
             "Recipe changes": list(row.chips) or None,
             "Note": row.run.note or None,
             "Tags": list(row.run.tags) or None,
-            "When": row.run.created,
             **({"Prompts": row.run.prompts or None} if worded else {}),
         }
         | ({"Other data": list(row.differs) or None} if apart else {})
@@ -161,7 +166,7 @@ def _columns(metric: str) -> dict[str, object]:
         ),
         "Note": st.column_config.TextColumn(width="medium"),
         "Tags": st.column_config.ListColumn(width="small"),
-        "When": st.column_config.DatetimeColumn(format="distance", width=140),
+        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", width=160),
         "Tokens": st.column_config.NumberColumn(
             format="localized",
             width=90,

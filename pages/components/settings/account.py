@@ -31,7 +31,7 @@ def people_view() -> None:
         with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{plain(person.called)}** :gray[{plain(person.email)}]", width="stretch")
             key = f"people_delete_{person.id}"
-            if st.button("", key=key, icon=":material/delete:", help="Delete"):
+            if st.button("Delete", key=key, icon=":material/delete:"):
                 _confirm(person)
 
 

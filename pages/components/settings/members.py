@@ -7,8 +7,9 @@ import streamlit as st
 from pages.components.shell.buttons import action_button, confirm_button, filled_button
 from pages.components.shell.guard import guard
 from pages.components.shell.session import base as chosen_base
-from pages.components.shell.session import workspace
+from pages.components.shell.session import draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
+from pages.components.shell.visitor import is_loopback
 from rag import ROLES, KnowledgeBase, LinkRow, Member
 
 _SHOWN = "links_shown"  # the link that was just made, until the next run
@@ -59,8 +60,9 @@ def _change(base: KnowledgeBase, member: Member) -> None:
 
 
 def _new(base: KnowledgeBase) -> None:
-    with st.form("members_form", clear_on_submit=True):
-        email = st.text_input("E-mail", key="members_email", placeholder="ann@example.org")
+    with st.form("members_form"):
+        key = draft_key("members", "members_email")
+        email = st.text_input("E-mail", key=key, placeholder="ann@example.org")
         role = st.selectbox(
             "Role",
             list(ROLES),
@@ -71,6 +73,7 @@ def _new(base: KnowledgeBase) -> None:
     if made:
         with guard():
             base.members.add(email, role)
+            draft_stored("members")
             st.rerun()
 
 
@@ -83,25 +86,39 @@ def links_view() -> None:
     )
     for row in (row for row in base.links.every() if row.valid):
         _link(base, row)
-    if path := st.session_state.pop(_SHOWN, ""):
-        st.success("Copy the link now: it is shown once.", icon=":material/link:")
-        st.code(path, language=None)
-    with st.form("links_form", clear_on_submit=True):
-        name = st.text_input("Name", key="links_name", placeholder="Who is it for?", max_chars=80)
+    if address := st.session_state.pop(_SHOWN, ""):
+        _show_once(address)
+    with st.form("links_form"):
+        key = draft_key("links", "links_name")
+        name = st.text_input("Name", key=key, placeholder="Who is it for?", max_chars=80)
         life = st.selectbox("Valid", list(_LIVES), index=1, key="links_life")
         made = st.form_submit_button("Make a link", icon=":material/add_link:")
     if made:
         with guard():
             secret, _ = base.links.create(name, _LIVES[life], workspace().asker.person.id)
-            address = st.context.url or ""
-            st.session_state[_SHOWN] = f"{address.rpartition('/')[0]}/share/{secret}"
+            server = (st.context.url or "").rpartition("/")[0]
+            draft_stored("links")
+            st.session_state[_SHOWN] = f"{server}/share/{secret}"
             st.rerun()
+
+
+def _show_once(address: str) -> None:
+    """The address of a new link; that of a server which others reach is theirs to know."""
+    st.success("Copy the link now: it is shown once.", icon=":material/link:")
+    st.code(address, language=None)
+    if is_loopback(address):
+        server = address.partition("/share/")[0]
+        st.warning(
+            f"This address works on this machine only. For others, replace `{server}` with the "
+            "address at which they reach this server.",
+            icon=":material/lan:",
+        )
 
 
 def _link(base: KnowledgeBase, row: LinkRow) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{plain(row.name)}** :gray[until {row.expires:%Y-%m-%d}]", width="stretch")
-        if st.button("", key=f"links_revoke_{row.id}", icon=":material/delete:", help="Revoke"):
+        if st.button("Revoke", key=f"links_revoke_{row.id}", icon=":material/delete:"):
             _confirm(base, row)
 
 

@@ -23,7 +23,8 @@ def prompts_view() -> None:
     name = st.selectbox("Prompt", list(PROMPTS), format_func=_title, key="prompt_name")
     wording, versions = base.prompts.wording(), base.prompts.versions(name)
     key = f"prompt_text_{base.id}_{name}_{len(versions)}"
-    st.text_area("Text", wording.text(name), key=key, height=320, max_chars=20_000)
+    text, kept = wording.text(name), "session"  # a look at another prompt or page drops nothing
+    st.text_area("Text", text, key=key, height=320, max_chars=20_000, persist_state=kept)
     with st.container(horizontal=True, vertical_alignment="center"):
         if filled_button("Save the prompt", **offered(base, "prompts.save", key="prompt_save")):
             _save(base, name, key)

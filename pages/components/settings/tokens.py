@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components.shell.buttons import confirm_button, filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import workspace
+from pages.components.shell.session import draft_key, draft_stored, workspace
 from pages.components.shell.text import plain
 from rag import SCOPES, TokenRow
 
@@ -36,18 +36,19 @@ def _row(row: TokenRow) -> None:
         used = f"used {row.used:%Y-%m-%d}" if row.used else "never used"
         scopes = plain(", ".join(row.scopes))
         st.markdown(f"**{plain(row.name)}** :gray[{scopes} · {until} · {used}]", width="stretch")
-        if st.button("", key=f"tokens_revoke_{row.id}", icon=":material/delete:", help="Revoke"):
+        if st.button("Revoke", key=f"tokens_revoke_{row.id}", icon=":material/delete:"):
             _confirm(row)
 
 
 def _new() -> None:
-    with st.form("tokens_form", clear_on_submit=True):
-        name = st.text_input("Name", key="tokens_name", placeholder="What is it for?")
+    with st.form("tokens_form"):
+        key = draft_key("tokens", "tokens_name")
+        name = st.text_input("Name", key=key, placeholder="What is it for?")
         scopes = st.multiselect(
             "What it allows",
             list(SCOPES),
             default=["read"],
-            key="tokens_scopes",
+            key=draft_key("tokens", "tokens_scopes"),
             format_func=lambda scope: f"{scope}: {SCOPES[scope]}",
         )
         life = st.selectbox("Valid", list(_LIVES), index=1, key="tokens_life")
@@ -56,6 +57,7 @@ def _new() -> None:
         with guard():
             secret, _ = workspace().tokens.create(name, scopes, _LIVES[life])
             st.session_state[_SHOWN] = secret
+            draft_stored("tokens")
             st.rerun()
 
 

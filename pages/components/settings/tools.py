@@ -48,9 +48,7 @@ def _row(tool: HttpTool) -> None:
             st.markdown(f"**{plain(tool.name)}** {_badges(tool)}", width="stretch")
             _button(tool, "test", "Test", "play_arrow")
             _button(tool, "edit", "Edit", "edit")
-            if st.button(
-                "", key=f"tools_delete_{tool.name}", icon=":material/delete:", help="Delete"
-            ):
+            if st.button("Delete", key=f"tools_delete_{tool.name}", icon=":material/delete:"):
                 _confirm_delete(tool.name)
         st.caption(f"{tool.method} {plain(tool.url)}")
         if _is_open("test", tool.name):

@@ -13,6 +13,16 @@ from pages.components.shell.text import plain
 from rag import BaseInfo, counted
 
 _CREATED = "frame_created"  # the base to choose at the next run; a drawn picker cannot be set
+# Streamlit leaves its sidebar open over a narrow page, whatever is chosen there.
+_CLOSE = """
+export default function ({ data }) {
+  const before = document.body.dataset.place;
+  document.body.dataset.place = data;
+  if (before && before !== data && window.innerWidth < 768)
+    document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+}
+"""
+_place = st.components.v2.component("sidebar_place", html="<span></span>", js=_CLOSE)
 _GONE = "frame_gone"  # the base that was asked for and is not here, and the page that said so
 
 
@@ -35,6 +45,12 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
     if chosen is not None:
         sizes = counted(chosen.documents, "document"), counted(chosen.passages, "passage")
         st.caption(" · ".join(sizes))
+
+
+def close_sidebar(page: str) -> None:
+    """Closes the sidebar of a narrow window once another page or knowledge base is chosen."""
+    place = f"{page} {st.session_state.get(BASE, '')}"
+    _place(data=place, key="frame_place", height="content")
 
 
 def new_base_button(key: str, label: str = "New knowledge base", **options: Any) -> None:

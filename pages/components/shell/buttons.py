@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.shell.guard import guard
+from pages.components.shell.notices import notices
 from pages.components.shell.palette import DARK, palette
 
 
@@ -60,8 +61,41 @@ def download_button(
     )
 
 
-def confirm_button(label: str, key: str, act: Callable[..., object], *given: Any) -> None:
-    """The primary button of a dialog: calls ``act`` and closes; what goes wrong shows after it."""
-    act = guard(in_dialog=True)(act)
-    if filled_button(label, key=key, on_click=act, args=given):
+def confirm_button(
+    label: str,
+    key: str,
+    act: Callable[..., object],
+    *given: Any,
+    draw: Callable[..., bool] = st.button,
+    cancel: bool = False,
+) -> None:
+    """The primary button of a dialog: calls ``act`` and closes the dialog.
+
+    What goes wrong is said in the dialog, which stays open with all that was typed. ``cancel``
+    draws the way out of a dialog that a click beside it does not close.
+    """
+    done = f"{key}_done"
+    with st.container(horizontal=True, gap="small"):
+        pressed = filled_button(
+            label, draw=draw, key=key, on_click=_attempt, args=(done, act, *given)
+        )
+        if cancel:
+            cancel_button(f"{key}_cancel")
+    if pressed and st.session_state.pop(done, False):
         st.rerun()
+    if pressed:
+        notices()
+
+
+def cancel_button(key: str) -> None:
+    """The way out of a dialog that a click beside it does not close: what is typed there goes."""
+    if st.button("Cancel", key=key, type="tertiary"):
+        st.rerun()
+
+
+def _attempt(done: str, act: Callable[..., object], *given: Any) -> None:
+    """Calls ``act`` and notes whether it went well, for the drawing of the dialog."""
+    st.session_state[done] = False
+    with guard(in_dialog=True):
+        act(*given)
+        st.session_state[done] = True

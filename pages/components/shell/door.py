@@ -1,16 +1,43 @@
-"""The way in: the sign-in page, and in the sidebar who is in and the way out."""
+"""The way in: the bounds of an address, who may come in, and in the sidebar the way out."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from pages.components.shell import identity
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard, show_error
 from pages.components.shell.identity import SignInNeeded, providers
+from pages.components.shell.notices import later
 from pages.components.shell.session import workspace
 from pages.components.shell.share_cookie import LEAVE
 from pages.components.shell.text import plain
-from rag import NotAllowed
+from rag import LONGEST_QUESTION, NotAllowed, find_fault
+
+_MOST_VALUES = 100  # of one parameter of an address
+
+
+def bound_address() -> None:
+    """Takes parameters out of the address that are too long or no text, and says so."""
+    unread = [name for name in st.query_params if not _is_readable(name)]
+    for name in unread:
+        del st.query_params[name]
+    if unread:
+        later(
+            lambda: st.warning(
+                "A part of this address was left out: it is too long, or it is not text."
+            )
+        )
+
+
+def _is_readable(name: str) -> bool:
+    values = st.query_params.get_all(name)
+    fits = sum(map(len, values)) <= LONGEST_QUESTION and len(values) <= _MOST_VALUES
+    return fits and len(name) <= _MOST_VALUES and not find_fault([name, *values])
+
+
+_GO = "export default function ({ data }) { window.location.assign(data); }"
+_go = st.components.v2.component("go_to_address", html="<span></span>", js=_GO)
 
 
 def let_in() -> bool:
@@ -25,6 +52,8 @@ def let_in() -> bool:
         show_error(error.message, error.hint)
         if st.user.get("is_logged_in"):
             st.button("Sign out", key="door_out", on_click=st.logout)
+        if identity.share_secret():
+            _leave_button()
         return False
     return True
 
@@ -45,9 +74,10 @@ def who_is_in() -> None:
     """Who is in, and the way out; nothing where nobody signs in."""
     asker = workspace().asker
     if asker.link is not None:
-        st.caption(
-            f"Shown to you by a link until {asker.link.expires:%Y-%m-%d}. [Leave]({LEAVE})",
-        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            until = f"{asker.link.expires:%Y-%m-%d}"
+            st.caption(f"Shown to you by a link until {until}.", width="stretch")
+            _leave_button()
     elif not asker.local:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(plain(asker.person.called), width="stretch")
@@ -58,6 +88,16 @@ def who_is_in() -> None:
                 type="tertiary",
                 on_click=st.logout,
             )
+
+
+def _leave_button() -> None:
+    """A button that forgets the link that was opened; what follows opens in the same tab.
+
+    A link would open in another one, as every link of Streamlit does.
+    """
+    label, icon = "Leave", ":material/logout:"
+    if st.button(label, key="door_leave", icon=icon, type="tertiary"):
+        _go(key="door_go", data=LEAVE, height=1)
 
 
 def role_note(base_id: int) -> None:

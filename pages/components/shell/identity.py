@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from pages.components.shell.share_cookie import LEAVE, SHARED, is_secret
+from pages.components.shell.share_cookie import SHARED, is_secret
 from rag import Asker, Claims, NotAllowed, Person, Workspace
 
 _PERSON = "identity_person"
@@ -68,9 +68,7 @@ def asker(workspace: Workspace) -> Asker:
     if is_secret(secret := share_secret()):
         link = workspace.access.link(secret)
         if link is None:
-            raise NotAllowed(
-                "This link is over, or was revoked.", f"Ask for another one, or open {LEAVE}."
-            )
+            raise NotAllowed("This link is over, or was revoked.", "Ask for another one, or leave.")
         return Asker(link=link, via="link", key_id=link.id)
     if not workspace.settings.sign_in:
         return Asker()

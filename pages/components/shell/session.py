@@ -145,3 +145,20 @@ def to_url(name: str, value: str) -> None:
 def oldest(bases: Sequence[BaseInfo]) -> str:
     """The base of an address that names none: new ones must not change what old links show."""
     return min(bases, key=lambda info: info.created).name
+
+
+def draft_key(form: str, key: str) -> str:
+    """A key of a widget that is typed into: another one each time that the form was stored.
+
+    A form that clears itself drops what was typed also where it is refused.
+    """
+    return f"{key}_{st.session_state.get(_counter(form), 0)}"
+
+
+def draft_stored(form: str) -> None:
+    """Notes that what was typed is stored: the widgets of the form begin anew."""
+    st.session_state[_counter(form)] = st.session_state.get(_counter(form), 0) + 1
+
+
+def _counter(form: str) -> str:
+    return f"{form}_drafts_stored"

@@ -47,7 +47,7 @@ def tinted(pieces: Sequence[tuple[str, str]]) -> str:
 
 def _drawn(text: str, directive: str) -> str:
     """A directive may not span paragraphs, and blanks at its edge stay outside of it."""
-    parts = re.split(r"(\s*\n\s*)", text)
+    parts = re.split(r"((?<!\s)(?=[^\S\n]*\n)\s+)", text)
     return "".join(_break(part) if "\n" in part else _styled(part, directive) for part in parts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -11,7 +12,6 @@ from pages.components.shell.visitor_key import COOKIE, is_key, new_key, stored_k
 from rag import LOCAL, Visitor
 
 _HELD = "visitor"
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
 
 
@@ -46,6 +46,14 @@ def _is_here(headers: Mapping[str, str], address: str | None) -> bool:
     ``address`` is None for a connection from this machine. A proxy here connects from here too,
     but the browser's own origin is then another one, or the proxy says that it forwards.
     """
-    origin = urlsplit(headers.get("Origin") or "").hostname
     forwarded = any(headers.get(name) for name in _FORWARDED)
-    return address is None and origin in _LOOPBACK and not forwarded
+    return address is None and is_loopback(headers.get("Origin") or "") and not forwarded
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is of this machine alone: nobody else reaches it by that name."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

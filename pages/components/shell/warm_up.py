@@ -9,7 +9,6 @@ import threading
 import time
 
 from pages.components.shell.session import opened, start_work
-from rag import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -33,19 +32,10 @@ def _load() -> None:
         time.sleep(_FIRST_PAGE_SECONDS)
         for name in _SLOW_MODULES:
             importlib.import_module(name)
-        _search_once()
+        opened().warm_up()
         start_work()
     except Exception:
         log.warning("The workspace could not be warmed up.", exc_info=True)
-
-
-def _search_once() -> None:
-    """Loads a model and an index, which every first question needs."""
-    info = next((info for info in opened().bases() if info.passages), None)
-    if info is not None:
-        base = opened().base(info.name)
-        # Not the steps of the saved recipe: models that rewrite or rank may cost money.
-        base.search("warm-up", Recipe(index=base.recipe().index))
 
 
 def _collect_garbage() -> None:

@@ -83,10 +83,15 @@ def relevance(trace: Trace) -> str:
     return "cosine" if trace.relevance == "cosine" else "probability"
 
 
+def chunker_name(chunker: str) -> str:
+    """Name a chunker as pages do: sections are those of any format, not of Markdown alone."""
+    return "sections" if chunker == "markdown" else chunker
+
+
 def cut(recipe: IndexRecipe) -> str:
     """How a recipe cuts documents, and what it indexes with the passages.
 
-    ``recursive, 200 tokens, overlap 20, with document, headings``.
+    ``sections, 200 tokens, overlap 20, with document, headings``.
     """
     around = f", with {CONTEXTS[recipe.context]}" if recipe.context != "none" else ""
     if recipe.chunker == "whole":
@@ -95,7 +100,7 @@ def cut(recipe: IndexRecipe) -> str:
     size = f"{recipe.chunk_size} {recipe.unit}{overlap}"
     if recipe.chunker == "semantic":
         size += f", percentile {recipe.breakpoint_percentile:g}"
-    return f"{recipe.chunker}, {size}{around}"
+    return f"{chunker_name(recipe.chunker)}, {size}{around}"
 
 
 def shown_context(context: str) -> str:

@@ -128,9 +128,8 @@ def _page(
 
 def _step(label: str, arrow: str, name: str, target: int, possible: bool) -> None:
     st.button(
-        "",
+        label,
         icon=f":material/arrow_{arrow}:",
-        help=label,
         key=f"source_{label}",
         type="tertiary",
         disabled=not possible,

@@ -10,7 +10,17 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from rag import KnowledgeBase, QuestionFigures, QuestionPart, QuestionSet, Recipe, Tuner, WhatIf
+from pages.components.tuning.fetching import AT_ONCE, Missing
+from rag import (
+    KnowledgeBase,
+    QuestionFigures,
+    QuestionPart,
+    QuestionSet,
+    Recipe,
+    TopicProbabilities,
+    Tuner,
+    WhatIf,
+)
 
 METRICS = ("ndcg@10", "mrr@10", "recall@10", "precision@5")
 Key = tuple[object, ...]
@@ -65,8 +75,11 @@ def bench(
     recipe: Recipe,
     part: QuestionPart,
     place: DeltaGenerator,
-) -> Bench:
-    """Everything at hand for one rerun; missing candidates are found, with a bar in ``place``."""
+) -> Bench | Missing:
+    """Everything at hand for one rerun; missing candidates are found, with a bar in ``place``.
+
+    Those of many questions are left to a thread: what is missing is returned.
+    """
     measuring, state = _current(base, chosen, recipe)
     saved: Recipe | None = base.recipe()
     if saved is not None and saved.index != recipe.index and base.documents.missing(saved.index):
@@ -76,7 +89,11 @@ def bench(
         if done % 10 == 0:
             place.progress(done / total, f"Finding candidates, once: {done:,} of {total:,}")
 
-    for needed in filter(None, (recipe, saved)):
+    recipes = list(filter(None, (recipe, saved)))
+    missing = [needed for needed in recipes if not measuring.has_candidates(needed)]
+    if missing and measuring.questions > AT_ONCE:
+        return Missing(measuring, missing)
+    for needed in recipes:
         measuring.fetch(needed, tell)
     place.empty()
     return Bench(base, measuring, chosen.name, recipe, saved, part, state)
@@ -109,10 +126,24 @@ def figures(found: Bench, recipe: Recipe) -> QuestionFigures:
     return cached(measure, "cards", (*found.key, recipe.index.hash, recipe.search.hash))
 
 
+def topics(found: Bench) -> TopicProbabilities | None:
+    """How likely the documents speak of each question; None where nothing was taught."""
+    rest = found.without("refuse", "threshold", "top_k", "dense_weight", "fusion", "rrf_k")
+    return cached(partial(found.tuner.topic_probabilities, found.recipe), "topics", rest)
+
+
 def meaning(found: Bench) -> str:
-    """The threshold in terms of the questions, for the recipe panel."""
-    now, limit = figures(found, found.recipe), found.threshold
+    """Threshold and refusal of other topics in terms of the questions, for the recipe panel."""
+    limit = found.threshold
     what = "no threshold" if limit is None else f"{found.relevance.split(' ')[0]} ≥ {limit:.2f}"
-    shares = {"answers": now.means("answered"), "rightly refuses": now.means("correct_refusal")}
-    said = [f"{verb} {row[0]:.0%}" for verb, row in shares.items() if row is not None]
-    return f"{what}: {', '.join(said)}"
+    known = topics(found)
+    least = known.limit(found.recipe.search.refuse) if known else None
+    both = what if least is None else f"{what}, topic ≥ {least:.2f}"
+    return f"{both}: {shares(found)}"
+
+
+def shares(found: Bench) -> str:
+    """Which questions the recipe answers and which it rightly refuses, as the cards have it."""
+    now = figures(found, found.recipe)
+    means = {"answers": now.means("answered"), "rightly refuses": now.means("correct_refusal")}
+    return ", ".join(f"{verb} {row[0]:.0%}" for verb, row in means.items() if row is not None)

@@ -16,7 +16,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.permission import offered
 from pages.components.shell.session import workspace
 from pages.components.shell.text import plain
-from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, cut
+from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut
 from pages.components.tuning.bench import Bench
 from rag import BuildFigures, Grid, IndexRecipe, KnowledgeBase, counted, metric_title
 
@@ -70,7 +70,11 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
     now = bench.recipe.index
     left, right = st.columns(2)
     chunkers = left.multiselect(
-        "Cut by", CHUNKERS, [*dict.fromkeys([now.chunker, "sentence"])], key="tuning_cut_chunkers"
+        "Cut by",
+        CHUNKERS,
+        [*dict.fromkeys([now.chunker, "sentence"])],
+        format_func=chunker_name,
+        key="tuning_cut_chunkers",
     )
 
     free = partial(st.multiselect, accept_new_options=True)
@@ -179,10 +183,8 @@ def _takeaway(rows: Sequence[BuildFigures]) -> str:
     """The best by nDCG@10, and how far it is ahead."""
     ranked = sorted(rows, key=lambda row: -row.metrics["ndcg@10"])
     best = ranked[0].recipe.index
-    said = (
-        f"Highest nDCG@10: {best.chunker} {best.chunk_size}/{best.chunk_overlap} with "
-        f"{best.embedder}, {ranked[0].metrics['ndcg@10']:.3f}."
-    )
+    chunks = f"{chunker_name(best.chunker)} {best.chunk_size}/{best.chunk_overlap}"
+    said = f"Highest nDCG@10: {chunks} with {best.embedder}, {ranked[0].metrics['ndcg@10']:.3f}."
     if len(ranked) == 1:
         return said
     lead = ranked[0].metrics["ndcg@10"] - ranked[1].metrics["ndcg@10"]

@@ -53,9 +53,9 @@ def search_all(bench: Bench) -> None:
     found = searches.result(bench.set_name)
     if found is None or found.state != bench.state:
         st.caption(
-            f"Measures every recipe on all {bench.tuner.questions:,} questions and holds the best "
-            "against the saved one: with one test of all of them, and with what the choice gains "
-            "on questions that had no part in it."
+            f"Measures every combination on all {bench.tuner.questions:,} questions and holds the "
+            "best against the saved one: with one test of all of them, and with what the choice "
+            "gains on questions that had no part in it."
         )
         return
     _report(bench, found)
@@ -75,7 +75,10 @@ def _ask(bench: Bench) -> None:
         action_button("Search all", "tuning_search", "manage_search", start, **options)
         try:
             number = len(Grid.parse(values, bench.recipe))
-            st.caption(f"{counted(number, 'recipe')} around the present one")
+            st.caption(
+                f"{counted(number, 'combination')} around the present recipe; those that find the "
+                "same count as one recipe"
+            )
         except TouchstoneError as error:
             st.caption(f":material/error: {plain(error.message)} {plain(error.hint)}")
 
@@ -135,6 +138,11 @@ def _report(bench: Bench, best: SearchResult) -> None:
             st.badge(label if changed else "Nothing better", color=colour, icon=icon)
             st.markdown(f"**{_differences(changed)}**")
         st.markdown(plain(capitalised(best.selection.sentence)))
+        if best.combinations > found.tried:
+            st.caption(
+                f"Measured: {counted(best.combinations, 'combination')}. Those that find the same "
+                "count as one recipe."
+            )
         if counted_in < bench.tuner.counted("tuning" if on_split else "all"):
             st.caption(
                 f"{metric_title(comparison.metric)} is measured on labelled questions only; those "
@@ -149,7 +157,7 @@ def _report(bench: Bench, best: SearchResult) -> None:
             _buttons(bench, best)
     where = "the tuning questions" if on_split else "all questions"
     with st.expander(f"Best {LEADERS} on {where}", icon=":material/leaderboard:"):
-        _table(best)
+        _table(best, where)
 
 
 def _differences(changed: Mapping[str, tuple[Any, Any]]) -> str:
@@ -172,13 +180,14 @@ def _buttons(bench: Bench, best: SearchResult) -> None:
 
 
 def _save(bench: Bench, best: SearchResult) -> None:
+    drawn = working_recipe.saved(bench.base)
     working_recipe.replace(bench.base, best.recipe)
-    working_recipe.save(bench.base)
+    working_recipe.save(bench.base, drawn)
     st.toast("Saved. Chat and all pages use it from now on.", icon=":material/check:")
 
 
-def _table(best: SearchResult) -> None:
-    label = metric_title(best.selection.comparison.metric)
+def _table(best: SearchResult, where: str) -> None:
+    label = f"{metric_title(best.selection.comparison.metric)} on {where}"
     st.dataframe(
         [{label: leader.figure, **leader.fields} for leader in best.leaders],
         hide_index=True,

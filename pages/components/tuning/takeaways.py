@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pages.components.metrics.cards import UNCHANGED
-from rag import Comparison
+from rag import Comparison, signed
 
 _WANTED_REFUSALS = 0.9
 _POINT = 0.01
@@ -41,7 +41,7 @@ def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> 
     """Where nDCG@10 peaks, and whether that is more than noise."""
     if best is None or best.difference < UNCHANGED:
         return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
-    said = f"nDCG@10 peaks at {name} {at:.2f}: {best.difference:+z.3f}"
+    said = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"
     if best.verdict == "better":
         return (
             f"{said}, more than noise against the present {now:.2f}, on the questions it was "
@@ -87,7 +87,7 @@ def heat_takeaway(
         if best.verdict == "better"
         else "within noise"
     )
-    return f"The highest place is {at}: {gain:+z.3f} against the present one, {sure}."
+    return f"The highest place is {at}: {signed(gain)} against the present one, {sure}."
 
 
 def front_takeaway(

@@ -14,7 +14,7 @@ from pages.components.shell.palette import palette
 from pages.components.shell.permission import offered
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from pages.components.tuning.bench import Bench, Key, cached
+from pages.components.tuning.bench import Bench, Key, cached, shares, topics
 from rag import (
     FEWEST_FOR_REFUSAL,
     FittedCalibration,
@@ -44,14 +44,16 @@ def threshold_panel(bench: Bench) -> None:
 
 
 def _promise(bench: Bench) -> None:
-    """What the present threshold does, and which one gives a wanted precision."""
+    """What the recipe does, what its threshold does, and which one gives a wanted precision."""
+    half = ", on the tuning half" if bench.part == "tuning" else ""
+    st.markdown(f"**Now{half}:** {shares(bench)}, as on the cards.")
     rest = bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k")
     curve = cached(partial(bench.tuner.threshold_curve, bench.recipe), "promise", rest)
     if bench.threshold is None:
-        st.markdown("**Now:** the threshold is off, whatever ranks highest comes back.")
+        st.markdown("**Threshold off:** whatever ranks highest comes back.")
     else:
         now = curve.at(bench.threshold).sentence
-        st.markdown(f"**Now, {bench.threshold:.2f}:** {plain(now)}.")
+        st.markdown(f"**Threshold {bench.threshold:.2f} by itself:** {plain(now)}.")
     st.caption(f"{_measured(bench)} Precision is of all that reaches the threshold, before top-k.")
     wanted = st.slider(
         "Wanted precision",
@@ -74,12 +76,16 @@ def _promise(bench: Bench) -> None:
 
 def _promised(bench: Bench, rest: Key, wanted: float) -> ThresholdPromise | None:
     """The threshold that promises a precision, and what came of it on held-out questions."""
+
+    def promise() -> ThresholdPromise:
+        measure = partial(bench.tuner.promise_curves, bench.recipe)
+        return cached(measure, "promise_curves", rest).promise(wanted)
+
     try:
-        curves = cached(partial(bench.tuner.promise_curves, bench.recipe), "promise_curves", rest)
+        found = cached(promise, "promised", (*rest, wanted))
     except InvalidInput as error:
         st.markdown(plain(f"{error.message} {error.hint}"))
         return None
-    found = curves.promise(wanted)
     st.markdown(plain(capitalised(found.sentence)))
     if found.check:
         st.caption(plain(capitalised(found.check)))
@@ -88,14 +94,13 @@ def _promised(bench: Bench, rest: Key, wanted: float) -> ThresholdPromise | None
 
 def _refusal(bench: Bench) -> None:
     """What refusing other topics does to these questions, and the limit that they would choose."""
-    rest = bench.without("refuse", "threshold", "top_k", "dense_weight", "fusion", "rrf_k")
-    topics = cached(partial(bench.tuner.topic_probabilities, bench.recipe), "topics", rest)
-    if topics is None:
+    known = topics(bench)
+    if known is None:
         return
     refuse = bench.recipe.search.refuse
-    limit = topics.limit(refuse)
+    limit = known.limit(refuse)
     how = "off" if limit is None else f"{limit:.2f}"
-    st.markdown(f"**Other topics, {how}:** {topics.refused(limit).sentence}.")
+    st.markdown(f"**Other topics {how} by itself:** {known.refused(limit).sentence}.")
     cost = st.slider(
         "Answerable questions that may be refused",
         0.0,
@@ -105,16 +110,16 @@ def _refusal(bench: Bench) -> None:
         format="percent",
         key="refusal_cost",
         bind="query-params",
-        help="The limit is the greatest that refuses no more of them.",
+        help="The limit is the greatest that refuses no more of the questions that choose it.",
     )
-    found = topics.chosen(cost)
+    found = known.chosen(cost)
     if found is None:
         st.caption(
             f"It takes {FEWEST_FOR_REFUSAL} answerable questions to choose a limit by labels."
         )
         return
-    st.markdown(f"A limit of {found.limit:.3f} {found.expected.sentence}, cross-validated.")
-    use = partial(working_recipe.change, bench.base, {"search.refuse": round(found.limit, 4)})
+    st.markdown(f"A limit of {found.limit:.3f} {found.sentence}.")
+    use = partial(working_recipe.change, bench.base, {"search.refuse": found.limit})
     action_button("Use this limit", "tuning_use_refusal", "check", use)
 
 

@@ -205,7 +205,7 @@ class ModelAnswer:
         self._decide("citations", "asked once more", "the first answer cited nothing")
 
     def _quote(self) -> None:
-        parts, question = self._parts, self._trace.question
+        parts, question = self._parts, self._trace.searched
         try:
             found = quotes(question, self._hits, parts.embedder, parts.sources, parts.words)[1]
         except ProviderError:
@@ -215,7 +215,7 @@ class ModelAnswer:
     def _finish(self, text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         text = self._revised or text
         cited, unsupported = check(
-            text, self._hits, self._trace.question, self._reader, self._parts.words
+            text, self._hits, self._trace.searched, self._reader, self._parts.words
         )
         cited = tuple(replace(one, n=n) for n, one in enumerate(cited, start=1))
         citations, gone = placed(cited, self._parts.sources)
@@ -230,7 +230,7 @@ class ModelAnswer:
         if self._mode == "balanced" and status != "refused":
             text = self._with_marks(text)
         notes += [*self._warnings(status, unsupported, bool(citations)), gone]
-        notes.append(of_language(self._trace))
+        notes += [self._trace.read_as, of_language(self._trace)]
         prompt = self._prompt
         spending = prompt.spending if prompt else None
         return Answer(

@@ -16,7 +16,7 @@ _PATTERNS = {
         rf"\b(?:previous|above|prior|earlier|all|any|your|the|system)\b.{{0,30}}\b{_RULES}\b"
     ),
     "speaks as the system": re.compile(
-        r"(?:^|\n|\. )\s*(?:#+ ?)?(?:system|assistant|new instructions?|instructions?)\s*:"
+        r"(?:^|\n|\. )[^\S\n]*+(?:#+ ?)?(?:system|assistant|new instructions?|instructions?)\s*:"
         r"|<\|?(?:im_start|im_end|system|endoftext)\|?>|\[/?inst\]"
         r"|\byou are now (?:a|an|the|in)\b|\byou (?:must )?obey\b"
     ),

@@ -210,7 +210,7 @@ def with_checks(
         if answer.status not in ("complete", "interrupted"):
             return answer
         checker = SentenceChecker(
-            answer.trace.question, answer.citations, embedder=embedder, reader=reader, words=words
+            answer.trace.searched, answer.citations, embedder=embedder, reader=reader, words=words
         )
         return replace(answer, sentences=checker.check(answer.text, quoted=quoted))
 

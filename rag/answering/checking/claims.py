@@ -11,7 +11,7 @@ from rag.answering.markup import unmarked
 from rag.answering.sentences import spans_of
 from rag.types import Span
 
-_TABLE_RULE = re.compile(r"[ \t]*\|?[\s|:-]*-{2,}[\s|:-]*\n?")
+_TABLE_RULE = re.compile(r"(?:[\s|:]|-(?!-))*+--")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
 _TELLING = re.compile(r"\w")
 

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request, Response
 from pydantic import ConfigDict, Field
 
-from rag import BaseInfo, Made, Recipe
+from rag import BaseInfo, Made, NotFound, Recipe
 from rag.api.resource import (
     Base,
     Body,
@@ -96,7 +96,7 @@ def one(workspace: Shared, base: Base) -> Any:
 @bases.patch("/knowledge-bases/{kb}", **needs("write", 400, 404, 409, 415, example=EXAMPLE))
 def rename(workspace: Shared, base: Base, body: Changes) -> Any:
     """Gives a knowledge base another name; its id stays."""
-    workspace.rename(base.name, body.name)
+    workspace.rename(base.id, body.name)
     return _one(workspace, base.id)
 
 
@@ -106,7 +106,7 @@ def duplicate(request: Request, workspace: Shared, base: Base, body: Copy, once:
     members or conversations. The copy is that of the job's `knowledge_base`."""
 
     def make() -> Made:
-        return queued(request, workspace, workspace.duplicate(base.name, body.name)[1])
+        return queued(request, workspace, workspace.duplicate(base.id, body.name)[1])
 
     return once(body.model_dump(), make)
 
@@ -114,7 +114,7 @@ def duplicate(request: Request, workspace: Shared, base: Base, body: Copy, once:
 @bases.delete("/knowledge-bases/{kb}", **needs("admin", 404, status_code=204))
 def delete(workspace: Shared, base: Base) -> Response:
     """Deletes a knowledge base with its documents, labels, runs and conversations."""
-    workspace.delete(base.name)
+    workspace.delete(base.id)
     return Response(status_code=204)
 
 
@@ -130,5 +130,8 @@ def base_data(info: BaseInfo) -> dict[str, Any]:
 
 
 def _one(workspace: Shared, base_id: int) -> dict[str, Any]:
-    name = workspace.base_with_id(base_id).name
-    return next(base_data(info) for info in workspace.bases() if info.name == name)
+    """A knowledge base by its id: its name may be another one at any moment. Raises NotFound."""
+    for info in workspace.bases():
+        if info.id == base_id:
+            return base_data(info)
+    raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")

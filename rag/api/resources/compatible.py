@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from rag import Hit, InvalidInput, Recipe
-from rag.api.resource import Resource, Shared, base_called, needs
+from rag.api.resource import Body, Resource, Shared, base_called, needs
+from rag.api.resources.search import Text
 
 _ASKED = "How long may leave be carried over?"
 _LEAVE = "Unused leave may be carried over until 31 March."
@@ -48,10 +49,10 @@ _MOST_QUESTIONS = 10
 compatible = Resource("compatible")
 
 
-class Given(BaseModel):
+class Given(Body):
     """What others send may have more fields than are known here."""
 
-    model_config = ConfigDict(allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore")
 
 
 class RetrievalSetting(Given):
@@ -77,7 +78,7 @@ class Retrieval(Given):
     )
 
     knowledge_id: str = Field(max_length=80)
-    query: str = Field(max_length=8000)
+    query: Text
     retrieval_setting: RetrievalSetting
     metadata_condition: dict[str, Any] | None = None
 
@@ -96,7 +97,7 @@ class StoreSearch(Given):
         json_schema_extra={"examples": [{"query": _ASKED, "max_num_results": 3}]}
     )
 
-    query: str | list[str] = Field(max_length=8000)
+    query: Text | Annotated[list[Text], Field(max_length=_MOST_QUESTIONS)]
     max_num_results: int = Field(10, ge=1, le=50)
     ranking_options: RankingOptions = RankingOptions()
     rewrite_query: bool = Field(False, description="the recipe decides whether it is rewritten")

@@ -9,7 +9,16 @@ from fastapi import File, Form, Path, Request, Response, UploadFile
 from fastapi.responses import PlainTextResponse
 from pydantic import ConfigDict, Field
 
-from rag import KnowledgeBase, LabelledQuestion, Made, NotFound, QuestionSet
+from rag import (
+    LONGEST_QUESTION,
+    Existing,
+    KnowledgeBase,
+    LabelledQuestion,
+    Made,
+    NotFound,
+    QuestionSet,
+    kept_version_data,
+)
 from rag.api.resource import MOST_ID, Base, Body, Maker, Part, Resource, RowId, moment, needs, where
 
 EXAMPLE = {
@@ -40,6 +49,16 @@ QUESTION = {
 _LIST = {"items": [EXAMPLE], "total": 1, "next": None}
 _QUESTIONS = {"items": [QUESTION], "total": 1, "next": None}
 _KEEP = needs("label", 400, 404, 409, 415, example=EXAMPLE, status_code=201)
+_IMPORT = needs(
+    "label", 400, 404, 409, 415, example={**EXAMPLE, "replaced_version": 11}, status_code=201
+)
+_VERSION = {
+    "version": 11,
+    "questions": 38,
+    "labels": 61,
+    "replaced": "2026-01-02T03:04:05+00:00",
+}
+_VERSIONS = {"items": [_VERSION], "total": 1, "next": None}
 
 question_sets = Resource("question sets")
 question_files = Resource("question sets")
@@ -61,7 +80,7 @@ class NewQuestion(Body):
         json_schema_extra={"examples": [{"question": "How many days of leave are there?"}]}
     )
 
-    question: str = Field(max_length=8000)
+    question: str = Field(max_length=LONGEST_QUESTION)
     answerable: bool = True
     tags: list[str] = Field([], max_length=50)
 
@@ -79,7 +98,7 @@ class QuestionChanges(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["leave"]}]})
 
-    question: str | None = Field(None, max_length=8000)
+    question: str | None = Field(None, max_length=LONGEST_QUESTION)
     answerable: bool | None = None
     tags: list[str] | None = Field(None, max_length=50)
 
@@ -148,22 +167,40 @@ def create(request: Request, base: Base, body: NewSet, once: Maker) -> Response:
     return once(body.model_dump(), make)
 
 
-@question_files.post("/knowledge-bases/{kb}/question-sets/import", **_KEEP)
+@question_files.post("/knowledge-bases/{kb}/question-sets/import", **_IMPORT)
 def bring(
     request: Request,
     base: Base,
     name: Annotated[str, Form(description="what the set is called", max_length=200)],
     file: Annotated[UploadFile, File(description="JSONL, CSV, TSV, XLSX, qrels, or BEIR as ZIP")],
     once: Maker,
+    existing: Annotated[
+        Existing,
+        Form(description="a set of that name: replace it and keep its version, add, or refuse"),
+    ] = "replace",
+    ignored_columns: Annotated[
+        list[str] | None, Form(description="columns of a table that are no field", max_length=200)
+    ] = None,
 ) -> Response:
-    """Makes or replaces a question set from a file, or adds judgements to one."""
+    """Makes or replaces a question set from a file, or adds to one.
+
+    What is replaced is kept as `replaced_version`, which can be brought back.
+    """
     content = file.file.read()
 
     def make() -> Made:
-        base.exchange.import_file(name, file.filename or "", content)
-        return _made(request, base, name.strip())
+        came = base.exchange.import_file(
+            name,
+            file.filename or "",
+            content,
+            ignored_columns=ignored_columns or (),
+            existing=existing,
+        )
+        made = _made(request, base, name.strip())
+        return Made(made.status, made.body | {"replaced_version": came.replaced}, made.location)
 
-    return once([name, file.filename, hashlib.sha256(content).hexdigest()], make)
+    digest = hashlib.sha256(content).hexdigest()
+    return once([name, file.filename, digest, existing, ignored_columns], make)
 
 
 @question_sets.get(
@@ -191,6 +228,27 @@ def delete(base: Base, questions: SetName) -> Response:
     """Deletes a question set with its labels; its runs stay."""
     base.question_edits.delete_set(set_called(base, questions).name)
     return Response(status_code=204)
+
+
+@question_sets.get(
+    "/knowledge-bases/{kb}/question-sets/{questions}/versions",
+    **needs("read", 404, example=_VERSIONS),
+)
+def versions(request: Request, base: Base, questions: SetName, part: Part) -> Any:
+    """The versions of a question set that imports replaced, newest first."""
+    kept = base.questions.kept_versions(set_called(base, questions).name)
+    return part.of(request, kept, kept_version_data)
+
+
+@question_sets.post(
+    "/knowledge-bases/{kb}/question-sets/{questions}/versions/{number}/restore",
+    **needs("label", 400, 404, example={**EXAMPLE, "replaced_version": 11}),
+)
+def restore(base: Base, questions: SetName, number: RowId) -> Any:
+    """Brings a replaced version back; the questions in its place are kept in turn."""
+    name = set_called(base, questions).name
+    replaced = base.questions.restore_version(name, number)
+    return set_data(base.questions.named(name)) | {"replaced_version": replaced}
 
 
 @question_sets.get(

@@ -27,6 +27,7 @@ from rag.api.resource import Base, Body, Maker, Part, Resource, Shared, moment, 
 from rag.api.resources.documents import queued
 from rag.api.resources.jobs import EXAMPLE as JOB
 from rag.api.resources.question_sets import SetName, set_called
+from rag.api.threads import dear
 
 EXAMPLE = {
     "run": "3f9a1c2b7d10",
@@ -109,6 +110,7 @@ class ToSweep(ToMeasure):
 
 
 @runs.post("/knowledge-bases/{kb}/evaluations", **_QUEUED)
+@dear
 def evaluate(
     request: Request, workspace: Shared, base: Base, body: ToEvaluate, once: Maker
 ) -> Response:
@@ -129,6 +131,7 @@ def evaluate(
 
 
 @runs.post("/knowledge-bases/{kb}/sweeps", **_QUEUED)
+@dear
 def sweep(request: Request, workspace: Shared, base: Base, body: ToSweep, once: Maker) -> Response:
     """Queues the search for the best recipe of a grid, judged by cross-validation."""
 
@@ -180,6 +183,7 @@ def every(
 
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=EXAMPLE))
+@dear
 def one(base: Base, run: str) -> Any:
     """One run with its recipe, the 95% interval of every mean, and what its answers took."""
     found = base.runs.get(run)
@@ -191,6 +195,7 @@ def one(base: Base, run: str) -> Any:
 
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}/questions", **needs("read", 404))
+@dear
 def results(request: Request, base: Base, run: str, part: Part) -> Any:
     """What happened to every question of a run, with its ``answer`` where it was answered."""
     given = base.answer_evaluations.answers(base.runs.get(run).id)
@@ -203,6 +208,7 @@ def results(request: Request, base: Base, run: str, part: Part) -> Any:
 
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}/comparison", **needs("read", 404))
+@dear
 def compare(
     base: Base,
     run: str,
@@ -233,6 +239,7 @@ def compare(
 @runs.get(
     "/knowledge-bases/{kb}/runs/{run}/report", **needs("read", 404), response_class=HTMLResponse
 )
+@dear
 def report(base: Base, run: str, baseline: str | None = None) -> HTMLResponse:
     """A run as one HTML file that opens anywhere."""
     page = base.reports.html(run, baseline)
@@ -262,5 +269,6 @@ def _comparison(found: Any) -> dict[str, Any]:
         "interval": list(found.interval),
         "p": found.p,
         "verdict": found.verdict,
+        "doubt": found.doubt,
         "sentence": found.sentence,
     }

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, StringConstraints
 
 from rag import (
+    LONGEST_QUESTION,
     FederatedBase,
     FurtherBase,
     InvalidInput,
@@ -22,8 +23,9 @@ from rag import (
     with_embedder_weight,
 )
 from rag.api.resource import Base, Body, Resource, Shared, base_called, needs
+from rag.api.threads import dear
 
-Text = Annotated[str, StringConstraints(max_length=8000)]
+Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 HIT = {
     "rank": 1,
     "chunk_id": "5d3f0c1b9a7e4d21",
@@ -118,6 +120,7 @@ def find(workspace: Shared, base: Base, body: Asked) -> Any:
 
 
 @search.post("/knowledge-bases/{kb}/explain", **needs("read", 400, 404, 415, 502))
+@dear
 def explain(base: Base, body: ToExplain) -> Any:
     """Why passages are found or not, and what would change that."""
     recipe = body.recipe_of(base)

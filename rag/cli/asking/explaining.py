@@ -23,6 +23,7 @@ from rag import (
     findings_data,
     passage_data,
     passage_key,
+    signed,
     stage_title,
     vectors_data,
 )
@@ -119,19 +120,19 @@ def _gap_lines(each: Finding) -> Iterator[str]:
     gap = each.gap
     if gap is None:
         return
-    parts = [f"cosine {gap.dense:+z.3f}"]
-    parts += [f"BM25 {gap.bm25:+z.2f}"] if gap.bm25 is not None else []
-    parts += [f"score {gap.score:+z.3f}"] if gap.score is not None else []
+    parts = [f"cosine {signed(gap.dense)}"]
+    parts += [f"BM25 {signed(gap.bm25, 2)}"] if gap.bm25 is not None else []
+    parts += [f"score {signed(gap.score)}"] if gap.score is not None else []
     yield f"  the last shown ({gap.last.document}) is ahead by: {', '.join(parts)}"
 
 
 def _attribution_lines(found: Attribution) -> Iterator[str]:
     yield f"What carries the cosine of {found.cosine:.3f} (its loss without each part):"
     for part in (*found.words, *found.sentences):
-        yield f"  {part.change:+z.3f}  {snippet(part.text, _SNIPPET)}"
+        yield f"  {signed(part.change)}  {snippet(part.text, _SNIPPET)}"
     if found.context:
         around = " · ".join(found.context.text.splitlines())
-        yield f"  {found.context.change:+z.3f}  {snippet(around, _SNIPPET)} (indexed with it)"
+        yield f"  {signed(found.context.change)}  {snippet(around, _SNIPPET)} (indexed with it)"
 
 
 def _compared(found: Compared) -> Output:

@@ -35,9 +35,19 @@ def importing_verbs(verb: Verb) -> None:
         "FIELD=NAME",
         "which column of a table holds question, id, tags, document, quote, grade ... (repeatable)",
     )
+    repeatable(added, "--ignore-column", "NAME", "leave out a column that is no field (repeatable)")
     added.add_argument("--split", help="which qrels of a BEIR collection (default: test)")
     added.add_argument("--name", help="name of the set (default: the file's)")
     switch(added, "--skip-bad", "import the other lines where some cannot be read, and list those")
+    added.add_argument(
+        "--existing",
+        choices=("replace", "add", "refuse"),
+        default="replace",
+        help="a set of that name: replace it, which keeps its version (default), add to it, "
+        "or import nothing",
+    )
+    added = verb(importing.question_versions, "kb", "set_name")
+    added.add_argument("--restore", type=int, metavar="VERSION", help="bring this version back")
     added = verb(importing.export_questions, "kb", "set_name")
     added.add_argument(
         "-o",

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from rag import Imported, JobItem, KnowledgeBase, QuestionSet, Recipe, Workspace, counted
+from rag import (
+    Imported,
+    JobItem,
+    KnowledgeBase,
+    QuestionSet,
+    Recipe,
+    Workspace,
+    counted,
+    kept_version_data,
+)
 from rag.cli import asked, inputs, printing
 from rag.cli.documents import passwords
 from rag.cli.lost_labels import lost_data, lost_lines
@@ -64,14 +74,52 @@ def import_questions(args: argparse.Namespace) -> Output:
     base = inputs.workspace(args).base(args.kb)
     name, skip = args.name or args.file.resolve().stem, args.skip_bad
     if args.file.is_dir():
-        came = base.exchange.import_folder(name, args.file, args.split, skip_bad=skip)
+        came = base.exchange.import_folder(
+            name, args.file, args.split, skip_bad=skip, existing=args.existing
+        )
     else:
         columns = dict(inputs.column(each) for each in args.column)
         content = inputs.bytes_in(args.file)
         came = base.exchange.import_file(
-            name, args.file.name, content, args.split, columns, skip_bad=skip
+            name,
+            args.file.name,
+            content,
+            args.split,
+            columns,
+            ignored_columns=args.ignore_column,
+            skip_bad=skip,
+            existing=args.existing,
         )
     return _imported(base, base.questions.named(name), came)
+
+
+def question_versions(args: argparse.Namespace) -> Output:
+    """List the replaced versions of a question set, or bring one back."""
+    questions = inputs.workspace(args).base(args.kb).questions
+    lines = []
+    if args.restore is not None:
+        replaced = questions.restore_version(args.set_name, args.restore)
+        lines.append(f"version {args.restore} of {args.set_name!r} is back")
+        lines += [_kept(args.kb, args.set_name, replaced)] if replaced is not None else []
+    versions = questions.kept_versions(args.set_name)
+    data = {
+        "set": args.set_name,
+        "version": questions.named(args.set_name).version,
+        "restored": args.restore,
+        "versions": [kept_version_data(each) for each in versions],
+    }
+    lines += [
+        f"{each.version:4}  replaced {each.replaced:%Y-%m-%d %H:%M}  "
+        f"{counted(each.questions, 'question')}, {counted(each.labels, 'label')}"
+        for each in versions
+    ]
+    return Output(data, "\n".join(lines) or f"No version of {args.set_name!r} was replaced.")
+
+
+def _kept(kb: str, name: str, version: int) -> str:
+    """How to get back what gave way."""
+    verb = shlex.join(["question-versions", kb, name, "--restore", str(version)])
+    return f"replaced version {version}, which is kept: {verb}"
 
 
 def export_questions(args: argparse.Namespace) -> Output:
@@ -121,7 +169,7 @@ def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator
     finally:
         others = any(job.active for job in workspace.jobs.recent(base.id))
         if not interrupted and not others and not base.documents.documents(recipe.index):
-            workspace.delete(base.name)
+            workspace.delete(base.id)
 
 
 def _imported(base: KnowledgeBase, found: QuestionSet, came: Imported | None = None) -> Output:
@@ -135,6 +183,7 @@ def _imported(base: KnowledgeBase, found: QuestionSet, came: Imported | None = N
         "lost_labels": lost_data(lost),
         "skipped": list(came.skipped) if came else [],
         "unused_columns": list(came.unused) if came else [],
+        "replaced_version": came.replaced if came else None,
     }
     asked = counted(found.questions, "question")
     text = f"{asked} in {found.name!r}, {counted(number, 'document')}"
@@ -144,4 +193,6 @@ def _imported(base: KnowledgeBase, found: QuestionSet, came: Imported | None = N
         lines += [f"  {problem}" for problem in came.skipped]
     if came and came.unused:
         lines.append(f"columns that are not used: {', '.join(came.unused)}")
+    if came and came.replaced is not None:
+        lines.append(_kept(base.name, found.name, came.replaced))
     return Output(data, "\n".join(lines))

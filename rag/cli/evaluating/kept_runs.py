@@ -95,18 +95,22 @@ def gate(found: GateResult) -> Output:
     ]
     for metric, rows in found.regressions.items():
         lines.append(f"{counted(len(rows), 'question')} with a lower {metric} than the baseline")
-        lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in rows]
+        shown = rows[:_LOST]
+        lines += [f"  {row.before:.4f} -> {row.after:.4f}  {row.text}" for row in shown]
+        lines += [f"  {len(rows) - _LOST:,} more"] if len(rows) > _LOST else []
     lines.append(_ENDINGS[found.outcome])
     return Output(data, "\n".join(lines), found.passed, _FAILING.get(found.outcome, 1))
 
 
+_LOST = 10  # questions that are printed; JSON has all
 _ENDINGS = {
     "passed": "passed",
     "failed": "not passed",
     "undecided": "not passed: these questions cannot show that no more is lost than is tolerated",
+    "unjudged": "not passed, not failed: judge the open hits first",
     "incomparable": "not passed: there is nothing to compare with",
 }
-_FAILING = {"failed": 1, "undecided": 3, "incomparable": 4}
+_FAILING = {"failed": 1, "undecided": 3, "incomparable": 4, "unjudged": 5}
 
 
 def _paired(found: PairedGate) -> dict[str, Any]:
@@ -119,6 +123,7 @@ def _paired(found: PairedGate) -> dict[str, Any]:
         "questions": len(figures.differences),
         "left_out": figures.left_out,
         "tolerance": found.tolerance,
+        "unjudged": list(figures.open_hits.shares) if figures.open_hits else None,
     }
 
 

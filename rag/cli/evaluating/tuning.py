@@ -240,9 +240,7 @@ def calibration(
     if not quality.useful:
         lines.append("it predicts no better than the base rate: keep the threshold on the cosine")
     if refusal:
-        lines.append(
-            f"search.refuse={refusal.limit:.4f} {refusal.expected.sentence}, cross-validated"
-        )
+        lines.append(f"search.refuse={refusal.limit:.4f} {refusal.sentence}")
     return Output(data, "\n".join(lines))
 
 

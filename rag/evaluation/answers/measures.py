@@ -20,7 +20,7 @@ NAMES = (
     "rouge_l",
     "refusal_correctness",
 )
-_MARKS = re.compile(r"\s*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\]|[“”]")
+_MARKS = re.compile(r"(?:(?<!\s)\s++)?\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*+\]|[“”]")
 
 
 def measured(question: Question, answer: Answer, embedder: Embedder) -> dict[str, float]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +15,33 @@ _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 _LARGEST = 2**31 - 1  # what every database stores as an integer
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+_LIKELY = {
+    "quote": "passage text snippet evidence context excerpt span words",
+    "grade": "relevance rel score label rating judgement judgment",
+    "document": "doc file source filename docid docno corpusid documentid url",
+    "answer": "expectedanswer groundtruth reference gold",
+    "tags": "topic category labels tag",
+    "page": "pages pagenumber",
+}
+_MEANT = {word: field for field, words in _LIKELY.items() for word in words.split()}
+
+
+def likely_field(name: str, fields: Collection[str]) -> str:
+    """The field that a name of another one probably means, of those that are free; "" for none."""
+    word = "".join(letter for letter in name.casefold() if letter.isalnum())
+    meant = _MEANT.get(word, "")
+    if meant in fields:
+        return meant
+    return next(iter(difflib.get_close_matches(word, fields, 1, 0.7)), "")
+
+
+def guesses(names: Sequence[str], fields: Collection[str]) -> str:
+    """What unknown names probably mean, as a sentence; "" where none is like a field."""
+    pairs = [(name, likely_field(name, fields)) for name in names]
+    said = [f"{_shown(name)} looks like {_shown(field)}" for name, field in pairs if field]
+    return f"{', '.join(said)}. " if said else ""
 
 
 class ReadingNotes:
@@ -56,11 +84,13 @@ class ReadingNotes:
 
 def check_keys(row: Mapping[str, Any], known: Collection[str], place: str) -> None:
     """Raises InvalidFile for a key that means nothing here: it would be lost without a word."""
-    unknown = [_shown(key) for key in row if key not in known]
+    unknown = [key for key in row if key not in known]
     if unknown:
+        listed = ", ".join(map(_shown, unknown))
+        free = [key for key in known if key not in row]
         raise InvalidFile(
-            f"{place}: unknown {'key' if len(unknown) == 1 else 'keys'} {', '.join(unknown)}.",
-            f"Known keys are: {', '.join(known)}.",
+            f"{place}: unknown {'key' if len(unknown) == 1 else 'keys'} {listed}.",
+            f"{guesses(unknown, free)}Known keys are: {', '.join(known)}.",
         )
 
 

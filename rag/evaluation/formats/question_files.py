@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -98,20 +98,38 @@ def from_lines(
     lines: Sequence[question_tables.Row],
     columns: Mapping[str, str] = _NONE,
     notes: ReadingNotes | None = None,
+    ignored: Collection[str] = (),
 ) -> list[FileQuestion]:
-    """Questions of a table's lines: one row per label, and rows that share an id are one question.
+    """Questions of a table's lines: one row per label.
 
-    Raises InvalidFile, naming all bad lines, unless ``notes`` skip them.
+    Rows that share the text of their question, or an id and no other text, are one question under
+    the first id. Columns that are no field must be ``ignored``. Raises InvalidFile, naming all bad
+    lines, unless ``notes`` skip them.
     """
     notes = notes or ReadingNotes()
     found: dict[str, FileQuestion] = {}
-    rows = question_tables.rows_by_field(name, lines, columns, notes) if lines else ()
+    ids: dict[str, str] = {}  # of the questions by their texts
+    rows = question_tables.rows_by_field(name, lines, columns, notes, ignored) if lines else ()
     for order, (number, cells) in enumerate(rows, 1):
         row = {field: unguarded(value) for field, value in cells.items() if value}
-        key = row.setdefault("id", f"q{order}")
+        text = folded(row.get("question", ""))
+        key = ids.get(text) or row.get("id") or _free_id(order, found)
         with notes.line():
-            found[key] = _with_row(found.get(key), f"Line {number}", row)
+            found[key] = _with_row(found.get(key), f"Line {number}", row | {"id": key})
+            ids[folded(found[key].text)] = key
     return _checked(name, found, notes)
+
+
+def folded(text: str) -> str:
+    """Questions are the same where this is."""
+    return " ".join(text.casefold().split())
+
+
+def _free_id(order: int, taken: Collection[str]) -> str:
+    name = f"q{order}"
+    while name in taken:
+        name += "a"
+    return name
 
 
 def _checked(
@@ -129,11 +147,22 @@ def _with_row(held: FileQuestion | None, place: str, row: Mapping[str, str]) -> 
         key: row[key] for key in ("id", "question", "answerable", "group", "answer") if key in row
     }
     if held is not None:
+        if folded(row.get("question", held.text)) != folded(held.text):
+            raise InvalidFile(
+                f"{place}: the id {held.id!r} has another question in a line above.",
+                "Give each question an id of its own.",
+            )
         said = {"answerable": held.answerable, "group": held.group, "answer": held.answer}
         about = {**said, **about, "text": held.text}
     if "document" in row:
         about["evidence"] = [{key: row[key] for key in _LABEL_KEYS if key in row}]
+    elif "quote" in row or "page" in row or "end" in row:
+        raise InvalidFile(
+            f"{place}: a quote or page without a document.", "Name the document that it is in."
+        )
     tags = [tag for tag in row.get("tags", "").split(";") if tag]
+    if held is not None:
+        tags = list(dict.fromkeys((*held.tags, *tags)))
     found = _question(place, about | {"tags": tags})
     return replace(found, labels=held.labels + found.labels) if held else found
 

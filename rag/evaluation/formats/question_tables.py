@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.errors import InvalidFile
-from rag.evaluation.formats.fields import ReadingNotes
+from rag.evaluation.formats.fields import ReadingNotes, guesses, likely_field
 
 FIELDS = (
     *("question", "id", "answerable", "tags", "group", "answer"),
@@ -31,6 +31,10 @@ class QuestionTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     fields: Mapping[str, str]
+
+    def likely_field(self, column: str) -> str:
+        """The field that a column which is none probably is; "" where none is like it."""
+        return likely_field(column, [field for field in FIELDS if field not in self.fields])
 
 
 def csv_lines(content: str) -> list[Row]:
@@ -81,11 +85,16 @@ def _first(lines: Sequence[Row]) -> tuple[tuple[str, ...], ...]:
 
 
 def rows_by_field(
-    name: str, lines: Sequence[Row], given: Mapping[str, str], notes: ReadingNotes
+    name: str,
+    lines: Sequence[Row],
+    given: Mapping[str, str],
+    notes: ReadingNotes,
+    ignored: Collection[str] = (),
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The number of each line and its cells by field; columns of no field go to ``notes``.
 
-    Raises InvalidFile where no column holds questions, or one that is given is not there.
+    Raises InvalidFile where no column holds questions, one that is given is not there, or one that
+    is neither a field nor ``ignored`` holds anything: it would be lost without a word.
     """
     found = table(lines, given)
     listed = "; ".join(found.columns)
@@ -104,8 +113,36 @@ def rows_by_field(
     places = {field: found.columns.index(column) for field, column in found.fields.items()}
     notes.unused = tuple(name for name in found.columns if name not in found.fields.values())
     headless = lines[0][1] == list(found.rows[0]) if found.rows else False
+    _check_columns(name, found, lines[1:], set(places.values()), ignored)
     for number, cells in lines if headless else lines[1:]:
         yield number, {field: cells[place] for field, place in places.items() if place < len(cells)}
+
+
+def _check_columns(
+    name: str,
+    found: QuestionTable,
+    lines: Sequence[Row],
+    used: Collection[int],
+    ignored: Collection[str],
+) -> None:
+    """Raises InvalidFile for columns that hold something and mean nothing here."""
+    left_out = {column.casefold() for column in ignored}
+    filled = {at for _, cells in lines for at, cell in enumerate(cells) if cell.strip()}
+    unknown = [
+        column
+        for at, column in enumerate(found.columns)
+        if at in filled and at not in used and column.casefold() not in left_out
+    ]
+    if not unknown:
+        return
+    free = [field for field in FIELDS if field not in found.fields]
+    first = unknown[0]
+    field = likely_field(first, free) or "FIELD"
+    raise InvalidFile(
+        f"{name} has columns that are no field: {', '.join(unknown)}.",
+        f"{guesses(unknown, free)}Say what each holds, or leave it out: on the page, or with "
+        f"--column {field}={first} or --ignore-column {first}. Fields are: {', '.join(FIELDS)}.",
+    )
 
 
 def _fields(header: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:

@@ -30,7 +30,8 @@ _MAX_TOKENS = 400
 _PROMPTS = Path(__file__).with_name("prompts")
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FIELD = re.compile(
-    r"^[^\w{]*(question|quotes?)\W*?(\d*)\W*?[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE
+    r"^[^\w{\n]*+(question|quotes?)[^\w:：]*+(\d*)[^\w:：]*+[:：]\s*+(.+)$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _MARKS = " \t\r\n*\"'`“”„‘’«»…"
 _POINTS_AT_PASSAGE = re.compile(

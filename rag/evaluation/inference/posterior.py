@@ -19,6 +19,8 @@ EQUIVALENT = 0.01
 DRAWS = 20_000
 FEWEST = 8
 """With fewer groups of questions the draws know too little of what was not seen."""
+SURE = 0.95
+"""A probability that reads like a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class Posterior:
     same: float
     worse: float
     equivalent: float
+
+    @property
+    def reads_as_verdict(self) -> bool:
+        """Whether one side is so probable that readers take it for decided."""
+        return max(self.better, self.worse) >= SURE
 
     @property
     def sentence(self) -> str:

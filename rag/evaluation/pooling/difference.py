@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rag.evaluation.comparison import Verdict
-from rag.evaluation.intervals import Interval
+from rag.evaluation.intervals import Interval, signed
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.pooling.bounds import BOUNDED, OpenPair, difference_bounds
 from rag.evaluation.pooling.judged_only import bpref, condensed_ndcg
@@ -49,16 +48,9 @@ class PooledDifference:
     condensed: tuple[float, float]
     bpref: tuple[float, float]
 
-    def doubts(self, verdict: Verdict) -> bool:
-        """Whether the open hits could turn a verdict."""
-        if verdict not in ("better", "worse") or not any(self.open_shares):
-            return False
-        if self.bounds is None:
-            return True
-        return self.bounds.low <= 0.0 if verdict == "better" else self.bounds.high >= 0.0
-
-    def sentence(self, verdict: Verdict) -> str:
-        """What labels leave open and whether it could turn a verdict; "" where nothing is open."""
+    @property
+    def sentence(self) -> str:
+        """What labels leave open, and how far it could move the difference; "" where nothing is."""
         if not any(self.open_shares):
             return ""
         k = parse_metric(self.metric).k
@@ -66,7 +58,7 @@ class PooledDifference:
         parts = [
             f"Not judged by anybody: {mine:.0%} of the first {k} of this run, {theirs:.0%} of the "
             f"other's, counted as not relevant.",
-            self._bounded(verdict),
+            self._bounded(),
             f"By judged hits alone: condensed nDCG@{k} {self.condensed[0]:.3f} instead of "
             f"{self.condensed[1]:.3f}, bpref {self.bpref[0]:.3f} instead of {self.bpref[1]:.3f}.",
         ]
@@ -77,15 +69,14 @@ class PooledDifference:
             )
         return " ".join(parts)
 
-    def _bounded(self, verdict: Verdict) -> str:
-        turn = f"Judging them could turn “{verdict}”. " if self.doubts(verdict) else ""
+    def _bounded(self) -> str:
         if self.bounds is None:
-            return f"{turn}How far they move {metric_title(self.metric)} is not bounded here."
+            return f"How far they move {metric_title(self.metric)} is not bounded here."
         low, high = self.bounds
         return (
-            f"{turn}Whatever they are (grades up to {self.highest}), and however many relevant "
-            f"passages neither run retrieved, the difference in {metric_title(self.metric)} on "
-            f"these questions lies between {low:+z.3f} and {high:+z.3f}."
+            f"Whatever they are (grades up to {self.highest}), and however many relevant passages "
+            f"neither run retrieved, the difference in {metric_title(self.metric)} on these "
+            f"questions lies between {signed(low)} and {signed(high)}."
         )
 
 
@@ -108,10 +99,7 @@ def pooled_difference(
         metric=metric,
         questions=len(rows),
         unlabelled=unlabelled,
-        open_shares=(
-            _open([(row.first[:k], row.grades) for row in rows]),
-            _open([(row.second[:k], row.grades_of_second) for row in rows]),
-        ),
+        open_shares=open_shares(rows, k),
         bounds=Interval(*np.mean(ends, axis=0).tolist()) if ends else None,
         highest=highest,
         condensed=(
@@ -122,6 +110,14 @@ def pooled_difference(
             float(np.mean([bpref(row.first, row.grades) for row in rows])),
             float(np.mean([bpref(row.second, row.grades_of_second) for row in rows])),
         ),
+    )
+
+
+def open_shares(rows: Sequence[JudgedRankings], k: int) -> tuple[float, float]:
+    """The share of the first k that nobody judged, of the first and of the second run."""
+    return (
+        _open([(row.first[:k], row.grades) for row in rows]),
+        _open([(row.second[:k], row.grades_of_second) for row in rows]),
     )
 
 

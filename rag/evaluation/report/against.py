@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from rag.evaluation.intervals import signed
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import Baseline, RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, section
 from rag.evaluation.report.metric_titles import metric_title
-from rag.evaluation.report.words import counted, signed
+from rag.evaluation.report.words import counted
 
 _SHOWN = 6
 

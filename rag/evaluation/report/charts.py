@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rag.evaluation.intervals import Interval
+from rag.evaluation.intervals import Interval, signed
 from rag.evaluation.report.markup import Markup, element, join
-from rag.evaluation.report.words import signed
 
 WIDTH = 480
 _LEFT, _RIGHT, _TOP = 44, 84, 14

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rag.evaluation.intervals import Interval
+from rag.evaluation.intervals import Interval, signed
 from rag.evaluation.report import charts
 from rag.evaluation.report.content import RunReport
 from rag.evaluation.report.markup import Markup, columns, element, heading, join, section, table
 from rag.evaluation.report.metric_titles import METRIC_TITLES, metric_title
-from rag.evaluation.report.words import counted, headline, recipe_sentences, signed
+from rag.evaluation.report.words import counted, headline, recipe_sentences
 from rag.results import Run
 
 _CARDS = ("ndcg@10", "mrr@10", "recall@10", "precision@5", "correct_refusal")

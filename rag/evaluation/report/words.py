@@ -41,11 +41,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def signed(number: float, digits: int = 3) -> str:
-    """``+0.031`` or ``−0.031``, with a real minus sign."""
-    return f"{number:+.{digits}f}".replace("-", "−")
-
-
 def recipe_sentences(recipe: Recipe, threshold: float | None) -> list[str]:
     """How questions were answered with passages, step by step."""
     return [

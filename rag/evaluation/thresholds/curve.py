@@ -90,11 +90,12 @@ class ThresholdPoint:
     def sentence(self) -> str:
         """The threshold in plain English, a count beside every share."""
         pure = self.precision
+        on_topic = " on topic" if self.turning_away.whole else ""
         parts = [
             "nothing reaches it" if pure is None else f"precision {pure:.2f} ({self.pure})",
             _told("keeps", self.found, "of the relevant"),
             _told("answers", self.answering, "of answerable questions"),
-            _told("refuses", self.refusing, "of unanswerable ones"),
+            _told("refuses", self.refusing, f"of unanswerable ones{on_topic}"),
             _told("turns away", self.turning_away, "of off-topic ones"),
         ]
         return ", ".join(filter(None, parts))

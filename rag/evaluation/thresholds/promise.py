@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -136,15 +136,17 @@ class PromiseCurves:
     def promise(self, wanted: float, confidence: float = CONFIDENCE) -> ThresholdPromise:
         """The lowest threshold that promises a precision, in (0, 1), with this confidence."""
         ladder = _Ladder.of(self.choosing, confidence)
-        place = ladder.lowest(wanted)
-        point = None if place is None else self.choosing.at(float(self.choosing.values[place]))
+        step = ladder.lowest(wanted)
+        point = None
+        if step is not None:
+            point = self.choosing.at(float(self.choosing.values[ladder.steps[step]]))
         return ThresholdPromise(
             wanted=wanted,
             confidence=confidence,
             questions=self.choosing.questions,
             units=self.choosing.units,
             point=point,
-            bound=None if place is None else float(ladder.bounds[place]),
+            bound=None if step is None else ladder.bound(step),
             possible=ladder.possible(),
             checked=self.checking.at(point.threshold) if self.checking and point else None,
         )
@@ -152,29 +154,32 @@ class PromiseCurves:
 
 @dataclass(frozen=True, slots=True)
 class _Ladder:
-    """The thresholds of a curve with their lower bounds, and the order of the tests.
+    """The thresholds of a curve, the order of the tests, and the lower bounds that they ask for.
 
     ``steps``: places of candidates that a threshold can stand at; ``reached``: questions that have
-    a candidate there or above; ``bounds``: for every candidate, by place.
+    a candidate there or above; ``squares``: summed squares of their deviations. Of hundreds of
+    thousands of candidates a few hundred are tested: only theirs are bounded, each once.
     """
 
     steps: Integers
+    hits: Floats
     reached: Integers
-    bounds: Floats
+    squares: Floats
     confidence: float
+    bounds: dict[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, curve: ThresholdCurve, confidence: float) -> _Ladder:
         steps = curve.steps()
-        bounds = _bounds(curve, _level(confidence))
-        return cls(steps, _reached(curve)[steps], bounds, confidence)
+        squares = _squares(curve)[steps]
+        return cls(steps, curve.hits[steps + 1], _reached(curve)[steps], squares, confidence)
 
     def lowest(self, wanted: float) -> int | None:
-        """The place of the lowest threshold that passed, going down from each of the starts."""
+        """The step of the lowest threshold that passed, going down from each of the starts."""
         needed = questions_needed(wanted, self.confidence)
         most = int(self.reached[-1]) if len(self.reached) else 0
         starts = min(math.ceil(_FIRST * needed), max(needed, most)), max(needed, most // 2)
-        passed = [place for start in starts for place in self._passing(wanted, start)]
+        passed = [step for start in starts for step in self._passing(wanted, start)]
         return max(passed, default=None)
 
     def possible(self) -> float | None:
@@ -182,15 +187,29 @@ class _Ladder:
         asked = (hundredths / 100 for hundredths in range(99, 0, -1))
         return next((each for each in asked if self.lowest(each) is not None), None)
 
+    def bound(self, step: int) -> float:
+        """The lower bound of the precision of what reaches a step, on as many questions."""
+        if step not in self.bounds:
+            only = slice(step, step + 1)
+            bounds = _bounds(
+                (self.steps[only] + 1).astype(np.float64),
+                self.hits[only],
+                self.reached[only].astype(np.float64),
+                self.squares[only],
+                _level(self.confidence),
+            )
+            self.bounds[step] = float(bounds[0])
+        return self.bounds[step]
+
     def _passing(self, wanted: float, questions: int) -> Iterator[int]:
-        """Places that pass, from the first that so many questions reach, down to one that fails.
+        """Steps that pass, from the first that so many questions reach, down to one that fails.
 
         Relevance decides on what is tested, labels do not.
         """
         at = int(np.searchsorted(self.reached, questions))
-        while at < len(self.steps) and self.bounds[self.steps[at]] >= wanted:
-            yield int(self.steps[at])
-            further = np.searchsorted(self.steps + 1, (self.steps[at] + 1) * _STEP)
+        while at < len(self.steps) and self.bound(at) >= wanted:
+            yield at
+            further = np.searchsorted(self.steps, (self.steps[at] + 1) * _STEP - 1)
             at = max(at + 1, int(further))
 
 
@@ -201,15 +220,13 @@ def _reached(curve: ThresholdCurve) -> Integers:
     return np.cumsum(first)
 
 
-def _bounds(curve: ThresholdCurve, level: float) -> Floats:
-    """The lower bound of the precision of the first 1, 2, ... candidates on as many questions."""
+def _bounds(count: Floats, hits: Floats, reached: Floats, squares: Floats, level: float) -> Floats:
+    """The lower bounds of precisions ``hits / count`` on as many other questions."""
     from scipy.special import betaincinv, stdtrit
 
-    count = np.arange(1, len(curve.values) + 1, dtype=np.float64)
-    hits, reached = curve.hits[1:], _reached(curve).astype(np.float64)
     share = hits / count
     with np.errstate(all="ignore"):
-        variance = _squares(curve, share) / count**2 * reached / np.maximum(reached - 1.0, 1.0)
+        variance = squares / count**2 * reached / np.maximum(reached - 1.0, 1.0)
         # All relevant or none: nothing is known of the spread, so a question counts once.
         effective = np.where(variance > 0, share * (1.0 - share) / variance, reached)
         freedom = stdtrit(np.maximum(count - 1, 1), level) / stdtrit(
@@ -221,10 +238,11 @@ def _bounds(curve: ThresholdCurve, level: float) -> Floats:
     return np.where(hits > 0, lower, 0.0)
 
 
-def _squares(curve: ThresholdCurve, share: Floats) -> Floats:
+def _squares(curve: ThresholdCurve) -> Floats:
     """Summed squares of (relevant - share * passages) over questions, for every prefix."""
     mine, relevant = _before(curve)
     right = np.diff(curve.hits)
+    share = curve.hits[1:] / np.arange(1, len(curve.values) + 1)
     passages = np.cumsum(2.0 * mine + 1.0)
     hits = np.cumsum(right * (2.0 * relevant + 1.0))
     both = np.cumsum((relevant + right) * (mine + 1.0) - relevant * mine)

@@ -17,7 +17,7 @@ _ROWS_BACK = 4  # a word joins one of the last rows only
 _UNIT = re.compile(r"[)%]+|%\)|\)%|pts?|bps")
 _OPENING = re.compile(r"[$€£¥(]+")
 _FIGURE = re.compile(
-    r"[(\[$€£¥+\-–—−±~<>≤≥]*\s*\d[\d,.'\s]*\)?\s*[%x]?[)\]]?\*{0,3}|[-–—−]+"
+    r"[(\[$€£¥+\-–—−±~<>≤≥]*\s*\d[\d,.'\s]*+\)?\s*+[%x]?[)\]]?\*{0,3}|[-–—−]+"
     r"|\(?[+\-–−]?\d[\d,.]*\)?\s*(?:bps|pts?|%|bn|m|k)|n/?m|n/?a|\*"
     r"|\d[\d,.]*\s*(?:±|\+/-)\s*\d[\d,.]*",
     re.IGNORECASE,

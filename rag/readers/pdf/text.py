@@ -19,7 +19,7 @@ def clean_page(text: str) -> str:
     letters = _SHAPES.sub(lambda shape: unicodedata.normalize("NFKC", shape.group()), text)
     joined = re.sub("\ufffe\\s*", "", letters)
     joined = _HYPHENATED.sub(_join_halves, joined).replace("\u00ad", "")
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+(?=\r?\n)", "", joined))
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?<![ \t])[ \t]++(?=\r?\n)", "", joined))
 
 
 def joined_lines(one: str, other: str) -> str:

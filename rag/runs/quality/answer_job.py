@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
+from time import perf_counter
 from typing import Protocol
 
 from rag import telemetry
@@ -139,6 +140,7 @@ class _Going:
 
 def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "evaluate-answers"."""
+    started = perf_counter()
     payload = job.payload
     run_id, recipe = str(payload["run"]), Recipe.parse(payload["recipe"])
     evaluator = Evaluator(services, job.base_id)
@@ -154,6 +156,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     again = bool(todo) and all(item.id in held for item in todo)
     work = _Work(services, job, run_id, recipe, opened)
     going = _Going()
+    earlier = sum(each.searched + each.seconds for each in held.values() if not _open(each))
     for item, answer in _answered(todo, work, Budget.of(payload), going):
         _count(going, answer)
         done = len(questions) - len(todo) + going.answers
@@ -173,6 +176,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
         without_users=without_users,
         beside={each.question_id: each.metrics for each in given if each.status in _TRIED},
         about={"answers": described(given), **_prompts(given)},
+        spent=earlier + perf_counter() - started,
     )
     return f"Run {run_id} is stored."
 
@@ -267,7 +271,10 @@ def described(given: Sequence[RunAnswer]) -> str:
     """How the answers of a run went: how many, how long they took, what they cost."""
     tried = [each for each in given if each.status in _TRIED]
     failed = len(given) - len(tried)
-    said = [f"{len(tried)} answered" + (f", {failed} failed" if failed else "")]
+    refused = sum(each.status == "refused" for each in tried)
+    others = {"refused": refused, "failed": failed}
+    counts = [f"{len(tried) - refused} answered", *(f"{n} {how}" for how, n in others.items() if n)]
+    said = [", ".join(counts)]
     if tried:
         firsts = [each.first_token for each in tried if each.first_token is not None]
         said.append(f"search {fmean(each.searched for each in tried):.2f} s")

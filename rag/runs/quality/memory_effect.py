@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import Comparison
+from rag.evaluation.intervals import signed
 from rag.evaluation.report.words import counted
 from rag.jobs import JobRow
 from rag.recipe import Recipe
@@ -50,7 +51,7 @@ class MemoryEffect:
             return f"Memory changed nothing: it had no example for any of {asked}."
         found, title = self.figures, _TITLES[self.figures.metric]
         low, high = found.interval
-        amount = f"{abs(found.difference):.3f} (95% interval {low:+z.3f} to {high:+z.3f})"
+        amount = f"{abs(found.difference):.3f} (95% interval {signed(low)} to {signed(high)})"
         had = f"{asked}, {self.shown:,} of them with examples"
         match found.verdict:
             case "better":

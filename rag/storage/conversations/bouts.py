@@ -78,6 +78,6 @@ def voted(connection: Connection, scope: Scope) -> list[Bout]:
 
 def _read(row: Any) -> Bout:
     left, right = (
-        Side(Recipe.parse(side["recipe"]), side["answer"]) for side in (row.left, row.right)
+        Side(Recipe.restore(side["recipe"]), side["answer"]) for side in (row.left, row.right)
     )
     return Bout(row.id, row.question, left, right, row.vote, row.created)

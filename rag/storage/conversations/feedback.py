@@ -25,18 +25,22 @@ UNSUPPORTED = or_(_SENTENCES.contains('"unsupported"'), _SENTENCES.contains('"un
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """A turn with whose conversation it is, for a review or an export."""
+    """A turn with whose conversation it is, for a review or an export.
+
+    ``own`` says whether it is one of the visitor of the scope.
+    """
 
     turn: Turn
     conversation: int
     visitor: str
+    own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class FeedbackFigures:
     """Counts of turns: ended, thumbs, refusals, those with a sentence that its sources do not bear
-    out, those that led to a further question, those of which a citation was opened, and those that
-    wait for a review."""
+    out, those that led to a further question, those of which a citation was opened, those that wait
+    for a review, and those that would, but are ``unseen``: nobody but who asked sees them."""
 
     turns: int
     up: int
@@ -46,6 +50,7 @@ class FeedbackFigures:
     followed: int
     opened: int
     waiting: int
+    unseen: int = 0
 
 
 def waiting(connection: Connection, scope: Scope, limit: int) -> list[Feedback]:
@@ -61,7 +66,7 @@ def given(connection: Connection, scope: Scope, limit: int | None = None) -> lis
 
 
 def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
-    """How many turns there are of each kind."""
+    """How many turns there are of each kind in a knowledge base, whoever asked."""
     later = turn.alias()
     followed = select(later.c.id).where(later.c.parent == turn.c.id).exists()
     ended = turn.c.status != "asked"
@@ -75,20 +80,26 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
             UNSUPPORTED,
             followed,
             turn.c.clicks > 0,
-            _waits(),
+            _waits() & _seen(scope),
+            _waits() & ~_seen(scope),
         )
     )
     statement = (
         select(*counts)
         .select_from(turn)
         .join(conversation, conversation.c.id == turn.c.conversation_id)
-        .where(scope.condition)
+        .where(conversation.c.base_id == scope.base_id)
     )
     return FeedbackFigures(*connection.execute(statement).one())
 
 
 def _waits() -> ColumnElement[bool]:
     return and_(turn.c.review == "", or_(DOWN, REFUSED, UNSUPPORTED))
+
+
+def _seen(scope: Scope) -> ColumnElement[bool]:
+    """Turns of the visitor, and those of others that were given a thumb, which says that much."""
+    return or_(scope.condition, turn.c.thumb != 0)
 
 
 def _count(condition: ColumnElement[bool]) -> Any:
@@ -99,10 +110,13 @@ def _rows(
     connection: Connection, scope: Scope, condition: ColumnElement[bool], limit: int | None
 ) -> list[Feedback]:
     rows = connection.execute(
-        select(turn, conversation.c.visitor)
+        select(turn, conversation.c.visitor, scope.condition.label("own"))
         .join(conversation, conversation.c.id == turn.c.conversation_id)
-        .where(scope.condition, condition)
+        .where(conversation.c.base_id == scope.base_id, _seen(scope), condition)
         .order_by(turn.c.id.desc())
         .limit(limit)
     )
-    return [Feedback(stored_turn(row, ()), row.conversation_id, row.visitor) for row in rows]
+    return [
+        Feedback(stored_turn(row, ()), row.conversation_id, row.visitor, bool(row.own))
+        for row in rows
+    ]

@@ -220,7 +220,7 @@ def stored_turn(row: Row[Any], versions: tuple[int, ...]) -> Turn:
     return read(
         Turn,
         row,
-        recipe=Recipe.parse(row.recipe),
+        recipe=Recipe.restore(row.recipe),
         citations=tuple(StoredCitation(**item) for item in row.citations),
         also=tuple(row.also),
         examples=tuple(StoredExample(**each) for each in row.examples),

@@ -1,0 +1,192 @@
+"""The words of a question as they were probably meant: mistyped ones by words of the documents.
+
+Words that passages have, everyday words and function words of any language are left as they are,
+and so is what may be a code, an acronym or a quotation. What is left is probably a slip where a
+word of the documents is one likely slip away: the commoner the word and the likelier the slip, the
+better (a noisy channel: Kernighan, Church and Gale, 1990).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rag.lexical.analyzers import function_words
+from rag.lexical.general_words import commonness, is_general, similar_general
+from rag.lexical.languages import ANALYZERS, NO_STEMMER, likeliest
+from rag.lexical.protocols import LexicalView
+from rag.lexical.slips import Slip, slip
+from rag.lexical.surfaces import surface
+
+MOST_WORDS = 64
+"""Words of a question that are looked up; who pastes a page has not mistyped a question."""
+LEAST = -1.0
+"""The least logarithm of how common a word is, less the cost of the slip."""
+SHORTEST = 4
+"""Shorter words are too near to too many others."""
+SHORTEST_GENERAL = 6
+"""The same for everyday words that no passage has: of short names many are near one."""
+SHORTEST_REPLACED = 6
+"""The same for another letter instead; an everyday word may be meant by a shorter one all the same,
+where the key beside was hit."""
+SHORTEST_FOREIGN, FEWEST_FOREIGN = 7, {"dropped": 2, "beside": 3}
+"""Nothing here knows which words other languages than English have: a word that no passage has is
+mostly right, and often a form of one that it has. So only the likeliest slips count, in long words,
+not at the end."""
+SURE_LANGUAGE = 0.6
+"""Probability from which a question is in that language; mistyped English has never more of
+another."""
+
+_ENGLISH = "english"
+_LANGUAGES = frozenset({*ANALYZERS.values(), NO_STEMMER})
+_LETTERS = re.compile(r"[^\W\d_]+")
+_CODE = re.compile(r"[\d_@/\\#=<>{}|]|\w[.:]\w")
+_QUOTED = re.compile(
+    r"\"[^\"]*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|`[^`]*`|(?<!\w)['‘][^'‘’]*['’](?!\w)"
+)
+
+
+class Respelling(NamedTuple):
+    """``question[start:end]`` was probably meant to be ``word``."""
+
+    start: int
+    end: int
+    word: str
+
+
+class _Candidate(NamedTuple):
+    """A word that another may have been meant to be; ``score`` is the greater the better."""
+
+    score: float
+    word: str
+    slip: Slip
+    passages: int
+
+
+def respellings(question: str, lexical: LexicalView) -> list[Respelling]:
+    """What should be read differently in a question, in order, apart."""
+    language = _language(question, lexical.analyzers)
+    if language is None:
+        return []
+    reader = _Reader(lexical, language == _ENGLISH, function_words(language))
+    found = list[Respelling]()
+    for word, start in _words(question):
+        meant = reader.meant(word, named=start > 0 and word[0].isupper())
+        if meant is not None:
+            found.append(Respelling(start, start + len(word), _cased(meant, word)))
+    return found
+
+
+def _language(question: str, held: Set[str]) -> str | None:
+    """The analyzer by whose language a question is read; None where no passage is in it."""
+    code, probability = likeliest(question)
+    own = ANALYZERS.get(code, NO_STEMMER)
+    is_sure = probability >= SURE_LANGUAGE
+    if not held or not held <= _LANGUAGES:  # any language may be there
+        return own if is_sure else _ENGLISH
+    if own in held or is_sure:
+        return own if own in held else None
+    return _ENGLISH if _ENGLISH in held else min(held)
+
+
+def _words(question: str) -> Iterator[tuple[str, int]]:
+    """Words that may have been mistyped, and where they begin: no code, no quotation."""
+    quoted = [match.span() for match in _QUOTED.finditer(question)]
+    looked_at = 0
+    for chunk in re.finditer(r"\S+", question):
+        start, end = chunk.span()
+        if _CODE.search(chunk.group()) or any(a < end and start < b for a, b in quoted):
+            continue
+        for match in _LETTERS.finditer(question, start, end):
+            looked_at += 1
+            if looked_at > MOST_WORDS:
+                return
+            if len(match.group()) >= SHORTEST - 1 and match.group()[2:].islower():
+                yield match.group(), match.start()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads words of a question by the words of passages, and by ``helpers`` of its language."""
+
+    lexical: LexicalView
+    is_english: bool
+    helpers: Set[str]
+
+    def meant(self, typed: str, named: bool) -> str | None:
+        """What a word was probably meant to be; None where it is right, or nothing is likely.
+
+        ``named`` is a word with a capital that does not begin the question.
+        """
+        word = surface(typed)
+        if word is None or word in function_words() or is_general(word):
+            return None
+        terms = self.lexical.terms(typed)
+        is_term = bool(self.lexical.frequencies(terms, fuzzy=False, prefix=False))
+        similar = self.lexical.similar_words(word)
+        if word in similar or (is_term and not self.is_english):
+            return None
+        found = [
+            each
+            for each in self._candidates(word, similar, named)
+            if each.score >= LEAST and self._may_be(each, typed, terms if is_term else None)
+        ]
+        return max(found).word if found else None
+
+    def _candidates(
+        self, word: str, similar: Mapping[str, int], named: bool
+    ) -> Iterator[_Candidate]:
+        """Words of passages, everyday words and function words that are one likely slip away."""
+        near = {other: similar.get(other, 0) for other in (*similar, *self._other_words(word))}
+        for other, passages in near.items():
+            how = slip(word, other)
+            known = commonness(other) if self.is_english else 0.0
+            if self._is_likely(word, other, how, passages, named):
+                yield _Candidate(math.log(1 + passages + known) - how.cost, other, how, passages)
+
+    def _other_words(self, word: str) -> list[str]:
+        return similar_general(word) if self.is_english else []
+
+    def _is_likely(self, word: str, other: str, how: Slip, passages: int, named: bool) -> bool:
+        at_end = how.place >= len(word) - 1
+        if how.kind in ("added", "brushed") and at_end:
+            return False  # an ending
+        if len(word) < SHORTEST_REPLACED and (
+            how.kind == "replaced" or (how.kind == "beside" and not is_general(other))
+        ):
+            return False  # of two short words that are rare, either may be meant
+        if not passages and other not in self.helpers:
+            is_slip = how.kind in ("swapped", "doubled", "dropped") and how.cost <= 1
+            return is_slip and not named and len(word) >= SHORTEST_GENERAL and other != word + "s"
+        return self.is_english or _is_likely_abroad(word, how, passages)
+
+    def _may_be(self, candidate: _Candidate, typed: str, terms: Mapping[str, float] | None) -> bool:
+        """Whether a word that looks unusual, or shares its stem with passages, is that one."""
+        kind, place, _ = candidate.slip
+        if len(typed) < SHORTEST and (
+            kind not in ("swapped", "dropped") or candidate.word not in self.helpers
+        ):
+            return False
+        if typed[1].isupper() and (kind not in ("swapped", "doubled") or place > 1):
+            return False
+        if terms is None:
+            return True
+        # Passages have other forms of it: it is right, or a slip within its stem.
+        is_within = kind == "doubled" or place < len(typed) - 1
+        same = self.lexical.terms(candidate.word).keys() == terms.keys()
+        return is_within and same and len(typed) > SHORTEST and bool(candidate.passages)
+
+
+def _is_likely_abroad(word: str, how: Slip, passages: int) -> bool:
+    if how.kind in ("swapped", "doubled"):
+        return True
+    is_within = 0 < how.place < len(word) - 2 and len(word) >= SHORTEST_FOREIGN
+    return is_within and passages >= FEWEST_FOREIGN.get(how.kind, math.inf)
+
+
+def _cased(word: str, typed: str) -> str:
+    """A word with the capital that the typed one has."""
+    return word[0].upper() + word[1:] if typed[:2] != typed[:2].lower() else word

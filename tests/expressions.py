@@ -1,0 +1,262 @@
+"""Every regular expression of the package, and how its work grows with a hostile input.
+
+``python -m tests.expressions`` prints them, the worst ones first. Work is counted in steps of a
+backtracking search, not in seconds: the same on every machine.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from tests.backtracking import Budget, steps_of
+from tests.hostile_words import hostile_inputs
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("rag", "pages/components")
+LINEAR = 2.6
+"""Growth from one doubling to the next: 2 for linear work, 4 for quadratic, 8 for cubic."""
+_ONE_START = {"match", "fullmatch"}
+_FUNCTIONS = {*_ONE_START, *("compile", "search", "findall", "finditer", "sub", "subn", "split")}
+_LENGTH = 24
+_CHEAP = 12  # steps for each letter; a quadratic expression takes more at 96 letters
+_MOST_STEPS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression, where it stands, and the methods that it is used by."""
+
+    place: str
+    pattern: str
+    flags: int
+    methods: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The worst input of an expression: ``start + repeated * n + end``, and its steps.
+
+    ``steps`` are those for inputs of 1, 2 and 4 times a length. ``ratio`` is their growth from one
+    doubling to the next; infinite where they were too many to count.
+    """
+
+    ratio: float
+    steps: tuple[int, ...]
+    start: str
+    repeated: str
+    end: str
+
+
+ARGUMENTS: dict[str, dict[str, object]] = {
+    "rag.answering.checking.figures:_measured": {"unit": "days"},
+    "rag.answering.checking.figures:_code_pattern": {"code": "AB-12.3"},
+    "rag.answering.checking.fractions:says_pair": {"numbers": (3.0, 4.0)},
+    "rag.chunking.contexts:_rest": {"said": "Two words"},
+    "rag.retrieval.filters:_any_of": {"globs": ["a*b", "c?d"]},
+    "rag.readers.pdf.reader:title_offset": {"title": "Two words"},
+    "pages.components.labels.evidence_dialog:chosen": {"words": "Two words"},
+}
+"""Examples of what those functions are called with that make expressions of words."""
+
+
+@cache
+def expressions() -> list[Expression]:
+    """All expressions of the package, by place."""
+    trees = {name: ast.parse(path.read_text("utf-8")) for name, path in _modules().items()}
+    found = list[Expression]()
+    for name, tree in trees.items():
+        if "re" in _imported(tree):
+            module = importlib.import_module(name)
+            found += _kept(name, module, tree, trees)
+            found += _inline(name, module, tree)
+    return found
+
+
+def growth(expression: Expression) -> Growth:
+    """The growth on the worst of the hostile inputs."""
+    worst = Growth(0.0, (), "", "", "")
+    for start, repeated, end in hostile_inputs(expression.pattern, expression.flags):
+        candidate = _grown(expression, start, repeated, end)
+        worst = max(worst, candidate, key=lambda growth: growth.ratio)
+        if worst.ratio == float("inf"):
+            break
+    return worst
+
+
+def _grown(expression: Expression, start: str, repeated: str, end: str) -> Growth:
+    def steps(times: int) -> int:
+        text = start + repeated * (times * max(2, _LENGTH // len(repeated))) + end
+        return _steps(expression, text)
+
+    try:
+        longest = steps(4)
+        if longest <= _CHEAP * 4 * _LENGTH:
+            return Growth(2.0, (longest,), start, repeated, end)
+        once, twice = steps(1), steps(2)
+    except Budget:
+        return Growth(float("inf"), (), start, repeated, end)
+    ratio = (longest - twice) / max(twice - once, 1)
+    return Growth(ratio, (once, twice, longest), start, repeated, end)
+
+
+def _steps(expression: Expression, text: str) -> int:
+    return max(
+        steps_of(expression.pattern, expression.flags, method, text, _MOST_STEPS)
+        for method in expression.methods
+    )
+
+
+def _modules() -> dict[str, Path]:
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    names = (path.relative_to(ROOT).with_suffix("").parts for path in paths)
+    named = (".".join(parts).removesuffix(".__init__") for parts in names)
+    return dict(zip(named, paths, strict=True))
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    return {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+
+
+def _kept(
+    name: str, module: ModuleType, tree: ast.Module, trees: dict[str, ast.Module]
+) -> Iterator[Expression]:
+    """Those that a module keeps under a name, also within a table."""
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        if isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                yield from _of_value(name, module, target.id, statement.lineno, trees)
+
+
+def _of_value(
+    name: str, module: ModuleType, variable: str, line: int, trees: dict[str, ast.Module]
+) -> Iterator[Expression]:
+    value = getattr(module, variable, None)
+    own = {name: trees[name]} if variable.startswith("_") else trees
+    if isinstance(value, re.Pattern):
+        methods = frozenset.union(*(_methods(variable, tree) for tree in own.values()))
+        yield _expression(f"{name}:{line} {variable}", value, methods or {"finditer"})
+    else:
+        for pattern in _patterns_in(value):
+            yield _expression(f"{name}:{line} {variable}", pattern, _handed_on(trees[name]))
+
+
+def _patterns_in(value: object) -> Iterator[re.Pattern]:
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _patterns_in(inner)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for inner in value:
+            yield from _patterns_in(inner)
+
+
+def _methods(variable: str, tree: ast.Module) -> frozenset[str]:
+    """What is called on a variable; one that is handed on may be used in any way."""
+    called, bases = set[str](), set[int]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and _is_named(node.value, variable):
+            called.add(node.attr if node.attr in _FUNCTIONS else "finditer")
+            bases.add(id(node.value))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == variable and id(node) not in bases:
+            called |= {"finditer"} if isinstance(node.ctx, ast.Load) else set()
+    return frozenset(called)
+
+
+def _handed_on(tree: ast.Module) -> frozenset[str]:
+    """How a module may use those of its table: by any method that it calls on local names."""
+    called = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id.islower()
+        and node.value.id != "re"
+        and node.attr in _FUNCTIONS
+    }
+    return frozenset(called or {"finditer"})
+
+
+def _is_named(node: ast.expr, variable: str) -> bool:
+    return (isinstance(node, ast.Name) and node.id == variable) or (
+        isinstance(node, ast.Attribute) and node.attr == variable
+    )
+
+
+def _inline(name: str, module: ModuleType, tree: ast.Module) -> Iterator[Expression]:
+    """Those that stand within a function."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for call in ast.walk(function):
+            if _is_call_of_re(call):
+                place = f"{name}:{call.lineno} {function.name}"
+                method = {call.func.attr} if call.func.attr != "compile" else {"finditer"}
+                yield _expression(place, _written(name, module, function, call), method)
+
+
+def _is_call_of_re(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in _FUNCTIONS
+    )
+
+
+def _written(
+    name: str, module: ModuleType, function: ast.FunctionDef, call: ast.Call
+) -> re.Pattern:
+    given = call.args[0]
+    flags = [
+        argument for argument in call.args[1:] if re.match(r"re\.[A-Z]", ast.unparse(argument))
+    ]
+    flags += [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
+    value = sum(eval(ast.unparse(flag), vars(module)) for flag in flags)  # our own source
+    known = vars(module) | ARGUMENTS.get(f"{name}:{function.name}", {})
+    for statement in ast.walk(function):
+        if isinstance(statement, ast.Assign) and statement.lineno < call.lineno:
+            with contextlib.suppress(Exception):  # it makes nothing for an expression
+                exec(ast.unparse(statement), known)
+    return re.compile(eval(ast.unparse(given), known), value)
+
+
+def _expression(place: str, pattern: re.Pattern, methods: frozenset[str] | set[str]) -> Expression:
+    written = pattern.pattern
+    text = written.decode("latin-1") if isinstance(written, bytes) else written
+    flags = pattern.flags & ~re.UNICODE
+    return Expression(place, text, flags, frozenset(methods))
+
+
+def main() -> None:
+    """Prints the growth of every expression, the worst first."""
+    rows = sorted(((growth(row), row) for row in expressions()), key=lambda row: -row[0].ratio)
+    for grown, row in rows:
+        steps = " ".join(f"{number:,}" for number in grown.steps) or "too many"
+        worst = f"{grown.start!r} + {grown.repeated!r} * n + {grown.end!r}"
+        print(f"{grown.ratio:5.2f}  {row.place}  [{', '.join(sorted(row.methods))}]")
+        print(f"       {row.pattern[:110]!r}\n       {steps} steps: {worst[:110]}")
+    over = sum(grown.ratio > LINEAR for grown, _ in rows)
+    print(f"{len(rows)} expressions, {over} of them worse than linear")
+
+
+if __name__ == "__main__":
+    main()

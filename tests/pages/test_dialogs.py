@@ -1,0 +1,103 @@
+"""What was typed or graded in a dialog or form stays there until it is stored."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from rag import KnowledgeBase
+from tests.handbook import LEAVE, ask, texts, visit
+
+PAGES = Path(__file__).resolve().parents[2] / "pages"
+
+
+def _refused() -> None:
+    import streamlit as st
+
+    from pages.components.shell.buttons import confirm_button
+    from rag import InvalidInput
+
+    def store() -> None:
+        st.session_state["stored"] = st.session_state.get("stored", 0) + 1
+        if not st.session_state["typed"]:
+            raise InvalidInput("Nothing is typed.", "Type something.")
+
+    @st.fragment
+    def dialog() -> None:
+        st.text_input("Words", key="typed")
+        confirm_button("Keep", "keep", store, cancel=True)
+
+    dialog()
+    if st.session_state.get("stored") == 2:
+        st.text("closed")
+
+
+def test_a_dialog_says_within_itself_what_went_wrong() -> None:
+    app = AppTest.from_function(_refused).run()
+    app.button(key="keep").click().run()
+    assert [each.value for each in app.error] == ["**Nothing is typed\\.**  \nType something\\."]
+    assert "keep_done" not in app.session_state
+    app.text_input(key="typed").set_value("words")
+    app.button(key="keep").click().run()
+    assert [each.value for each in app.error] == []
+    assert [each.value for each in app.text] == ["closed"]
+
+
+def test_no_form_clears_what_is_refused() -> None:
+    forms = [path.name for path in PAGES.rglob("*.py") if "clear_on_submit" in path.read_text()]
+    assert forms == []
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("labels/question_editor", "labels/evidence_dialog", "chat/collect_dialog"),
+        *("runs/actions", "memory/interactions"),
+    ],
+)
+def test_a_click_beside_a_dialog_that_is_typed_into_does_not_close_it(module: str) -> None:
+    source = (PAGES / "components" / f"{module}.py").read_text()
+    assert re.search(r"@st\.dialog\([^@]*dismissible=False", source)
+    assert "cancel=True" in source or "cancel_button(" in source
+
+
+def test_a_question_is_added_as_it_is_worded_in_the_dialog(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+    app.button(key="chat_collect_1").click().run()
+    assert app.text_area(key="chat_collect_question_1").value == LEAVE
+    app.text_area(key="chat_collect_question_1").set_value("May leave be carried into 2027?")
+    app.get_by_key("chat_collect_grade_1_1").set_value("2")
+    app.button(key="chat_collect_1").click()
+    app.button(key="chat_collect_store_1").click().run()
+    added = base.questions.labelled("questions")[-1]
+    assert (added.text, [label.grade for label in added.labels]) == (
+        "May leave be carried into 2027?",
+        [2],
+    )
+
+
+def test_a_question_that_was_to_be_refused_is_one_without_an_answer(base: KnowledgeBase) -> None:
+    ask(visit("chat.py"), LEAVE)
+    base.conversations.rate(1, -1)
+    base.reviews.explain(1, "should have refused")
+    app = visit("review.py")
+    app.button(key="chat_collect_1").click().run()
+    assert app.checkbox(key="chat_collect_unanswerable_1").value
+    assert "Which passages answer it?" not in texts(app)
+
+
+def test_grades_outlast_a_look_at_no_answer(base: KnowledgeBase) -> None:
+    app = ask(visit("chat.py"), LEAVE)
+
+    def opened() -> AppTest:
+        app.button(key="chat_collect_1").click()
+        return app.run()
+
+    opened().get_by_key("chat_collect_grade_1_1").set_value("3")
+    for ticked in (True, False):
+        app.checkbox(key="chat_collect_unanswerable_1").set_value(ticked)
+        opened()
+    assert app.get_by_key("chat_collect_grade_1_1").value == "3"

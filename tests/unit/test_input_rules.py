@@ -1,0 +1,57 @@
+"""The rule of what is taken in at every door: which texts and numbers it refuses, and why."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from rag.input_rules import find_fault, mend, storable
+
+NUL = "There is a character 0 in the text, which cannot be stored"
+HALF = "There is half a character (a lone surrogate) in the text, which cannot be stored"
+BEYOND = "There is a number beyond all bounds"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        "",
+        "\x01 \ud7ff \ue000 \U0001f600",
+        2**53,
+        -(2**53),
+        float(2**53),
+        b"\0",
+        {"key": ["text", 1.5, None, {"inner": ("a", 2)}]},
+    ],
+)
+def test_what_every_program_reads_is_taken_in(value: Any) -> None:
+    assert find_fault(value) == ""
+
+
+@pytest.mark.parametrize(
+    ("item", "fault"),
+    [
+        ("a\0b", NUL),
+        ("a\ud800", HALF),
+        ("\udfff", HALF),
+        (2**53 + 1, BEYOND),
+        (-(2**53) - 1, BEYOND),
+        (1e300, BEYOND),
+        (math.inf, BEYOND),
+        (math.nan, BEYOND),
+    ],
+)
+def test_what_is_refused_is_found_however_deep_it_is(item: str | float, fault: str) -> None:
+    for value in (item, [1, item], {"a": {"b": [item]}}, {item: 1}, (("x", {item}),)):
+        assert find_fault(value) == fault
+
+
+def test_what_is_mended_has_no_fault_and_sound_text_stays() -> None:
+    assert storable("a\0b\ud800c\U0001f600") == "ab?c\U0001f600"
+    broken = {"a\0": ["b\ud83d", 1, None, {"c": "\U0001f600"}]}
+    assert mend(broken) == {"a": ["b?", 1, None, {"c": "\U0001f600"}]}
+    assert find_fault(mend(broken)) == ""

@@ -1,0 +1,99 @@
+"""A paid embedder hears nothing of a start, a look at a build, or an attribution by a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag import Asker, NotAllowed, ScopedWorkspace, Workspace
+from rag.protocols import InputType
+from rag.providers.hashing import HashingEmbedder
+from rag.types.arrays import Vectors
+from rag.workspace import spending
+from tests.people import signed_in, view
+from tests.workspaces import QUICK, add, workspace_at
+
+pytestmark = pytest.mark.usefixtures("database")
+
+QUESTION = "leave"
+
+
+class _Paid:
+    """An embedder that keeps what it is sent, also for the length of its vectors."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self._embedder = HashingEmbedder()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "dimension":
+            self.sent.append(name)
+        return getattr(self._embedder, name)
+
+    def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
+        self.sent.extend(texts)
+        return self._embedder.embed(texts, input_type)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    found = workspace_at(tmp_path)
+    add(found, found.create("manuals", QUICK), {"leave.md": "Unused leave lapses. In March."})
+    return found
+
+
+@pytest.fixture
+def paid(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> _Paid:
+    """The embedder of the saved recipe, of a process that has just started."""
+    paid = _Paid()
+    monkeypatch.setitem(workspace._services.models._embedders, "fake", paid)
+    workspace._services.indexes.forget(workspace.base("manuals").id)
+    monkeypatch.setattr(spending.providers, "may_cost", lambda name, _variables: name == "fake")
+    return paid
+
+
+def test_a_start_sends_nothing(workspace: Workspace, paid: _Paid) -> None:
+    workspace.warm_up()
+    assert paid.sent == []
+
+
+def test_the_kind_of_a_build_is_told_without_asking(workspace: Workspace, paid: _Paid) -> None:
+    base = workspace.base("manuals")
+    assert base.documents.vector_index(base.recipe().index).dimension == 64
+    assert paid.sent == []
+
+
+def reader(workspace: Workspace) -> ScopedWorkspace:
+    _, row = workspace.access.tokens.create("reader", ["read"])
+    return ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=row))
+
+
+def test_a_reader_has_no_attribution_from_who_is_paid(workspace: Workspace, paid: _Paid) -> None:
+    base = reader(workspace).base("manuals")
+    explainer = base.explain(QUESTION, base.recipe())
+    key = explainer.trace.hits[0].chunk.key
+    explainer.standing(key)
+    paid.sent.clear()
+    with pytest.raises(NotAllowed, match="embeds dozens of texts"):
+        explainer.attribution(key)
+    assert paid.sent == []
+
+
+def test_a_person_has_it(workspace: Workspace, paid: _Paid) -> None:
+    base = view(workspace, signed_in(workspace, "ann")).base("manuals")
+    explainer = base.explain(QUESTION, base.recipe())
+    attribution = explainer.attribution(explainer.trace.hits[0].chunk.key)
+    assert [word.text for word in attribution.words] == [QUESTION]
+
+
+def test_a_reader_has_it_from_who_is_free(
+    workspace: Workspace, paid: _Paid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spending.providers, "may_cost", lambda _name, _variables: False)
+    base = reader(workspace).base("manuals")
+    explainer = base.explain(QUESTION, base.recipe())
+    attribution = explainer.attribution(explainer.trace.hits[0].chunk.key)
+    assert [word.text for word in attribution.words] == [QUESTION]

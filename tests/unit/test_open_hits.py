@@ -1,0 +1,212 @@
+"""A verdict that judging open hits could turn is none, wherever it is told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.__main__ import main
+from rag.evaluation.comparison import OpenHits, compare
+from rag.evaluation.intervals import Interval
+from rag.evaluation.metrics import Ranked, evaluate
+from rag.evaluation.pooling.difference import JudgedRankings
+from rag.evaluation.pooling.open_hits import open_hits
+from rag.runs.gate import PairedGate
+from tests.api import client
+from tests.half_judged import NAMES, NEW, OLD, SET, half_judged
+
+M = "ndcg@10"
+DOUBT = (
+    "50% of the first 10 of this run and 0% of the baseline's are judged by nobody; if the "
+    "surplus is as relevant as the other's hits, the difference is +0.020 (95% interval −0.010 to "
+    "+0.050)"
+)
+
+
+@pytest.fixture
+def opened(home: Path) -> tuple[Workspace, KnowledgeBase, str, str]:
+    """A knowledge base, a run whose hits all have labels, and one with hits nobody judged."""
+    workspace, base = half_judged(home)
+    old, new = (base.evaluator.evaluate(SET, each, (10,)).run.id for each in (OLD, NEW))
+    return workspace, base, old, new
+
+
+def test_every_place_says_that_nothing_is_decided_and_why(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    workspace, base, old, new = opened
+    (found,) = base.runs.compare([new], old)
+    assert (found.figures.verdict_by_labels, found.figures.verdict) == ("worse", "undecided")
+    doubt = "100% of the first 10 of this run and 0% of the baseline's are judged by nobody"
+    assert found.figures.doubt.startswith(doubt)
+    assert found.figures.sentence.startswith(f"undecided, because {doubt}")
+    assert "a winner needs" not in found.figures.sentence
+    assert {
+        each.verdict for each in base.runs.changes(new, old, ["ndcg@10", "mrr@10"]).values()
+    } == {"undecided"}
+    page = base.reports.html(new, old)
+    assert "Worse than the baseline" not in page
+    assert "<strong>Undecided, because 100% of the first 10 of this run" in page
+    assert 'class="verdict undecided"' in page
+    assert "small down" not in page
+    told = client(workspace).get(
+        f"/api/v1/knowledge-bases/{base.name}/runs/{new}/comparison?baseline={old}"
+    )
+    assert (told.json()["verdict"], told.json()["doubt"]) == ("undecided", found.figures.doubt)
+    assert told.json()["sentence"] == found.figures.sentence
+
+
+@pytest.mark.parametrize("tolerance", ["0", "0.02"])
+def test_the_gate_ends_with_5_where_judging_could_turn_it(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    tolerance: str,
+) -> None:
+    _, base, old, _ = opened
+    (tmp_path / "new.json").write_text(NEW.model_dump_json())
+    recipe = ("--recipe", str(tmp_path / "new.json"))
+    line = ["gate", base.name, SET, "--baseline", old, "--tolerance", tolerance, *recipe]
+    assert main([*line, "--json"]) == 5
+    told = json.loads(capsys.readouterr().out)
+    assert (told["outcome"], told["passed"], told["failures"]) == ("unjudged", False, [])
+    assert told["paired"]["ndcg@10"]["unjudged"] == [1.0, 0.0]
+    assert main(line) == 5
+    shown = capsys.readouterr().out
+    assert "\nundecided, because 100% of the first 10 of this run and 0% of" in shown
+    assert "FAILED" not in shown
+    assert shown.endswith("not passed, not failed: judge the open hits first\n")
+
+
+def test_the_gate_prints_ten_questions_that_lost_and_counts_the_others(
+    opened: tuple[Workspace, KnowledgeBase, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, base, old, _ = opened
+    line = ["gate", base.name, SET, "--baseline", old, "--set", "search.threshold=1.0"]
+    main(line)
+    shown = capsys.readouterr().out
+    assert f"{len(NAMES)} questions with a lower ndcg@10 than the baseline\n" in shown
+    assert shown.count(" -> ") == 10
+    assert f"\n  {len(NAMES) - 10} more\n" in shown
+    main([*line, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert {each["id"] for each in told["regressions"]["ndcg@10"]} == set(NAMES)
+
+
+def _paired(difference: float, open_: OpenHits | None, tolerance: float) -> PairedGate:
+    values = {f"q{at}": 0.5 for at in range(40)}
+    run = {name: value + difference for name, value in values.items()}
+    return PairedGate(replace(compare("ndcg@10", run, values), open_hits=open_), tolerance)
+
+
+@pytest.mark.parametrize(
+    ("difference", "if_judged", "tolerance", "outcome"),
+    [
+        (-0.2, 0.02, 0.0, "unjudged"),
+        (-0.2, -0.02, 0.0, "unjudged"),  # it may be nothing
+        (-0.2, -0.04, 0.0, "failed"),
+        (-0.2, -0.04, 0.05, "unjudged"),
+        (-0.2, -0.09, 0.05, "failed"),
+        (0.1, 0.01, 0.0, "passed"),
+        (0.1, -0.01, 0.0, "passed"),  # it may be nothing
+        (0.1, -0.05, 0.0, "unjudged"),
+        (0.1, -0.05, 0.1, "passed"),
+    ],
+)
+def test_an_outcome_holds_only_where_judging_leaves_it(
+    difference: float, if_judged: float, tolerance: float, outcome: str
+) -> None:
+    ends = Interval(if_judged - 0.03, if_judged + 0.03)
+    hits = OpenHits(10, (0.5, 0.0), if_judged, ends)
+    assert _paired(difference, hits, tolerance).outcome == outcome
+    assert _paired(difference, None, tolerance).outcome in ("passed", "failed")
+
+
+def test_the_sentence_gives_the_reason_before_the_figures() -> None:
+    hits = OpenHits(10, (0.5, 0.0), 0.02, Interval(-0.01, 0.05))
+    found = _paired(-0.2, hits, 0.0)
+    assert found.comparison.doubt == DOUBT
+    assert found.sentence.startswith(
+        f"undecided, because {DOUBT}: as labels are, nDCG@10 0.300 instead of 0.500, −0.200"
+    )
+    ahead = _paired(0.1, OpenHits(10, (0.0, 0.5), -0.05, Interval(-0.08, -0.02)), 0.0)
+    assert ahead.sentence.startswith("undecided, because 0% of the first 10 of this run and 50% of")
+
+
+def test_as_many_open_hits_on_both_sides_leave_a_verdict() -> None:
+    """One label a question, as most sets have it: what is open speaks for neither."""
+    rows = {
+        f"q{at}": JudgedRankings(
+            [f"r{at}", *(f"m{at}{rank}" for rank in range(9))],
+            [*(f"t{at}{rank}" for rank in range(at % 9 + 1)), f"r{at}"],
+            {f"r{at}": 1},
+            {f"r{at}": 1},
+        )
+        for at in range(40)
+    }
+    found = open_hits("mrr@10", rows)
+    assert found is not None
+    assert found.shares == pytest.approx((0.9, 1 - 40 / sum(at % 9 + 2 for at in range(40))))
+    assert found.interval.low > 0.0
+
+
+def test_hits_that_are_all_judged_leave_no_doubt() -> None:
+    rows = {"q": JudgedRankings(["a", "b"], ["b"], {"a": 1, "b": 0}, {"a": 1, "b": 0})}
+    assert open_hits("ndcg@2", rows) is None
+
+
+def test_open_hits_of_runs_that_cut_differently_are_judged_apart() -> None:
+    row = JudgedRankings(["a"], ["b"], {"r": 1}, {"b": 1})
+    found = open_hits("precision@1", {"q": row}, same_cut=False)
+    assert found is not None
+    # The other's first hit is relevant, so the open one is taken to be as well.
+    assert (found.shares, found.difference) == ((1.0, 0.0), 0.0)
+
+
+def _ndcg(ids: list[str], grades: dict[str, int]) -> float:
+    ideal = sorted(grades.values(), reverse=True)
+    return float(evaluate(Ranked.of([[grades.get(i, 0) for i in ids]], [ideal], 10), [M])[M][0])
+
+
+def test_labels_of_one_run_never_decide_against_the_better_other() -> None:
+    """The second run is the better one, and labels are kept only where the first found them."""
+    dice = np.random.default_rng(5)
+    wronged = 0
+    for _ in range(40):
+        rows, first, second = {}, {}, {}
+        for number in range(30):
+            name, full = str(number), {f"d{at}" for at in dice.choice(30, 4, replace=False)}
+            rankings = []
+            for skill in (0.8, 1.4):
+                scores = dice.normal(size=30) + skill * np.array(
+                    [f"d{at}" in full for at in range(30)]
+                )
+                rankings.append([f"d{at}" for at in np.argsort(-scores)[:10]])
+            known = {item: int(item in full) for item in rankings[0]}
+            if any(known.values()):
+                rows[name] = JudgedRankings(rankings[1], rankings[0], known, known)
+                first[name], second[name] = (_ndcg(ids, known) for ids in reversed(rankings))
+        seen = compare(M, first, second)
+        hits = open_hits(M, rows)
+        assert hits is not None
+        wronged += seen.verdict == "worse"
+        assert hits.interval.high > 0.0
+    assert wronged >= 10
+
+
+def test_a_correction_names_what_it_is_for(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, old, new = opened
+    some = OLD.with_fields({"search.documents": ["old H*"]})
+    base.evaluator.evaluate(SET, some, (10,))
+    (found,) = base.runs.compare([new], old)
+    assert (
+        "after Holm's correction for 2 runs of this set, shown or not, that compare with the same "
+        "one" in found.figures.sentence
+    )

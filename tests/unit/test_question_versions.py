@@ -1,0 +1,207 @@
+"""An import that takes the place of a question set loses nothing: its version is brought back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rag import KnowledgeBase, Workspace
+from rag.__main__ import main
+from rag.errors import AlreadyExists, InvalidInput, NotFound
+from rag.storage.questions import MOST_KEPT
+from tests.api import client
+from tests.workspaces import DATABASES, QUICK, URL, add, workspace_at
+
+pytestmark = pytest.mark.usefixtures("database")
+
+SET = "checks"
+LEAVE = "Unused leave may be carried over.\n\nIt lapses after three months.\n\nIllness stops that."
+WHEN, WHO = "When does leave lapse?", "Who may keep it?"
+
+
+def line(text: str, quote: str = "", **more: object) -> str:
+    evidence = [{"document": "leave.md", "quote": quote, "grade": 1}] if quote else []
+    return json.dumps({"id": text[:4], "text": text, "evidence": evidence, **more})
+
+
+FILE = line(WHEN, "Illness stops that")
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:
+    made = workspace_at(home)
+    add(made, made.create("handbook", QUICK), {"leave.md": LEAVE})
+    return made
+
+
+@pytest.fixture
+def base(workspace: Workspace) -> KnowledgeBase:
+    """With a set of two questions and three labels that were made by hand."""
+    base = workspace.base("handbook")
+    (document,) = base.documents.documents(QUICK.index)
+    for text, words, grade in (
+        (WHEN, "It lapses after three months.", 3),
+        (WHEN, "Unused leave", 0),
+        (WHO, "Illness stops", 2),
+    ):
+        start = LEAVE.index(words)
+        span = document.id, start, start + len(words)
+        base.passage_labels.grade(SET, text, *span, grade)
+    return base
+
+
+def held(base: KnowledgeBase) -> list[tuple[str, list[tuple[str, int, str]]]]:
+    return [
+        (item.text, [(label.quote, label.grade, label.origin) for label in item.labels])
+        for item in base.questions.labelled(SET)
+    ]
+
+
+BY_HAND = [
+    (WHEN, [("It lapses after three months.", 3, "hand"), ("Unused leave", 0, "hand")]),
+    (WHO, [("Illness stops", 2, "hand")]),
+]
+FROM_FILE = [(WHEN, [("Illness stops that", 1, "file")])]
+
+
+def test_what_an_import_replaces_is_brought_back(base: KnowledgeBase) -> None:
+    assert held(base) == BY_HAND
+    version = base.questions.named(SET).version
+    assert base.exchange.import_file(SET, "x.jsonl", FILE).replaced == version
+    assert held(base) == FROM_FILE
+    (kept,) = base.questions.kept_versions(SET)
+    assert (kept.version, kept.questions, kept.labels) == (version, 2, 3)
+    assert base.questions.restore_version(SET, version) == version + 1
+    assert held(base) == BY_HAND
+    assert base.questions.named(SET).version == version + 2
+    assert [each.version for each in base.questions.kept_versions(SET)] == [version + 1, version]
+    base.questions.restore_version(SET, version + 1)
+    assert held(base) == FROM_FILE
+
+
+def test_a_version_that_is_not_kept_is_named_with_those_that_are(base: KnowledgeBase) -> None:
+    version = base.exchange.import_file(SET, "x.jsonl", FILE).replaced
+    with pytest.raises(NotFound, match="Version 99") as raised:
+        base.questions.restore_version(SET, 99)
+    assert raised.value.hint == f"There are: {version}."
+    assert held(base) == FROM_FILE
+
+
+def test_labels_that_come_back_are_where_their_words_are_by_then(
+    base: KnowledgeBase, workspace: Workspace
+) -> None:
+    version = base.exchange.import_file(SET, "x.jsonl", FILE).replaced
+    assert version is not None
+    add(workspace, base, {"leave.md": f"Of leave in general.\n\n{LEAVE}"})
+    base.questions.restore_version(SET, version)
+    assert held(base) == BY_HAND
+    assert base.questions.lost_labels(SET) == []
+    start = len("Of leave in general.\n\n") + LEAVE.index("It lapses")
+    assert base.questions.labelled(SET)[0].labels[0].start == start
+
+
+def test_the_same_questions_again_replace_nothing(base: KnowledgeBase) -> None:
+    base.exchange.import_file("other", "x.jsonl", FILE)
+    assert base.exchange.import_file("other", "x.jsonl", FILE).replaced is None
+    assert base.questions.kept_versions("other") == []
+    base.question_edits.create_set("empty")
+    assert base.exchange.import_file("empty", "x.jsonl", FILE).replaced is None
+
+
+def test_the_newest_versions_are_kept(base: KnowledgeBase) -> None:
+    for number in range(MOST_KEPT + 2):
+        base.exchange.import_file("other", "x.jsonl", line(f"Number {number}?"))
+    kept = [each.version for each in base.questions.kept_versions("other")]
+    assert kept == list(range(MOST_KEPT + 1, 1, -1))
+    base.question_edits.delete_set("other")
+    base.exchange.import_file("other", "x.jsonl", FILE)
+    assert base.questions.kept_versions("other") == []
+
+
+def test_adding_leaves_what_is_there_as_it_is(base: KnowledgeBase) -> None:
+    (when, who) = (item.id for item in base.questions.labelled(SET))
+    version = base.questions.named(SET).version
+    again = {"document": "leave.md", "quote": "It lapses after three months.", "grade": 1}
+    more = {"document": "leave.md", "quote": "Illness stops that.", "grade": 2}
+    lines = [
+        json.dumps({"id": "a", "text": f" {WHEN.upper()} ", "evidence": [again, more]}),
+        json.dumps({"id": who, "text": "Another one?", "answerable": False}),
+    ]
+    came = base.exchange.import_file(SET, "x.jsonl", "\n".join(lines), existing="add")
+    assert (came.number, came.replaced) == (2, None)
+    first = (WHEN, [*BY_HAND[0][1], ("Illness stops that.", 2, "file")])
+    assert held(base) == [first, BY_HAND[1], ("Another one?", [])]
+    ids = [item.id for item in base.questions.labelled(SET)]
+    assert ids[:2] == [when, who]
+    assert len(set(ids)) == 3
+    assert base.questions.named(SET).version == version + 1
+
+
+def test_a_question_without_an_answer_gets_one_by_a_label_that_is_added(
+    base: KnowledgeBase,
+) -> None:
+    base.exchange.import_file("other", "x.jsonl", line(WHEN, answerable=False))
+    base.exchange.import_file("other", "x.jsonl", FILE, existing="add")
+    (question,) = base.questions.labelled("other")
+    assert (question.answerable, len(question.labels)) == (True, 1)
+
+
+def test_a_set_that_is_there_can_be_refused(base: KnowledgeBase) -> None:
+    with pytest.raises(AlreadyExists, match="'checks' exists already") as raised:
+        base.exchange.import_file(SET, "x.jsonl", FILE, existing="refuse")
+    assert '"add" or "replace"' in raised.value.hint
+    assert held(base) == BY_HAND
+    base.exchange.import_file("new", "x.jsonl", FILE, existing="refuse")
+    assert [item.text for item in base.questions.labelled("new")] == [WHEN]
+    with pytest.raises(InvalidInput, match="'merge'"):
+        base.exchange.import_file(SET, "x.jsonl", FILE, existing="merge")
+
+
+def test_the_verbs_say_what_was_replaced_and_bring_it_back(
+    base: KnowledgeBase,
+    home: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if DATABASES.server is not None:
+        monkeypatch.setenv(URL, DATABASES.of(home))
+    file = tmp_path / "checks.jsonl"
+    file.write_text(FILE)
+    version = base.questions.named(SET).version
+    at = ["--home", str(home)]
+    assert main(["import-questions", "handbook", str(file), "--existing", "refuse", *at]) == 2
+    assert "'checks' exists already" in capsys.readouterr().err
+    assert main(["import-questions", "handbook", str(file), *at]) == 0
+    way_back = f"question-versions handbook checks --restore {version}"
+    assert way_back in capsys.readouterr().out
+    assert main([*way_back.split(), "--json", *at]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["restored"], told["version"]) == (version, version + 2)
+    assert [each["version"] for each in told["versions"]] == [version + 1, version]
+    assert held(base) == BY_HAND
+
+
+def test_the_api_replaces_by_default_and_brings_back(
+    base: KnowledgeBase, workspace: Workspace
+) -> None:
+    inside, address = client(workspace), f"/api/v1/knowledge-bases/{base.id}/question-sets"
+    version = base.questions.named(SET).version
+
+    def bring(**choice: str) -> tuple[int, dict[str, object]]:
+        file = {"file": ("x.jsonl", FILE)}
+        came = inside.post(f"{address}/import", data={"name": SET, **choice}, files=file)
+        return came.status_code, came.json()
+
+    assert bring(existing="refuse")[0] == 409
+    assert bring(existing="merge")[0] in (400, 422)
+    status, told = bring()
+    assert (status, told["replaced_version"]) == (201, version)
+    (kept,) = inside.get(f"{address}/{SET}/versions").json()["items"]
+    assert (kept["version"], kept["questions"], kept["labels"]) == (version, 2, 3)
+    back = inside.post(f"{address}/{SET}/versions/{version}/restore")
+    assert (back.status_code, back.json()["questions"]) == (200, 2)
+    assert held(base) == BY_HAND
+    assert inside.post(f"{address}/{SET}/versions/99/restore").status_code == 404

@@ -1,0 +1,60 @@
+"""Every field of a recipe has a bound, and what is beyond one is refused quickly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rag import InvalidRecipe, Recipe
+from rag.recipe.parts import page_ranges
+
+FIELDS = sorted(Recipe().fields())
+
+
+def _unbounded(schema: dict[str, Any]) -> bool:
+    """Whether a JSON schema allows a string, a list or a number of any size."""
+    if "anyOf" in schema:
+        return any(map(_unbounded, schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return False
+    match schema["type"]:
+        case "string":
+            return "maxLength" not in schema
+        case "array":
+            return "maxItems" not in schema or _unbounded(schema["items"])
+        case "integer" | "number":
+            return not {"minimum", "maximum"} <= schema.keys()
+    return schema["type"] not in ("boolean", "null")
+
+
+def test_every_field_has_a_bound() -> None:
+    parts = Recipe.model_json_schema()["$defs"].values()
+    assert [
+        name for part in parts for name, each in part["properties"].items() if _unbounded(each)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        *("9" * 50_000, "x\ud800", "x\0", ["x"] * 200_000, ["x" * 501]),
+        *("1," * 250_000 + "1", 10**400, float("inf"), float("nan"), "[" * 5000, "*" * 400),
+    ],
+    ids=str.split("digits half zero many long ranges huge endless none brackets stars"),
+)
+@pytest.mark.parametrize("field", FIELDS)
+def test_no_field_takes_what_is_beyond_all_bounds(field: str, hostile: Any) -> None:
+    free = field.endswith(("model", "heading", "provider", "embedder", "analyzer"))
+    if free and hostile == "*" * 400:
+        return
+    with pytest.raises(InvalidRecipe) as caught:
+        Recipe().with_fields({field: hostile})
+    assert len(caught.value.message) < 400
+
+
+def test_ranges_of_pages_are_read_once_and_in_order() -> None:
+    assert page_ranges("") == ()
+    assert page_ranges("12, 3-9,4") == ((3, 9), (4, 4), (12, 12))
+    with pytest.raises(InvalidRecipe, match="9-3 is no range: write 3-9"):
+        Recipe().with_fields({"search.pages": "1,9-3"})

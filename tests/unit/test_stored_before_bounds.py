@@ -1,0 +1,96 @@
+"""What was stored before it was refused is read all the same, and repaired."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import JSON, cast, insert, literal, type_coerce, update
+from sqlalchemy.types import Text
+
+from rag import InvalidRecipe, Recipe, Workspace
+from rag.storage.tables import knowledge_base, recipe_version
+from tests.api import client
+from tests.contracts.test_api_access import BASES
+from tests.workspaces import QUICK, add, workspace_at
+
+pytestmark = pytest.mark.usefixtures("database")
+
+HALF = {"search.heading": "\ud800"}
+PAGES = {"search.pages": "1," * 5000 + "7"}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    found = workspace_at(tmp_path)
+    base = found.create("manuals", QUICK)
+    add(found, base, {"leave.md": "Leave is thirty days."})
+    base.save_recipe(QUICK)
+    return found
+
+
+def plant(workspace: Workspace, changes: dict[str, Any]) -> str:
+    """Stores a recipe as if nothing were refused, as the saved one and as a version; returns the
+    hash that it is stored under."""
+    data = QUICK.model_dump(mode="json")
+    for name, value in changes.items():
+        part, _, field = name.partition(".")
+        data[part][field] = value
+    base_id = workspace.base("manuals").id
+    with workspace._services.database.write() as connection:
+        on_server = connection.dialect.name == "postgresql"
+        text = literal(json.dumps(data), Text())
+        stored = cast(text, JSON) if on_server else type_coerce(text, Text())
+        connection.execute(update(knowledge_base).values(recipe=stored))
+        moment = workspace.base("manuals").saved_recipes()[0][0]
+        row = {"base_id": base_id, "hash": "abcdefabcdef", "saved": moment}
+        connection.execute(insert(recipe_version).values(recipe=stored, **row))
+    return "abcdefabcdef"
+
+
+@pytest.mark.parametrize(
+    ("changes", "read"), [(HALF, {"search.heading": "?"}), (PAGES, {})], ids=["half", "pages"]
+)
+def test_a_recipe_that_would_be_refused_is_read_searched_and_repaired(
+    workspace: Workspace, changes: dict[str, Any], read: dict[str, Any]
+) -> None:
+    plant(workspace, changes)
+    base, expected = workspace.base("manuals"), QUICK.with_fields(read)
+    assert base.recipe() == expected
+    assert {recipe.hash for _, recipe in base.saved_recipes()} == {QUICK.hash, expected.hash}
+    api = client(workspace)
+    for path in ("", "/recipe", "/recipes", f"/recipes/{expected.hash}"):
+        assert api.get(f"{BASES}/manuals{path}").status_code == 200
+    assert api.post(f"{BASES}/manuals/search", json={"question": "leave"}).status_code == 200
+    found = {(each.kind, each.what) for each in workspace.check()}
+    assert ("damaged", "recipe") in found
+    assert all(each.repaired for each in workspace.check(repair=True))
+    assert workspace.check() == []
+    assert base.recipe() == expected
+    assert {recipe.hash for _, recipe in base.saved_recipes()} == {QUICK.hash, expected.hash}
+
+
+def test_tags_that_are_no_text_are_read_and_repaired(workspace: Workspace) -> None:
+    base = workspace.base("manuals")
+    base.question_edits.create_set("policies")
+    base.question_edits.add_question("policies", "How long? \U0001f600", tags=["\U0001f600"])
+    with workspace._services.database.write() as connection:
+        connection.exec_driver_sql('UPDATE question SET tags = \'["a\\ud800", "b\\u0000"]\'')
+    tags = client(workspace).get(f"{BASES}/manuals/question-sets/policies/questions").json()
+    assert tags["items"][0]["tags"] == ["a?", "b"]
+    problems = workspace.check(repair=True)
+    assert [(each.what, each.name) for each in problems] == [
+        ("text", "1 in question.tags that is none")
+    ]
+    assert workspace.check() == []
+
+
+def test_what_never_was_a_recipe_is_none() -> None:
+    data = QUICK.model_dump(mode="json")
+    data["search"]["unheard_of"] = 1
+    with pytest.raises(InvalidRecipe, match="Extra inputs"):
+        Recipe.restore(data)
+    with pytest.raises(InvalidRecipe, match="chunk_overlap"):
+        Recipe.restore({"index": {"chunk_size": 8, "chunk_overlap": 9, "embedder": "x" * 999}})
