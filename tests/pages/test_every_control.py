@@ -156,6 +156,8 @@ def visit(
 ) -> Callable[..., AppTest]:
     """Opens a page as somebody in a fresh copy of the home."""
     copies = itertools.count()
+    # Whether a job still waits is not for chance to say: its controls go with it.
+    monkeypatch.setattr(session, "start_work", lambda: None)
 
     def visit(role: str, page: str, **address: str) -> AppTest:
         home = tmp_path / f"home{next(copies)}"
