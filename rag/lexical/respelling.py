@@ -1,9 +1,9 @@
 """The words of a question as they were probably meant: mistyped ones by words of the documents.
 
-Words that passages have, everyday words and function words of any language are left as they are,
-and so is what may be a code, an acronym or a quotation. What is left is probably a slip where a
-word of the documents is one likely slip away: the commoner the word and the likelier the slip, the
-better (a noisy channel: Kernighan, Church and Gale, 1990).
+Words that passages have, words of a dictionary, and function words of any language stay as they
+are, and so does what may be a code, an acronym or a quotation. What is left is probably a slip
+where a word of the documents is one likely slip away: the commoner the word and the likelier the
+slip, the better (a noisy channel: Kernighan, Church and Gale, 1990).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rag.lexical.analyzers import function_words
-from rag.lexical.general_words import commonness, is_general, similar_general
+from rag.lexical.general_words import commonness, is_general, is_in_dictionary, similar_general
 from rag.lexical.languages import ANALYZERS, NO_STEMMER, likeliest
 from rag.lexical.protocols import LexicalView
 from rag.lexical.slips import Slip, slip
@@ -33,9 +33,9 @@ SHORTEST_REPLACED = 6
 """The same for another letter instead; an everyday word may be meant by a shorter one all the same,
 where the key beside was hit."""
 SHORTEST_FOREIGN, FEWEST_FOREIGN = 7, {"dropped": 2, "beside": 3}
-"""Nothing here knows which words other languages than English have: a word that no passage has is
-mostly right, and often a form of one that it has. So only the likeliest slips count, in long words,
-not at the end."""
+"""Dictionaries of other languages than English lack many forms and compounds, and most languages
+have none here: a word that no passage has is mostly right, and often a form of one that it has. So
+only the likeliest slips count, in long words, not at the end."""
 SURE_LANGUAGE = 0.6
 """Probability from which a question is in that language; mistyped English has never more of
 another."""
@@ -71,7 +71,7 @@ def respellings(question: str, lexical: LexicalView) -> list[Respelling]:
     language = _language(question, lexical.analyzers)
     if language is None:
         return []
-    reader = _Reader(lexical, language == _ENGLISH, function_words(language))
+    reader = _Reader(lexical, language, function_words(language))
     found = list[Respelling]()
     for word, start in _words(question):
         meant = reader.meant(word, named=start > 0 and word[0].isupper())
@@ -113,8 +113,12 @@ class _Reader:
     """Reads words of a question by the words of passages, and by ``helpers`` of its language."""
 
     lexical: LexicalView
-    is_english: bool
+    language: str
     helpers: Set[str]
+
+    @property
+    def is_english(self) -> bool:
+        return self.language == _ENGLISH
 
     def meant(self, typed: str, named: bool) -> str | None:
         """What a word was probably meant to be; None where it is right, or nothing is likely.
@@ -128,6 +132,8 @@ class _Reader:
         is_term = bool(self.lexical.frequencies(terms, fuzzy=False, prefix=False))
         similar = self.lexical.similar_words(word)
         if word in similar or (is_term and not self.is_english):
+            return None
+        if is_in_dictionary(word, self.language):
             return None
         found = [
             each

@@ -15,6 +15,7 @@ ENGLISH = (
     "Every ticket of the service desk names the system that failed, and its serial number.",
     "Maintenance of the Corvane C16 centrifuge needs a new rotor, whose catalogue number is R-16.",
     "Employees carry over unused annual leave; requirements of the works council are listed here.",
+    "The brake of a rotor is serviced when its timber housing was viewed by the inspector.",
     "The requirements for reimbursement of expenses are in the policy of the finance department.",
 )
 GERMAN = (
@@ -64,6 +65,7 @@ def test_slips_of_the_hand_are_read_as_words_of_the_documents(typed: str, meant:
         "Who closes a ticket of the service desk?",
         "What does a packet cost?",  # everyday English that no passage has, beside "ticket"
         "Is a wicket a thicket or a cricket?",
+        "How do I bake bread, and who hewed the timer of a motor?",  # beside "brake" and "timber"
         '"tikcet sytem"',
         "the “tikcet” and the 'sytem'",
         "tikcet-17, R-61, sytem_id, TIKC3T, tikcet.sytem, a@tikcet.com, /tikcet",
