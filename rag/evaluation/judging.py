@@ -38,7 +38,7 @@ class Judge:
     """Grades rankings of one build. ``keys`` lists the passages of every document."""
 
     def __init__(self, spans: Spans, keys: Mapping[str, Keys]) -> None:
-        self._spans = spans
+        self.spans = spans
         self._documents = list(keys)
         self._numbers = {name: number for number, name in enumerate(self._documents)}
         sizes = [len(held) for held in keys.values()]
@@ -92,7 +92,7 @@ class Judge:
         rows = [
             (key, document_id, start, end)
             for document_id in {item.document_id for item in question.evidence}
-            for key, start, end in self._spans.get(document_id, ())
+            for key, start, end in self.spans.get(document_id, ())
         ]
         return relevant_chunks(question.evidence, rows)
 

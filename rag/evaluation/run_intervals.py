@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -146,7 +146,7 @@ def unjudged_share(
     highest = highest_grade(questions)
     precision, ndcg, unjudged = [], [], 0
     for name, grades, judged in rows:
-        held = dict.fromkeys(judged, 0) | grades
+        held = with_zeros(grades, judged)
         bounds = _bounds_alone(*_outcome(rankings[name][:k], held), k, highest)
         precision.append(bounds[0])
         ndcg.append(bounds[1])
@@ -198,3 +198,8 @@ def graded(question: Question, spans: Spans) -> tuple[dict[str, int], set[str]]:
     found = relevant_chunks(question.evidence, rows)
     judged = {f"{key:016x}" for key in judged_passages(question, rows)}
     return {f"{key:016x}": grade for key, grade in found.items()}, judged
+
+
+def with_zeros(grades: Mapping[str, int], judged: Collection[str]) -> dict[str, int]:
+    """Grades by id, 0 for what was judged and is not relevant; what is open is absent."""
+    return dict.fromkeys(judged, 0) | dict(grades)

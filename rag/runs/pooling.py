@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from rag.errors import NotFound
@@ -15,7 +15,7 @@ from rag.evaluation.pooling.difference import (
     pooled_difference,
 )
 from rag.evaluation.pooling.open_hits import open_hits
-from rag.evaluation.run_intervals import graded, highest_grade
+from rag.evaluation.run_intervals import graded, highest_grade, with_zeros
 from rag.results import Run
 from rag.runs.loaded import Loaded
 from rag.storage import Connection, Database, builds, passages
@@ -116,7 +116,7 @@ def _judged(
         name = question.id
         if name not in run.results or name not in other.results:
             continue
-        grades, others = (_with_zeros(*graded(question, spans)) for spans in (mine, theirs))
+        grades, others = (with_zeros(*graded(question, spans)) for spans in (mine, theirs))
         if any(grade > 0 for grade in grades.values()):
             found[name] = JudgedRankings(_ids(run, name), _ids(other, name), grades, others)
     return found
@@ -124,7 +124,3 @@ def _judged(
 
 def _ids(run: Loaded, question_id: str) -> list[str]:
     return [key for key, *_ in run.results[question_id].ranking]
-
-
-def _with_zeros(grades: Mapping[str, int], judged: Collection[str]) -> dict[str, int]:
-    return dict.fromkeys(judged, 0) | dict(grades)

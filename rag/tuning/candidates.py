@@ -109,6 +109,16 @@ class CandidateSource:
             self._found[wanted] = Gathered(found, near)
         return self._found[wanted]
 
+    def by_question(
+        self, search: SearchRecipe, tell: Tell
+    ) -> list[tuple[Candidates, Nearness | None]]:
+        """What a recipe searches among, for each question; raises InvalidInput for tools."""
+        if is_arithmetic(search):
+            found = self.deep(search, tell).candidates(search.mode, search.candidates)
+            return [(each, None) for each in found]
+        gathered = self.gathered(search, tell)
+        return list(zip(gathered.candidates, gathered.nearness, strict=True))
+
     def field(self, search: SearchRecipe, pairs: Collection[Pair], tell: Tell) -> Field | None:
         """Candidates for many k1 and b in one table, as deep as ``search`` asks.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from rag.storage import questions as question_rows
 from rag.storage.runs import Look
 from rag.tuning.by_question import ByQuestion
 from rag.tuning.effort import Effort
+from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import Sweep, Sweeper
 from rag.types import Floats, Tell
 
@@ -57,6 +58,8 @@ class GridSearch:
         with services.database.read() as connection:
             found = question_rows.named(connection, base_id, set_name)
             self._questions = question_rows.usable(connection, base_id, found.id)
+        self._groups = groups_of(self._questions)
+        self._open_hits = OpenHitsReader(services, base_id, sweeper, self._groups)
 
     def best(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell) -> Best:
         """The best recipe of a grid, held against a baseline. Raises InvalidInput."""
@@ -69,7 +72,13 @@ class GridSearch:
             sweep = self._sweeper.sweep(grid, cutoffs, apart=metric, tell=told)
         return self.judged(sweep, baseline, before.by_question)
 
-    def judged(self, sweep: Sweep, baseline: Recipe, before: ByQuestion | None = None) -> Best:
+    def judged(
+        self,
+        sweep: Sweep,
+        baseline: Recipe,
+        before: ByQuestion | None = None,
+        tell: Tell = lambda _done, _total: None,
+    ) -> Best:
         """Whether the best of a sweep that was told question by question beats a baseline.
 
         ``before`` has the figures of the baseline; without it, it is the recipe that the grid was
@@ -87,16 +96,19 @@ class GridSearch:
             scores,
             questions,
             0,
-            groups=groups_of(self._questions),
+            groups=self._groups,
             strata=strata_of(self._questions),
             alpha=attempt.level,
             tried=sweep.distinct,
         )
+        (comparison,) = self._open_hits.with_open_hits(
+            {found.metric: selection.comparison}, recipe, baseline, tell
+        ).values()
         return Best(
             recipe=recipe if selection.row else baseline,
             baseline=baseline,
             sweep=sweep,
-            selection=selection,
+            selection=replace(selection, comparison=comparison),
             attempt=attempt,
         )
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rag.evaluation.judging import Judged
 from rag.evaluation.measuring import measured
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.sweeping import Arithmetic, Cut
@@ -17,7 +18,7 @@ from rag.recipe import SearchRecipe
 from rag.results import QuestionResult
 from rag.retrieval import Candidates, Nearness, Selection, select
 from rag.tuning.candidates import CandidateSource
-from rag.types import Floats, Keys, Scores, Tell
+from rag.types import Floats, Keys, Question, Scores, Tell
 
 
 def pipeline_figures(
@@ -49,6 +50,26 @@ def pipeline_figures(
             known[cut] = [*(means[name] for name in of.names), *tokens, *apart]
         rows.append(known[cut])
     return np.array(rows)
+
+
+def ranked(
+    source: CandidateSource,
+    search: SearchRecipe,
+    cut: Cut,
+    questions: Sequence[Question],
+    depth: int,
+    tell: Tell,
+) -> list[Judged]:
+    """The first ``depth`` above the threshold for each of the source's ``questions``, graded."""
+    found = source.by_question(search, tell)
+    return [
+        source.judge.judge(
+            question,
+            *_ranking(candidates, _chosen(source, search, cut, candidates, nearness), False),
+            depth,
+        )
+        for question, (candidates, nearness) in zip(questions, found, strict=True)
+    ]
 
 
 def _measured(
@@ -86,7 +107,7 @@ def _chosen(
     search: SearchRecipe,
     cut: Cut,
     candidates: Candidates,
-    nearness: Nearness,
+    nearness: Nearness | None,
 ) -> Selection:
     search = search.model_copy(update={"refuse": cut.refuse})
     calibration = source.calibration if search.relevance == "probability" else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from rag.errors import InvalidInput
 from rag.evaluation.calibration import cross_validated
-from rag.evaluation.comparison import clusters_of
+from rag.evaluation.comparison import Comparison, clusters_of
 from rag.evaluation.metrics import parse_metric
 from rag.evaluation.refusal_limits import TopicProbabilities
 from rag.evaluation.splits import Split, choose
@@ -30,6 +30,7 @@ from rag.tuning.calibrator import FEATURES
 from rag.tuning.candidates import refuse_steps
 from rag.tuning.effort import Effort
 from rag.tuning.grid_search import Best, Divided, GridSearch, look_at, plainest
+from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweeper
 from rag.types import Floats, Tell
 
@@ -59,6 +60,7 @@ class Tuner:
         self._tuning_sweeper: Sweeper | None = None
         self._closeups: dict[tuple[int, QuestionPart, bool], tuple[Deep, Closeup]] = {}
         self._divided, self.split, self.groups = self._split()
+        self._open_hits = OpenHitsReader(services, base_id, self._sweeper, self.groups)
 
     @property
     def questions(self) -> int:
@@ -106,6 +108,13 @@ class Tuner:
             return closeup.figures(
                 list(searches), metrics, as_shown=as_shown, totals=totals, shown=shown
             )
+
+    def with_open_hits(
+        self, comparisons: Mapping[str, Comparison], recipe: Recipe, baseline: Recipe
+    ) -> dict[str, Comparison]:
+        """Comparisons of a recipe with another one by metric, undecided where open hits matter."""
+        with self._lock:
+            return self._open_hits.with_open_hits(comparisons, recipe, baseline, _silent)
 
     def threshold_curve(self, recipe: Recipe) -> ThresholdCurve:
         """What every threshold does to the candidates of a recipe, before top-k.
@@ -249,11 +258,13 @@ class Tuner:
         look = look_at(metric, ours.labelled, scores, sweep, (recipe, baseline), self._divided)
         attempt = Ledger(self._services.database, self._base_id).note(self._set_name, look)
         selection = choose(metric, scores, ours.labelled, 0, parts, self.groups, attempt.level)
+        found = {metric: selection.comparison}
+        (comparison,) = self.with_open_hits(found, recipe, baseline).values()
         return Best(
             recipe=recipe if selection.row else baseline,
             baseline=baseline,
             sweep=sweep,
-            selection=replace(selection, tried=sweep.distinct),
+            selection=replace(selection, tried=sweep.distinct, comparison=comparison),
             attempt=attempt,
         )
 

@@ -82,7 +82,8 @@ class WhatIf:
         means = {name: found.means(name) for name in names}
         lines = {name: row[:-1].tolist() for name, row in means.items() if row is not None}
         peak = int(np.argmax(lines["ndcg@10"]))
-        best = found.compare("ndcg@10", peak, len(WEIGHTS), picked=True)
+        compared = {"ndcg@10": found.compare("ndcg@10", peak, len(WEIGHTS), picked=True)}
+        best = self.tuner.with_open_hits(compared, recipes[peak], self.recipe)["ndcg@10"]
         return Curve(WEIGHTS, lines, best, WEIGHTS[peak])
 
     def against_depth(self) -> Curve:

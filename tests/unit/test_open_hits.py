@@ -16,6 +16,7 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.metrics import Ranked, evaluate
 from rag.evaluation.pooling.difference import JudgedRankings
 from rag.evaluation.pooling.open_hits import open_hits
+from rag.evaluation.sweeping import Grid
 from rag.runs.gate import PairedGate
 from tests.api import client
 from tests.half_judged import NAMES, NEW, OLD, SET, half_judged
@@ -59,6 +60,59 @@ def test_every_place_says_that_nothing_is_decided_and_why(
     )
     assert (told.json()["verdict"], told.json()["doubt"]) == ("undecided", found.figures.doubt)
     assert told.json()["sentence"] == found.figures.sentence
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_the_best_of_a_grid_is_not_called_better_for_its_labels(
+    opened: tuple[Workspace, KnowledgeBase, str, str], held_out: bool
+) -> None:
+    _, base, _, _ = opened
+    base.question_edits.set_split(SET, 1, 0.2)
+    tuner = base.tuning.tuner(SET)
+    grid = Grid.parse({"search.documents": [["old*"], ["new*"]]}, NEW)
+    best = tuner.search(grid, NEW, M, held_out=held_out)
+    found = best.selection.comparison
+    assert (best.recipe, found.verdict_by_labels, found.verdict) == (OLD, "better", "undecided")
+    assert found.doubt.startswith(
+        "0% of the first 10 of this run and 100% of the baseline's are judged by nobody"
+    )
+    assert found.sentence.startswith(f"undecided, because {found.doubt}")
+
+
+def test_the_change_of_a_recipe_that_is_tuned_waits_for_open_hits(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+) -> None:
+    _, base, old, new = opened
+    tuner = base.tuning.tuner(SET)
+    now, before = (tuner.figures([each], [M, "mrr@10"]) for each in (NEW, OLD))
+    by_labels = now.changes([M, "mrr@10", "answered"], before)
+    assert {name: each.verdict for name, each in by_labels.items()} == {
+        M: "worse",
+        "mrr@10": "worse",
+        "answered": "undecided",
+    }
+    changes = tuner.with_open_hits(by_labels, NEW, OLD)
+    assert {each.verdict for each in changes.values()} == {"undecided"}
+    assert changes["answered"] == by_labels["answered"]
+    (run,) = base.runs.compare([new], old)
+    assert changes[M].open_hits == run.figures.open_hits
+
+
+def test_the_sweep_verb_tells_the_doubt(
+    opened: tuple[Workspace, KnowledgeBase, str, str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    _, base, _, _ = opened
+    (tmp_path / "new.json").write_text(NEW.model_dump_json())
+    (tmp_path / "grid.json").write_text(json.dumps({"search.documents": [["old*"], ["new*"]]}))
+    grid = ("--grid", str(tmp_path / "grid.json"), "--recipe", str(tmp_path / "new.json"))
+    assert main(["sweep", base.name, SET, *grid, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["best"]["verdict"] == "undecided"
+    assert main(["sweep", base.name, SET, *grid]) == 0
+    assert "\nundecided, because 0% of the first 10 of this run and 100% of" in (
+        capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("tolerance", ["0", "0.02"])

@@ -10,7 +10,10 @@ import pytest
 
 from rag import Best, Grid, InvalidInput, KnowledgeBase, Selection, Tuner
 from rag.evaluation.selection import select
+from rag.evaluation.sweeping import Cut
 from rag.evaluation.sweeping.by_question import QuestionFigures
+from rag.runs.evaluator import deepened
+from rag.tuning.pipeline_figures import ranked
 from tests.runs import SET, VECTORS, WORDS, handbook
 
 HYBRID = WORDS.with_fields({"search.mode": "hybrid", "search.threshold": 0.2, "search.top_k": 2})
@@ -51,6 +54,25 @@ def test_figures_are_those_of_an_evaluation_question_by_question(
         refused = found.run.metrics["correct_refusal"], found.run.metrics["false_refusal"]
         assert _mean(figures, "correct_refusal", number) == refused[0]
         assert _mean(figures, "answered", number) == pytest.approx(1 - refused[1])
+
+
+def test_rankings_are_those_of_an_evaluation(base: KnowledgeBase) -> None:
+    sweeper = base.tuning.sweeper(SET)
+    with_steps = HYBRID.with_fields({"search.mmr": 0.5, "search.candidates": 3})
+    for recipe in [*RECIPES, with_steps]:
+        results = base.evaluator.evaluate(SET, recipe, (10,)).results
+        search = deepened(recipe.search, 10)
+        found = ranked(
+            sweeper.source(recipe.index),
+            search,
+            Cut(base.threshold(recipe), search.top_k, search.refuse),
+            sweeper.questions,
+            10,
+            lambda _done, _total: None,
+        )
+        assert {each.question.id: each.ids for each in found} == {
+            each.question_id: tuple(key for key, *_ in each.ranking[:10]) for each in results
+        }
 
 
 def test_what_is_shown_is_what_a_search_returns(base: KnowledgeBase, tuner: Tuner) -> None:

@@ -61,7 +61,7 @@ def test_a_sweep_for_people_names_the_best_and_where_the_recipe_stands(
 ) -> None:
     assert main(["sweep", "handbook", SET, "--grid", grid, "--verify", "2", "--context"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(f"4 recipes on 5 questions of {SET!r}")
+    assert shown.startswith(f"4 combinations on 5 questions of {SET!r}")
     assert 'search.mode="lexical", search.threshold=null' in shown
     assert "the recipe as it is, place" in shown
     assert "2 recipes verified by ordinary evaluations: all figures identical" in shown

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
 
 from pages.components.metrics.cards import CARDS, UNCHANGED, Card, shown
+from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
-from rag import Comparison, Interval
+from rag import Comparison, Interval, QuestionFigures, Recipe
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
 
@@ -38,12 +40,19 @@ def _measured(bench: Bench) -> dict[str, Measured]:
     """The figures by metric; those that no question has are left out."""
     now = figures(bench, bench.recipe)
     names = [card.metric for card in _CARDS]
-    changes = now.changes(names, figures(bench, bench.saved)) if bench.saved else {}
+    changes = _changes(bench, now, names, bench.saved) if bench.saved else {}
     return {
         name: Measured(float(mean[0]), interval, changes.get(name))
         for name, interval in now.intervals(names).items()
         if (mean := now.means(name)) is not None
     }
+
+
+def _changes(
+    bench: Bench, now: QuestionFigures, names: Sequence[str], saved: Recipe
+) -> dict[str, Comparison]:
+    changes = now.changes(names, figures(bench, saved))
+    return bench.tuner.with_open_hits(changes, bench.recipe, saved)
 
 
 def _against(bench: Bench) -> str:
@@ -88,7 +97,10 @@ def _spread(change: Comparison, card: Card) -> str:
 
 def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
     said = f"{card.help} 95% interval: {_ends(interval, card, '')}"
-    return f"{said}; of the change: {_ends(change.interval, card, '+')}." if change else f"{said}."
+    if change is None:
+        return f"{said}."
+    doubt = f" Undecided: {plain(change.doubt)}." if change.doubt else ""
+    return f"{said}; of the change: {_ends(change.interval, card, '+')}.{doubt}"
 
 
 def _ends(interval: Interval, card: Card, sign: str) -> str:

@@ -120,11 +120,11 @@ def _sweep_lines(
 ) -> list[str]:
     count = len(found.grid)
     lines = [
-        f"{counted(count, 'recipe')} on {counted(found.questions, 'question')} of "
+        f"{counted(count, 'combination')} on {counted(found.questions, 'question')} of "
         f"{found.set_name!r}: candidates in "
         f"{found.fetch_seconds:.1f} s, then {found.seconds:.2f} s "
-        f"({found.recipes_per_second:,.0f} recipes a second); "
-        f"{found.distinct:,} with figures of their own",
+        f"({found.recipes_per_second:,.0f} a second); "
+        f"{counted(found.distinct, 'different recipe')}",
         f"{by:>10}  recipe",
     ]
     lines += [

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rag.evaluation.judging import Judge
 from rag.recipe import Mode, Refuse
-from rag.retrieval.candidates import Calibrated, Candidates
+from rag.retrieval.candidates import NOT_FOUND, Calibrated, Candidates
 from rag.topic import Topic
 from rag.types import Integers, Keys, Mask, Question, Ranks, Scores
 
@@ -60,6 +60,24 @@ class Deep:
         """Which of them a recipe of that mode finds when it asks for so many."""
         near, words = self.dense_rank < candidates, self.lexical_rank < candidates
         return {"dense": near, "lexical": words, "hybrid": near | words}[mode]
+
+    def candidates(self, mode: Mode, depth: int) -> list[Candidates]:
+        """The candidates of each question that a recipe of that mode finds ``depth`` deep."""
+        found = self.at(np.flatnonzero(self.within(mode, depth)))
+        ends = np.searchsorted(found.row, np.arange(self.questions + 1))
+        return [
+            Candidates(
+                keys=found.keys[at],
+                cosine=found.cosine[at],
+                bm25=found.bm25[at],
+                dense_rank=_at_most(found.dense_rank[at], depth),
+                lexical_rank=_at_most(found.lexical_rank[at], depth),
+                exact=None if found.exact is None else found.exact[at],
+                topic=found.topics[number] if found.topics else None,
+                lacking=found.lacking[number] if found.lacking else "",
+            )
+            for number, at in enumerate(map(slice, ends[:-1], ends[1:]))
+        ]
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> Deep:
         """The candidates of some questions; ``chosen`` has shape (questions,)."""
@@ -110,6 +128,10 @@ def flattened(
         topics=tuple(found.topic for found in candidates),
         lacking=tuple(found.lacking for found in candidates),
     )
+
+
+def _at_most(ranks: Ranks, depth: int) -> Ranks:
+    return np.where(ranks < depth, ranks, NOT_FOUND)
 
 
 def _exact(candidates: Sequence[Candidates]) -> Mask | None:

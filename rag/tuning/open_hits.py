@@ -1,0 +1,92 @@
+"""Verdicts of tuning that judging open hits could turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rag.evaluation.comparison import Comparison, Groups, OpenHits
+from rag.evaluation.metrics import MEASURES, parse_metric
+from rag.evaluation.pooling.difference import JudgedRankings
+from rag.evaluation.pooling.open_hits import open_hits
+from rag.evaluation.run_intervals import graded, with_zeros
+from rag.evaluation.sweeping import Cut
+from rag.recipe import Recipe
+from rag.runs.evaluator import deepened
+from rag.search.threshold import threshold_rule
+from rag.services import Services
+from rag.tuning.pipeline_figures import ranked
+from rag.tuning.sweeper import Sweeper
+from rag.types import Tell
+
+
+@dataclass(frozen=True)
+class OpenHitsReader:
+    """Reads the rankings of two recipes where labels decide between them.
+
+    ``sweeper`` has the candidates of all questions; not to be shared between threads.
+    """
+
+    services: Services
+    base_id: int
+    sweeper: Sweeper
+    groups: Groups
+
+    def with_open_hits(
+        self, comparisons: Mapping[str, Comparison], recipe: Recipe, baseline: Recipe, tell: Tell
+    ) -> dict[str, Comparison]:
+        """Comparisons of two recipes by metric, with what judging open hits could make of each.
+
+        Those that labels leave undecided stay as they are, as do measures that rank no passages.
+        Raises InvalidInput for tools.
+        """
+        decided = {
+            name: found
+            for name, found in comparisons.items()
+            if name.partition("@")[0] in MEASURES and found.verdict_by_labels in ("better", "worse")
+        }
+        if not decided or recipe == baseline:
+            return dict(comparisons)
+        depth = max(parse_metric(name).k for name in decided)
+        judged = self._judged(recipe, baseline, depth, tell)
+        same_cut = recipe.index.cut == baseline.index.cut
+        return dict(comparisons) | {
+            name: replace(found, open_hits=self._open_hits(name, found, judged, same_cut))
+            for name, found in decided.items()
+        }
+
+    def _open_hits(
+        self,
+        metric: str,
+        found: Comparison,
+        judged: Mapping[str, JudgedRankings],
+        same_cut: bool,
+    ) -> OpenHits | None:
+        rankings = {name: judged[name] for name in found.differences if name in judged}
+        return open_hits(metric, rankings, self.groups, same_cut=same_cut) if rankings else None
+
+    def _judged(
+        self, recipe: Recipe, baseline: Recipe, depth: int, tell: Tell
+    ) -> dict[str, JudgedRankings]:
+        """Both rankings of each question that has a relevant label, by id."""
+        ours, theirs = (self._ranked(each, depth, tell) for each in (recipe, baseline))
+        grades, others = (self._grades(each) for each in (recipe, baseline))
+        return {
+            question.id: JudgedRankings(first, second, mine, other)
+            for question, first, second, mine, other in zip(
+                self.sweeper.questions, ours, theirs, grades, others, strict=True
+            )
+            if any(grade > 0 for grade in mine.values())
+        }
+
+    def _ranked(self, recipe: Recipe, depth: int, tell: Tell) -> list[tuple[str, ...]]:
+        search = deepened(recipe.search, depth)
+        limit = threshold_rule(self.services, self.base_id, recipe.index, search).threshold
+        cut = Cut(limit, search.top_k, search.refuse)
+        source = self.sweeper.source(recipe.index, tell)
+        found = ranked(source, search, cut, self.sweeper.questions, depth, tell)
+        return [judged.ids for judged in found]
+
+    def _grades(self, recipe: Recipe) -> Sequence[Mapping[str, int]]:
+        spans = self.sweeper.source(recipe.index).judge.spans
+        return [with_zeros(*graded(question, spans)) for question in self.sweeper.questions]
