@@ -131,6 +131,7 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="auto",
 )
+st.html(ASSETS / "focus.css")
 st.logo(str(ASSETS / "touchstone.svg"), size="large", icon_image=str(ASSETS / "mark.svg"))
 PAGES = {
     "": [HOME],

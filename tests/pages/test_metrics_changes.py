@@ -8,7 +8,7 @@ from collections.abc import Callable
 from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
-from rag import Workspace
+from rag import Workspace, signed
 from tests.pages.conftest import questions_file
 from tests.pages.test_metrics import evaluated
 
@@ -24,7 +24,7 @@ def test_a_change_is_shown_against_the_run_before(labelled: Workspace, open_page
     app = open_page("metrics.py")
     change = after["recall@10"] - before["recall@10"]
     assert change < 0
-    assert app.metric[2].delta == f"{change:+.3f}"
+    assert app.metric[2].delta == signed(change)
     said = next(one.value for one in app.caption if "Change against" in one.value)
     assert "threshold auto → 1\\.0" in said
 

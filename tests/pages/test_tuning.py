@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.testing.v1 import AppTest
 
 from pages.components.recipe.working_recipe import read_values
@@ -62,7 +63,8 @@ def test_a_slider_changes_the_figures_and_shows_the_change(
     strict = saved.with_fields({"search.threshold": 1.0})
     assert _cards(app) == _evaluated(labelled, strict)
     before = float(_evaluated(labelled, saved)["nDCG@10"])
-    assert app.metric[0].delta == f"{-before:+.3f}"
+    assert app.metric[0].delta == f"−{before:.3f}"
+    assert app.metric[0].proto.direction == MetricProto.DOWN
     assert app.metric[4].value == "100%"
     assert "cosine ≥ 1.00: answers 0%, rightly refuses 100%" in _said(app, "cosine ≥")
 

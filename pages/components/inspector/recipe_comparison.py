@@ -10,11 +10,12 @@ import streamlit as st
 from pages.components.inspector import explanations
 from pages.components.inspector.moves_chart import listed, moves_chart
 from pages.components.labels.grading import SET
+from pages.components.metrics.cards import style
 from pages.components.recipe.working_recipe import read_value
 from pages.components.runs.traces import ranking
 from pages.components.shell.buttons import switch
 from pages.components.shell.text import plain
-from rag import Compared, InvalidRecipe, KnowledgeBase, Recipe, Trace
+from rag import Compared, InvalidRecipe, KnowledgeBase, Recipe, Trace, signed
 
 AGAINST, CHANGES, RUN = "against", "changes", "against_run"
 _SAVED, _CHANGED, _OF_RUN = "The saved recipe", "Changed fields", "A run's recipe"
@@ -110,7 +111,10 @@ def _figures(compared: Compared, kept: int) -> None:
     two.metric("Shown by both", f"{kept} of {len(compared.sides.after)}")
     if compared.labels:
         three.metric(
-            "Labels found", f"{after} of {len(compared.labels)}", delta=after - before or None
+            "Labels found",
+            f"{after} of {len(compared.labels)}",
+            delta=signed(after - before, 0) if after != before else None,
+            **style(after - before),
         )
 
 

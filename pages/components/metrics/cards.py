@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from pages.components.shell.text import plain
 from pages.components.shell.wording import ago, capitalised
-from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences
+from rag import METRIC_TITLES, Comparison, Interval, Run, RunDifferences, signed
 
 UNCHANGED = 0.0005  # below that, three decimals show no change
 
@@ -90,8 +91,7 @@ def _card(
         card.label,
         shown(value, card),
         delta=_change(change, card),
-        delta_color="off" if flat else "normal",
-        delta_arrow="off" if flat else "auto",
+        **style(0.0 if flat or change is None else change),
         help=f"{card.help} Below it the interval that holds the figure for all questions "
         "of this kind, at 95%.",
     )
@@ -112,7 +112,18 @@ def _change(change: float | None, card: Card) -> str | None:
         return None
     if abs(change) < UNCHANGED:
         return "no change"
-    return f"{change * 100:+z.0f} points" if card.percent else f"{change:+z.3f}"
+    return f"{signed(change * 100, 0)} points" if card.percent else signed(change)
+
+
+def style(change: float) -> dict[str, Any]:
+    """Colour and arrow of a change; 0 for one that is not decided.
+
+    Streamlit takes both from a hyphen before the number, which is a minus sign here.
+    """
+    if not change:
+        return {"delta_color": "off", "delta_arrow": "off"}
+    up = change > 0
+    return {"delta_color": "green" if up else "red", "delta_arrow": "up" if up else "down"}
 
 
 def cutoffs(run: Run) -> list[int]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
-from pages.components.metrics.cards import CARDS, UNCHANGED, Card, shown
+from pages.components.metrics.cards import CARDS, UNCHANGED, Card, shown, style
 from pages.components.shell.text import plain
 from pages.components.tuning.bench import Bench, cached, figures
-from rag import Comparison, Interval, QuestionFigures, Recipe
+from rag import Comparison, Interval, QuestionFigures, Recipe, signed
 
 _CARDS = (*CARDS[:-1], replace(CARDS[-1], label="Refusals"))  # what fits beside the sliders
 
@@ -78,7 +79,7 @@ def _card(card: Card, found: Measured | None) -> None:
         card.label,
         shown(found.value, card),
         delta=_signed(change.difference, card) if change else None,
-        delta_color="normal" if change and change.verdict in ("better", "worse") else "off",
+        **_style(change),
         delta_description=_spread(change, card) if change else None,
         help=_help(card, found.interval, change),
         border=True,
@@ -86,8 +87,16 @@ def _card(card: Card, found: Measured | None) -> None:
     )
 
 
+def _style(change: Comparison | None) -> dict[str, Any]:
+    """An arrow for each change, a colour for what is decided."""
+    if change is None:
+        return style(0.0)
+    decided = change.verdict in ("better", "worse")
+    return style(change.difference) | ({} if decided else {"delta_color": "off"})
+
+
 def _signed(value: float, card: Card) -> str:
-    return f"{value * 100:+z.0f} pts" if card.percent else f"{value:+z.3f}"
+    return f"{signed(value * 100, 0)} pts" if card.percent else signed(value)
 
 
 def _spread(change: Comparison, card: Card) -> str:
@@ -96,13 +105,14 @@ def _spread(change: Comparison, card: Card) -> str:
 
 
 def _help(card: Card, interval: Interval, change: Comparison | None) -> str:
-    said = f"{card.help} 95% interval: {_ends(interval, card, '')}"
+    said = f"{card.help} 95% interval: {_ends(interval, card)}"
     if change is None:
         return f"{said}."
     doubt = f" Undecided: {plain(change.doubt)}." if change.doubt else ""
-    return f"{said}; of the change: {_ends(change.interval, card, '+')}.{doubt}"
+    return f"{said}; of the change: {_ends(change.interval, card, of_change=True)}.{doubt}"
 
 
-def _ends(interval: Interval, card: Card, sign: str) -> str:
-    scale, form = (100, f"{sign}.0f") if card.percent else (1, f"{sign}.3f")
-    return " to ".join(format(end * scale, form) for end in interval)
+def _ends(interval: Interval, card: Card, of_change: bool = False) -> str:
+    scale, digits = (100, 0) if card.percent else (1, 3)
+    ends = [end * scale for end in interval]
+    return " to ".join(signed(end, digits) if of_change else f"{end:.{digits}f}" for end in ends)
