@@ -100,7 +100,7 @@ def test_every_button_has_a_name_that_is_read_aloud() -> None:
 
 
 def test_a_figure_with_a_sign_has_a_real_minus() -> None:
-    """By ``signed``; only the arrow of a card is told from a hyphen by Streamlit."""
+    """By ``signed`` alone."""
     found = {
         str(path.relative_to(ROOT))
         for folder in ("pages", "rag")
@@ -110,8 +110,4 @@ def test_a_figure_with_a_sign_has_a_real_minus() -> None:
         and node.format_spec
         and ast.unparse(node.format_spec)[2:].startswith("+")
     }
-    assert found == {
-        "pages/components/metrics/cards.py",
-        "pages/components/tuning/cards.py",
-        "rag/evaluation/intervals.py",
-    }
+    assert found == {"rag/evaluation/intervals.py"}
