@@ -48,7 +48,9 @@ class Recipe(RecipePart):
     index: IndexRecipe = IndexRecipe(
         analyzer="auto", chunk_unit="auto", vector_index="auto", context="table"
     )
-    search: SearchRecipe = SearchRecipe(exact_codes=True, refuse="auto", other_languages="words")
+    search: SearchRecipe = SearchRecipe(
+        exact_codes=True, refuse="auto", other_languages="words", spelling="question"
+    )
     answer: AnswerRecipe = AnswerRecipe(mode="strict", tools=())
 
     def with_fields(self, changes: Mapping[str, Any]) -> Recipe:
