@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rag import LONGEST_QUESTION, Settings, Workspace
-from tests.api import client
+from tests.api import client, spoken
 from tests.contracts.test_api_access import BASES
 from tests.workspaces import DATABASES, QUICK, URL, add, stored_bytes
 
@@ -201,14 +201,6 @@ def _misfits(value: Any, schema: dict[str, Any]) -> bool:
     return not fits or value == LONG
 
 
-def spoken(api: TestClient, method: str, **parameters: Any) -> tuple[int, dict[str, Any]]:
-    """What MCP answers to a request: a status, and an object of JSON-RPC."""
-    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    told = api.post("/mcp", content=written(asked), headers=headers)
-    return told.status_code, told.json()
-
-
 def test_no_tool_takes_text_that_is_none_or_a_value_of_another_kind(workspace: Workspace) -> None:
     tried, broken = 0, []
     with client(workspace) as api:
@@ -216,14 +208,16 @@ def test_no_tool_takes_text_that_is_none_or_a_value_of_another_kind(workspace: W
         before = stored_bytes(workspace)
         for tool in tools:
             for arguments, name in calls(tool):
-                status, told = spoken(api, "tools/call", name=tool["name"], arguments=arguments)
+                status, told = spoken(
+                    api, "tools/call", {"name": tool["name"], "arguments": arguments}, written
+                )
                 tried += 1
                 if why := _badly_refused(status, told, name):
                     broken.append((tool["name"], str(arguments)[:80], why[:200]))
         assert broken == []
         assert {each["name"] for each in tools} == {"search", "fetch", "ask", "explain"}
         assert tried > 80
-        found = spoken(api, "tools/call", name="search", arguments={"query": "leave"})[1]
+        found = spoken(api, "tools/call", {"name": "search", "arguments": {"query": "leave"}})[1]
         assert "thirty days" in found["result"]["content"][0]["text"]
     after = stored_bytes(workspace)
     for rubbish in (b"x\\x00y", b"ud800", LONG.encode(), b"9" * 100):
