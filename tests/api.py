@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,3 +47,16 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
             (asked,) = operation["security"]
             (scope,) = asked["bearer"]
             yield method, f"/api{path}", scope
+
+
+def spoken(
+    api: TestClient,
+    method: str,
+    parameters: Mapping[str, Any] | None = None,
+    write: Callable[[Any], str | bytes] = json.dumps,
+) -> tuple[int, dict[str, Any]]:
+    """What MCP answers to a request: a status, and an object of JSON-RPC."""
+    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters or {}}
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    told = api.post("/mcp", content=write(asked), headers=headers)
+    return told.status_code, told.json()

@@ -150,7 +150,7 @@ def _four_metrics(rng: np.random.Generator) -> list[Floats]:
 
 
 def seeds(repetitions: int, count: int = 300) -> dict[str, float]:
-    """Whether 300 seeds give one verdict on one set, with a lead that half of it may show."""
+    """Whether so many seeds give one verdict on a set, with a lead that half of it may show."""
     names = [f"q{number}" for number in range(150)]
     rng = np.random.default_rng(6)
     same, split_same, spread = [], [], []
@@ -170,8 +170,8 @@ def seeds(repetitions: int, count: int = 300) -> dict[str, float]:
         split_same.append(max(map(halves.count, set(halves))) / count)
         spread.append(float(np.std(gains)))
     return {
-        "same verdict by 300 seeds, all questions | rate": float(np.mean(same)),
-        "same verdict by 300 seeds, all questions, worst set | rate": min(same),
-        "same verdict by 300 seeds, held-out | rate": float(np.mean(split_same)),
-        "gain by 300 seeds, all questions | deviation": float(np.mean(spread)),
+        f"same verdict by {count} seeds, all questions | rate": float(np.mean(same)),
+        f"same verdict by {count} seeds, all questions, worst set | rate": min(same),
+        f"same verdict by {count} seeds, held-out | rate": float(np.mean(split_same)),
+        f"gain by {count} seeds, all questions | deviation": float(np.mean(spread)),
     }

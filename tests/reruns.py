@@ -11,8 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.components.shell import session
+from pages.components.tuning import fetching
 from rag import KnowledgeBase, Recipe, Settings, Upload, Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +36,16 @@ def checked(app: AppTest) -> AppTest:
     if app.exception:
         raise RuntimeError(app.exception[0].message)
     return app
+
+
+def with_figures(draw: Callable[[], AppTest]) -> AppTest:
+    """A page that is drawn, and again when the candidates are there that it began to look for."""
+    before = set(fetching._under_way.values())
+    app = checked(draw())
+    begun = set(fetching._under_way.values()) - before
+    for fetch in begun:
+        fetch.wait()
+    return checked(app.run()) if begun else app
 
 
 def timed(rerun: Callable[[int], object], reruns: int) -> list[tuple[float, float]]:
@@ -56,14 +69,22 @@ def told(name: str, found: list[tuple[float, float]]) -> dict[str, float]:
     }
 
 
+def _forget() -> None:
+    session.opened.clear()
+    st.cache_data.clear()
+
+
 @contextmanager
 def at_home(folder: str) -> Iterator[None]:
-    """The dashboard keeps its data in a folder."""
+    """The dashboard keeps its data in a folder; what it opened there is closed and forgotten."""
     former = os.environ.get("TOUCHSTONE_HOME")
     os.environ["TOUCHSTONE_HOME"] = folder
+    _forget()
     try:
         yield
+        session.opened().close()
     finally:
+        _forget()
         os.environ.pop("TOUCHSTONE_HOME")
         if former is not None:
             os.environ["TOUCHSTONE_HOME"] = former

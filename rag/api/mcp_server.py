@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError
 
 from rag import (
     LONGEST_QUESTION,
@@ -27,6 +28,7 @@ from rag import (
     find_fault,
     findings_data,
     spanning,
+    validation_words,
 )
 from rag.api.threads import ANSWERS, in_thread
 
@@ -45,7 +47,7 @@ Known = Callable[[Context[Any, Any]], tuple[Asker, tuple[str, ...]]]
 
 def server(workspace: Workspace, known: Known) -> MCPServer[Any]:
     """A server of the knowledge bases of a workspace."""
-    made: MCPServer[Any] = MCPServer(
+    made = _Server(
         "touchstone",
         title="Touchstone",
         version=VERSION,
@@ -56,6 +58,25 @@ def server(workspace: Workspace, known: Known) -> MCPServer[Any]:
     for tool in (tools.search, tools.fetch, tools.ask, tools.explain):
         made.add_tool(tool, annotations=_READ_ONLY)
     return made
+
+
+class _Server(MCPServer[Any]):
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Calls a tool. Raises ToolError, in the words of REST for arguments of another kind."""
+        if fault := find_fault([name, arguments]):
+            raise ToolError(f"{fault}.")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            found = error.__cause__.errors()
+            said = [
+                f"{'.'.join(map(str, each['loc']))}: {validation_words(each)}" for each in found
+            ]
+            raise ToolError(f"Error executing tool {name}: {'; '.join(said)}") from error.__cause__
 
 
 class _Tools:
@@ -92,8 +113,6 @@ class _Tools:
             asker, scopes = self._known(context)
             if scope not in scopes:
                 raise ToolError(f"This token lacks the scope {scope!r}.")
-            if fault := find_fault(given):
-                raise ToolError(f"{fault}.")
             if any(len(text) > LONGEST_QUESTION for text in given):
                 raise ToolError(f"Write at most {LONGEST_QUESTION:,} characters.")
             return await in_thread(work, ANSWERS)(ScopedWorkspace(self._workspace, asker), *given)

@@ -27,7 +27,7 @@ TEXTS, ROUNDS = 128, 5
 """Both loops take turns, so that other work on the machine slows both alike."""
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, texts: int = TEXTS, rounds: int = ROUNDS) -> dict[str, float]:
     """``embed_texts_per_second``, ``bare_texts_per_second`` and their ``ratio`` (median of rounds).
 
     The bare loop gets its batches tokenized, sorted by length and padded beforehand; it only runs
@@ -35,16 +35,16 @@ def measure(folder: Path) -> dict[str, float]:
     processors, which other programs on the machine change least. ``peak_mb`` is what a process
     that only embeds takes at most, ``onnxruntime_peak_mb`` what it takes with that runtime.
     """
-    documents = documents_of(folder / "scifact")[:TEXTS]
+    documents = documents_of(folder / "scifact")[:texts]
     model, bare = MiniLM(), bare_loop(documents)
     model.embed(documents[:2], "document")
-    rounds = np.array(
+    times = np.array(
         [
             (*seconds(lambda: model.embed(documents, "document")), *seconds(bare))
-            for _ in range(ROUNDS)
+            for _ in range(rounds)
         ]
     )
-    ours, our_cpu, theirs, their_cpu = rounds.T
+    ours, our_cpu, theirs, their_cpu = times.T
     return {
         "embed_texts_per_second": float(len(documents) / np.median(ours)),
         "bare_texts_per_second": float(len(documents) / np.median(theirs)),

@@ -19,10 +19,10 @@ PAIRS, EXPLAINED, AT_ONCE = 500, 10_000, 20
 FIELDS = ("dense_weight", "threshold", "top_k", "candidates", "refuse")
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(_folder: Path, *, pairs: int = PAIRS, explained: int = EXPLAINED) -> dict[str, float]:
     """What ``turned`` and ``added_up`` find, one after the other."""
     with tempfile.TemporaryDirectory() as home, sample(Path(home)) as base:
-        return {**turned(base, PAIRS), **added_up(base, EXPLAINED)}
+        return {**turned(base, pairs), **added_up(base, explained)}
 
 
 @contextmanager

@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rag.workspace import SAMPLE_FOLDER
-from tests.highlights import Coverage, all_pages, coverages, sample_pages
+from tests.highlights import PAGES, Coverage, all_pages, coverages, sample_pages
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, sample: Path = SAMPLE_FOLDER, pages: int = PAGES) -> dict[str, float]:
     """Per file the overlap of all words, of the worst passage, and the number of passages."""
     real = folder / "aragog" / "pdfs"
     if not real.is_dir():
         raise FileNotFoundError(2, "not there", str(real))
-    found = [*coverages(all_pages(SAMPLE_FOLDER)), *coverages(sample_pages(real))]
+    found = [*coverages(all_pages(sample)), *coverages(sample_pages(real, pages))]
     by_file: dict[str, list[Coverage]] = defaultdict(list)
     for each in found:
         by_file[each.file].append(each)

@@ -26,18 +26,20 @@ Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 """Figures of two runs that are equally good, each of shape (questions,)."""
 
 
-def measure(_folder: Path) -> Mapping[str, float]:
+def measure(
+    _folder: Path, *, repetitions: int = REPETITIONS, seeds_each: int = 300
+) -> Mapping[str, float]:
     """All simulations; prints nothing, needs no data."""
     return {
-        **clustered(REPETITIONS),
-        **independent(REPETITIONS),
-        **differences(REPETITIONS),
-        **means(REPETITIONS),
-        **gate(REPETITIONS // 4),
-        **leaderboard(REPETITIONS),
-        **best_of_many(REPETITIONS // 4),
-        **looked_again(REPETITIONS // 4),
-        **seeds(REPETITIONS // 200),
+        **clustered(repetitions),
+        **independent(repetitions),
+        **differences(repetitions),
+        **means(repetitions),
+        **gate(max(1, repetitions // 4)),
+        **leaderboard(repetitions),
+        **best_of_many(max(1, repetitions // 4)),
+        **looked_again(max(1, repetitions // 4)),
+        **seeds(max(1, repetitions // 200), seeds_each),
     }
 
 

@@ -23,16 +23,16 @@ POLL_SECONDS = 0.05
 WORDS = "What does the error mean, and what has to be done about it?"
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, sample: Path = SAMPLE_FOLDER, pages: int = PAGES) -> dict[str, float]:
     """Seconds from the upload on, as somebody at the page waits for them."""
     figures = dict[str, float]()
     with tempfile.TemporaryDirectory() as home:
-        files = [path for path in sorted(SAMPLE_FOLDER.iterdir()) if path.name != SAMPLE_QUESTIONS]
+        files = [path for path in sorted(sample.iterdir()) if path.name != SAMPLE_QUESTIONS]
         figures |= _named("sample", _uploaded(Path(home), files))
     with tempfile.TemporaryDirectory() as home:
         pdf = Path(home) / "papers.pdf"
-        _write_pages(sorted(folder.glob("aragog/**/*.pdf")), pdf)
-        figures |= _named(f"PDF of {PAGES} pages", _uploaded(Path(home), [pdf]))
+        _write_pages(sorted(folder.glob("aragog/**/*.pdf")), pdf, pages)
+        figures |= _named(f"PDF of {pages} pages", _uploaded(Path(home), [pdf]))
     return figures
 
 
@@ -84,12 +84,12 @@ def _open(home: Path) -> Iterator[Workspace]:
         workspace.close()
 
 
-def _write_pages(papers: list[Path], target: Path) -> None:
+def _write_pages(papers: list[Path], target: Path, pages: int) -> None:
     if not papers:
         raise FileNotFoundError(2, "No such file or directory", "aragog")
     writer, at = PdfWriter(), 0
-    while len(writer.pages) < PAGES:
-        for page in PdfReader(papers[at % len(papers)]).pages[: PAGES - len(writer.pages)]:
+    while len(writer.pages) < pages:
+        for page in PdfReader(papers[at % len(papers)]).pages[: pages - len(writer.pages)]:
             writer.add_page(page)
         at += 1
     writer.write(target)

@@ -19,25 +19,34 @@ RERUNS = 40
 VIEWS, RERUNS_OF_A_VIEW = ("What if", "Compare", "Map"), 15
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(
+    _folder: Path,
+    *,
+    documents: int = DOCUMENTS,
+    reruns: int = RERUNS,
+    reruns_of_a_view: int = RERUNS_OF_A_VIEW,
+) -> dict[str, float]:
     """Milliseconds at the median and the 95th percentile for a new question and for a new cut.
 
     Then for a new question with a view open that explains: with a text to be found, and with
     another recipe beside, and on the map.
     """
     with tempfile.TemporaryDirectory() as folder, at_home(folder):
-        questions, passages = _filled(Path(folder))
+        asked = reruns + 1 + len(VIEWS) * reruns_of_a_view
+        questions, passages = _filled(Path(folder), documents, asked)
         app = opened("inspector.py", q=questions[0])
-        asked = timed(lambda at: app.text_input(key="q").set_value(questions[at]).run(), RERUNS)
-        moved = timed(lambda at: app.slider(key="threshold").set_value(at / 100).run(), RERUNS)
-        figures = {**told("question", asked), **told("threshold", moved)}
+        changed = timed(lambda at: app.text_input(key="q").set_value(questions[at]).run(), reruns)
+        moved = timed(lambda at: app.slider(key="threshold").set_value(at / 100).run(), reruns)
+        figures = {**told("question", changed), **told("threshold", moved)}
         for place, view in enumerate(VIEWS, start=1):
-            figures |= _with_view(app, view, questions[-RERUNS_OF_A_VIEW * place :])
+            figures |= _with_view(
+                app, view, questions[-reruns_of_a_view * place :], reruns_of_a_view
+            )
         checked(app)
     return {"passages": float(passages), **figures}
 
 
-def _with_view(app: AppTest, view: str, questions: list[str]) -> dict[str, float]:
+def _with_view(app: AppTest, view: str, questions: list[str], reruns: int) -> dict[str, float]:
     """What a new question costs while a view is open that explains it."""
     app.segmented_control(key="view").set_value(view).run()
     if view == "What if":
@@ -46,13 +55,12 @@ def _with_view(app: AppTest, view: str, questions: list[str]) -> dict[str, float
     def ask(at: int) -> None:
         app.text_input(key="q").set_value(questions[at - 1]).run()
 
-    return told(f"question, {view.lower()}", timed(ask, RERUNS_OF_A_VIEW))
+    return told(f"question, {view.lower()}", timed(ask, reruns))
 
 
-def _filled(home: Path) -> tuple[list[str], int]:
+def _filled(home: Path, documents: int, asked: int) -> tuple[list[str], int]:
     """Questions about documents of invented words with their map, and how many passages."""
-    asked = RERUNS + 1 + len(VIEWS) * RERUNS_OF_A_VIEW
-    workspace, base, questions = invented(home, DOCUMENTS, WORDS_EACH, asked)
+    workspace, base, questions = invented(home, documents, WORDS_EACH, asked)
     workspace.jobs.run(base.maps.draw(base.recipe().index))
     passages = base.search(questions[0], base.recipe()).passages
     workspace.close()

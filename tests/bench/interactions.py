@@ -16,7 +16,7 @@ LOGGED = 200
 REPEATED = 30
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(_folder: Path, *, logged: int = LOGGED, repeated: int = REPEATED) -> dict[str, float]:
     """Milliseconds with 200 logged interactions: median and the slowest of thirty questions.
 
     ``cpu`` are those of the processor, the others those on the clock.
@@ -28,13 +28,13 @@ def measure(_folder: Path) -> dict[str, float]:
         recipe = base.recipe().with_fields({"answer.provider": "openai", "answer.memory": 3})
         sets = base.questions.every()
         asked = [each.text for held in sets for each in base.questions.labelled(held.name)]
-        recorded = [_told(base, asked[n % len(asked)]) for n in range(LOGGED)]
-        added = [_timed(base, question, recipe) for question in asked[:REPEATED]]
-        shown = sum(len(base.memory.examples(question, recipe)) for question in asked[:REPEATED])
+        recorded = [_told(base, asked[n % len(asked)]) for n in range(logged)]
+        added = [_timed(base, question, recipe) for question in asked[:repeated]]
+        shown = sum(len(base.memory.examples(question, recipe)) for question in asked[:repeated])
         workspace.close()
     return {
-        "logged": float(LOGGED),
-        "examples_per_question": shown / REPEATED,
+        "logged": float(logged),
+        "examples_per_question": shown / len(added),
         "looking_ms_median": statistics.median(wall for wall, _ in added),
         "looking_ms_slowest": max(wall for wall, _ in added),
         "looking_cpu_ms_median": statistics.median(cpu for _, cpu in added),

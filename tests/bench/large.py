@@ -36,15 +36,22 @@ RECIPE = {"index.embedder": "fake", "index.chunker": "whole", "search.threshold"
 SAID = "The price of the product number {} is {} euros. It is delivered from store {} in {} days."
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(
+    _folder: Path,
+    *,
+    pages: Sequence[str] = PAGES,
+    bases: int = BASES,
+    documents: int = DOCUMENTS,
+    questions: int = QUESTIONS,
+) -> dict[str, float]:
     """Milliseconds of the processor by page: opened, and the median of five reruns."""
     with tempfile.TemporaryDirectory() as folder:
         home = os.environ.get("LARGE_HOME", folder)
         if not (Path(home) / "touchstone.db").exists():
-            _fill(Path(home))
+            _fill(Path(home), bases, documents, questions)
         with at_home(home):
             found: dict[str, float] = {}
-            for page in PAGES:
+            for page in pages:
                 found |= _timed(page)
     return found
 
@@ -69,15 +76,15 @@ def _wait_for_figures(app: AppTest) -> AppTest:
     return checked(app.run())
 
 
-def _fill(home: Path) -> None:
+def _fill(home: Path, bases: int, documents: int, asked: int) -> None:
     """A home with all of it, made by the jobs that a user would start."""
     workspace = Workspace(Settings.from_env({}, home=home))
     recipe = Recipe().with_fields(RECIPE)
     base = workspace.create("large", recipe)
-    for number in range(1, BASES):
+    for number in range(1, bases):
         workspace.create(f"small {number:03}", recipe)
     with tempfile.TemporaryDirectory() as folder:
-        _write_collection(Path(folder))
+        _write_collection(Path(folder), documents, asked)
         workspace.jobs.run(base.documents.import_beir(Path(folder), "test"))
     [questions] = base.questions.every()
     workspace.jobs.run(base.evaluations.start(questions.name, recipe))
@@ -101,13 +108,13 @@ def _copied(
     return replace(run, id=recipe.hash[:12], recipe=recipe), failed
 
 
-def _write_collection(folder: Path) -> None:
+def _write_collection(folder: Path, number: int, questions: int) -> None:
     dice = random.Random(3)
     documents = [
         {"_id": f"d{at}", "title": "", "text": SAID.format(at, at * 7 % 991, at % SUBJECTS, at % 9)}
-        for at in range(DOCUMENTS)
+        for at in range(number)
     ]
-    asked = dice.sample(range(DOCUMENTS), QUESTIONS)
+    asked = dice.sample(range(number), questions)
     queries = [
         {"_id": f"q{at}", "text": f"What is the price of the product number {at}?"} for at in asked
     ]

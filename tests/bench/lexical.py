@@ -25,7 +25,7 @@ K1, B = 1.2, 0.75
 SLOW_QUERIES = 20
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, k: int = K, slow_queries: int = SLOW_QUERIES) -> dict[str, float]:
     """Milliseconds per query (median of 3 interleaved rounds) and their ratios.
 
     ``ours`` includes cutting the question into terms; the others are given its terms.
@@ -42,19 +42,19 @@ def measure(folder: Path) -> dict[str, float]:
     slow = BM25Okapi(corpus)
 
     def ours(query: str) -> None:
-        index.search(query, K, k1=K1, b=B)
+        index.search(query, k, k1=K1, b=B)
 
     def bm25s_one(terms: list[str]) -> None:
-        fast.retrieve([terms], k=K, show_progress=False)
+        fast.retrieve([terms], k=k, show_progress=False)
 
     def rank_bm25_one(terms: list[str]) -> None:
-        np.argpartition(slow.get_scores(terms), -K)
+        np.argpartition(slow.get_scores(terms), -k)
 
     rounds = [
         (
             _milliseconds(ours, queries),
             _milliseconds(bm25s_one, asked),
-            _milliseconds(rank_bm25_one, asked[:SLOW_QUERIES]),
+            _milliseconds(rank_bm25_one, asked[:slow_queries]),
         )
         for _ in range(3)
     ]

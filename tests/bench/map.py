@@ -18,18 +18,18 @@ DOCUMENTS, WORDS_EACH = 500, 45
 RERUNS = 10
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(_folder: Path, *, documents: int = DOCUMENTS, reruns: int = RERUNS) -> dict[str, float]:
     """Seconds of the first drawing; milliseconds of a look, whole and in parts; its megabytes."""
     with tempfile.TemporaryDirectory() as folder, at_home(folder):
-        questions, drawing = fill(Path(folder))
+        questions, drawing = fill(Path(folder), documents, reruns + 1)
         figures = {"first_drawing_s": drawing, **_parts(Path(folder), questions[0])}
-        figures.update(_page(questions))
+        figures.update(_page(questions, reruns))
     return figures
 
 
-def fill(home: Path) -> tuple[list[str], float]:
+def fill(home: Path, documents: int, asked: int) -> tuple[list[str], float]:
     """Documents of invented words with their map; questions, and the seconds of the drawing."""
-    workspace, base, questions = invented(home, DOCUMENTS, WORDS_EACH, RERUNS + 1)
+    workspace, base, questions = invented(home, documents, WORDS_EACH, asked)
     clock = time.perf_counter()
     workspace.jobs.run(base.maps.draw(base.recipe().index))
     seconds = time.perf_counter() - clock
@@ -61,10 +61,10 @@ def _parts(home: Path, question: str) -> dict[str, float]:
     }
 
 
-def _page(questions: list[str]) -> dict[str, float]:
+def _page(questions: list[str], reruns: int) -> dict[str, float]:
     """The inspector with the map open, as the server runs it after each new question."""
     app = opened("inspector.py", q=questions[0], view="Map")
-    asked = timed(lambda at: app.text_input(key="q").set_value(questions[at]).run(), RERUNS)
+    asked = timed(lambda at: app.text_input(key="q").set_value(questions[at]).run(), reruns)
     checked(app)
     if not any("The question lies among" in each.value for each in app.caption):
         raise RuntimeError("the map was not drawn")

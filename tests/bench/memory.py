@@ -16,11 +16,11 @@ MEGABYTES = 100
 WORDS = 20_000
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(_folder: Path, *, size: int = MEGABYTES << 20) -> dict[str, float]:
     """Megabytes at the peak of a whole process, above one that reads a 1 KB file alike."""
     with tempfile.TemporaryDirectory() as folder:
         small = _peak(Path(folder) / "small", 1 << 10)
-        large = _peak(Path(folder) / "large", MEGABYTES << 20)
+        large = _peak(Path(folder) / "large", size)
     return {"small_file_mb": small, "large_file_mb": large, "growth_mb": large - small}
 
 
@@ -29,11 +29,10 @@ def _peak(folder: Path, size: int) -> float:
     _write(folder / "text.txt", size)
     arguments = ["-m", "rag", "ingest", "kb", str(folder / "text.txt")]
     arguments += ["--home", str(folder / "home"), "--set", "index.embedder=wordllama", "--json"]
-    os.chdir(ROOT)
     child = os.posix_spawn(
         sys.executable,
         [sys.executable, *arguments],
-        os.environ,
+        {**os.environ, "PYTHONPATH": str(ROOT)},
         file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
     )
     _, status, usage = os.wait4(child, 0)

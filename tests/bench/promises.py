@@ -37,18 +37,24 @@ METRIC = "ndcg@10"
 COLLECTIONS = ("sample", "cranfield", "scifact")
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(
+    folder: Path,
+    *,
+    draws: int = DRAWS,
+    halves: int = HALVES,
+    collections: Sequence[str] = COLLECTIONS,
+) -> dict[str, float]:
     """Rates by what was promised."""
-    figures = {**_simulated_thresholds(), **_judges()}
+    figures = {**_simulated_thresholds(draws), **_judges(draws)}
     with tempfile.TemporaryDirectory() as fresh:
         home = Path(os.environ.get("PROMISES_HOME", fresh))
         settings = Settings.from_env({}, home=home)
         workspace, services = Workspace(settings), Services.start(settings)
-        for name in COLLECTIONS:
+        for name in collections:
             base = _base(workspace, name, folder / name)
-            figures |= _real_thresholds(services, base)
+            figures |= _real_thresholds(services, base, halves)
             if name != "sample":
-                figures |= _pooled_labels(base)
+                figures |= _pooled_labels(base, halves)
         workspace.close()
     return figures
 
@@ -65,12 +71,12 @@ def _base(workspace: Workspace, name: str, collection: Path) -> KnowledgeBase:
     return base
 
 
-def _real_thresholds(services: Services, base: KnowledgeBase) -> dict[str, float]:
+def _real_thresholds(services: Services, base: KnowledgeBase, number: int) -> dict[str, float]:
     """Cosines of candidates, a threshold chosen on half of the questions, kept on the others?"""
     recipe = base.recipe()
     _, questions = base.evaluator.questions(base.name)
     asked = Calibrator(services, base.id).labelled(questions, recipe.index, recipe.search)
-    halves = list(_halves(asked))
+    halves = list(_halves(asked, number))
     found: dict[str, float] = {}
     for wish in WISHES:
         found |= _kept(f"{base.name}, {len(asked)} questions", wish, iter(halves))
@@ -79,10 +85,10 @@ def _real_thresholds(services: Services, base: KnowledgeBase) -> dict[str, float
 
 
 def _halves(
-    asked: Sequence[LabelledCandidates],
+    asked: Sequence[LabelledCandidates], number: int
 ) -> Iterator[tuple[ThresholdCurve, ThresholdCurve]]:
     rng = np.random.default_rng(0)
-    for _ in range(HALVES):
+    for _ in range(number):
         order = rng.permutation(len(asked))
         middle = len(asked) // 2
         chosen, others = ([asked[at] for at in part] for part in np.split(order, [middle]))
@@ -98,13 +104,13 @@ def _curve_of(asked: Sequence[LabelledCandidates]) -> ThresholdCurve:
     )
 
 
-def _simulated_thresholds() -> dict[str, float]:
+def _simulated_thresholds(draws: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     found: dict[str, float] = {}
     for wish in WISHES:
-        pairs = ((_simulated(rng), _simulated(rng)) for _ in range(DRAWS))
+        pairs = ((_simulated(rng), _simulated(rng)) for _ in range(draws))
         found |= _kept("simulated, 150 questions", wish, pairs)
-        pairs = ((_simulated(rng, 5), _simulated(rng, 5)) for _ in range(DRAWS))
+        pairs = ((_simulated(rng, 5), _simulated(rng, 5)) for _ in range(draws))
         found |= _kept("simulated, 150 questions of 30 sources", wish, pairs)
     return found
 
@@ -140,13 +146,13 @@ def _kept(
     } | refused
 
 
-def _judges() -> dict[str, float]:
+def _judges(draws: int) -> dict[str, float]:
     """Sixty of a thousand hits judged by people, all by a judge."""
     rng = np.random.default_rng(0)
     found: dict[str, float] = {}
     for name, (right, wrong) in JUDGES.items():
         covered, narrower = [], []
-        for _ in range(DRAWS):
+        for _ in range(draws):
             truth = (rng.random(1000) < 0.5).astype(np.float64)
             judge = (rng.random(1000) < np.where(truth > 0, right, wrong)).astype(np.float64)
             drawn = rng.choice(1000, 60, replace=False)
@@ -158,7 +164,7 @@ def _judges() -> dict[str, float]:
     return found
 
 
-def _pooled_labels(base: KnowledgeBase) -> dict[str, float]:
+def _pooled_labels(base: KnowledgeBase, halves: int) -> dict[str, float]:
     _, questions = base.evaluator.questions(base.name)
     full = {each.id: best_grades(each) for each in questions}
     ranked = {}
@@ -168,7 +174,7 @@ def _pooled_labels(base: KnowledgeBase) -> dict[str, float]:
         ranked[mode] = {each.question_id: [key for key, *_ in each.ranking] for each in results}
     found: dict[str, float] = {}
     for mode in ("lexical", "hybrid"):
-        found |= _pooled(f"{base.name}, {mode}", ranked[mode], ranked["dense"], full)
+        found |= _pooled(f"{base.name}, {mode}", ranked[mode], ranked["dense"], full, halves)
     return found
 
 
@@ -177,6 +183,7 @@ def _pooled(
     mine: dict[str, list[str]],
     dense: dict[str, list[str]],
     full: dict[str, dict[str, int]],
+    halves: int,
 ) -> dict[str, float]:
     """Labels outside the first ten of ``dense`` are hidden, and half of the questions drawn."""
     highest = max(grade for grades in full.values() for grade in grades.values())
@@ -189,7 +196,7 @@ def _pooled(
             seen[name] = _ndcg(mine[name], known) - _ndcg(dense[name], known)
     rng = np.random.default_rng(0)
     inside, wronged, warned = [], 0, 0
-    for _ in range(HALVES):
+    for _ in range(halves):
         half = rng.choice(list(rows), len(rows) // 2, replace=False).tolist()
         pooled = pooled_difference(METRIC, {each: rows[each] for each in half}, highest=highest)
         true, shown = (float(np.mean([each[name] for name in half])) for each in (truth, seen))
@@ -201,7 +208,7 @@ def _pooled(
     name = f"labels of dense only, {where} against it"
     return {
         f"{name}: truth within bounds (0.95)": float(np.mean(inside)),
-        f"{name}: seems worse and is better": wronged / HALVES,
+        f"{name}: seems worse and is better": wronged / halves,
         f"{name}: of these, said (1)": warned / wronged if wronged else 1.0,
     }
 

@@ -21,11 +21,13 @@ PAGES = 20
 LEAST_WORDS = 200
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(
+    folder: Path, *, pages: int = PAGES, least_words: int = LEAST_WORDS
+) -> dict[str, float]:
     """Figures of pages of ``aragog`` at 200 dots an inch, skewed, noisy and compressed."""
     recogniser = Recogniser(lambda: None)
     recalls, seconds, confidences = list[float](), list[float](), list[float]()
-    for seed, (page, text) in enumerate(islice(text_pages(folder / "aragog"), PAGES)):
+    for seed, (page, text) in enumerate(islice(text_pages(folder / "aragog", least_words), pages)):
         picture, start = scanned(page, seed), time.process_time()
         found = recogniser.read(picture, DPI)
         seconds.append(time.process_time() - start)
@@ -40,12 +42,12 @@ def measure(folder: Path) -> dict[str, float]:
     }
 
 
-def text_pages(folder: Path) -> Iterator[tuple[Image.Image, str]]:
+def text_pages(folder: Path, least_words: int) -> Iterator[tuple[Image.Image, str]]:
     """Every third page with enough words, and pdfium's text of it without hyphens at line ends."""
     for path in sorted(folder.rglob("*.pdf")):
         with pypdfium2.PdfDocument(path) as document:
             for index in range(1, len(document), 3):
                 text = document[index].get_textpage().get_text_bounded()
-                if len(text.split()) >= LEAST_WORDS:
+                if len(text.split()) >= least_words:
                     drawn = document[index].render(scale=DPI / 72, grayscale=True)
                     yield drawn.to_pil(), text.replace("\ufffe", "-")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from rag import Recipe, Settings, Upload, Workspace
@@ -18,7 +19,9 @@ from rag.types import Vectors
 DOCUMENTS, PARAGRAPHS = 40, 60
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(
+    _folder: Path, *, documents: int = DOCUMENTS, paragraphs: int = PARAGRAPHS
+) -> dict[str, float]:
     """Texts embedded twice (0 is right), and seconds of a second build relative to the first."""
     seen: dict[str, int] = {}
     plain = Models.embedder
@@ -29,7 +32,7 @@ def measure(_folder: Path) -> dict[str, float]:
     Models.embedder = counting
     try:
         with tempfile.TemporaryDirectory() as home:
-            first, second = _build_twice(Path(home))
+            first, second = _build_twice(Path(home), _Corpus(documents, paragraphs))
     finally:
         Models.embedder = plain
     return {
@@ -39,20 +42,20 @@ def measure(_folder: Path) -> dict[str, float]:
     }
 
 
-def _build_twice(home: Path) -> tuple[float, float]:
+def _build_twice(home: Path, corpus: _Corpus) -> tuple[float, float]:
     """Seconds to build one cut, then the same cut with another analyzer and vector index."""
     recipe = Recipe().with_fields({"index.embedder": "wordllama", "index.chunk_size": 100})
     workspace = Workspace(Settings.from_env({}, home=home))
     base = workspace.create("bench", recipe)
     started = time.perf_counter()
-    _read(workspace, base.documents.add_files(_uploads()))
+    _read(workspace, base.documents.add_files(corpus.uploads("first edition")))
     first = time.perf_counter() - started
     started = time.perf_counter()
     again = recipe.with_fields({"index.analyzer": "german", "index.vector_index": "hnsw"})
     _read(workspace, base.documents.build(again.index))
     second = time.perf_counter() - started
     _read(workspace, base.documents.build(recipe.with_fields({"index.chunker": "sentence"}).index))
-    _read(workspace, base.documents.add_files(_uploads(edition="second edition")))
+    _read(workspace, base.documents.add_files(corpus.uploads("second edition")))
     workspace.close()
     return first, second
 
@@ -63,20 +66,24 @@ def _read(workspace: Workspace, job: int) -> None:
         raise RuntimeError(done.message)
 
 
-def _uploads(edition: str = "first edition") -> list[Upload]:
-    """The corpus; an edition differs from another in one paragraph of each document."""
-    return [
-        Upload(f"d{place}.txt", io.BytesIO(f"{edition}\n\n{_text(place)}".encode()))
-        for place in range(DOCUMENTS)
-    ]
+@dataclass(frozen=True)
+class _Corpus:
+    documents: int
+    paragraphs: int
 
+    def uploads(self, edition: str) -> list[Upload]:
+        """An edition differs from another in one paragraph of each document."""
+        return [
+            Upload(f"d{place}.txt", io.BytesIO(f"{edition}\n\n{self._text(place)}".encode()))
+            for place in range(self.documents)
+        ]
 
-def _text(place: int) -> str:
-    return "\n\n".join(
-        f"Paragraph {number} of document {place} tells how part {place * 100 + number} is fitted. "
-        * 4
-        for number in range(PARAGRAPHS)
-    )
+    def _text(self, place: int) -> str:
+        return "\n\n".join(
+            f"Paragraph {number} of document {place} tells how part {place * 100 + number} is "
+            "fitted. " * 4
+            for number in range(self.paragraphs)
+        )
 
 
 class _Counting:

@@ -66,12 +66,12 @@ class Asked:
     calibrated: dict[str, float] = field(default_factory=dict)
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[str, float]:
     """Shares by ``"EMBEDDER COLLECTION: WHAT"``, each by a model taught without that collection."""
     figures: dict[str, float] = {}
     for embedder in EMBEDDERS:
         with tempfile.TemporaryDirectory() as home:
-            asked = evidence(Path(home), folder, embedder)
+            asked = evidence(Path(home), folder, embedder, collections)
         figures |= left_out(asked, embedder)
     return figures
 
@@ -127,12 +127,14 @@ def _refused(model: TopicModel, found: Sequence[TopicEvidence]) -> float:
     return float(np.mean([model.judged(each).refused("auto") for each in found]))
 
 
-def evidence(home: Path, folder: Path, embedder: str) -> dict[str, Asked]:
+def evidence(
+    home: Path, folder: Path, embedder: str, collections: Sequence[str] = COLLECTIONS
+) -> dict[str, Asked]:
     """Reads all collections into a home and looks every question up in every one of them."""
     settings = Settings.from_env({}, home=home)
     workspace, services = Workspace(settings), Services.start(settings)
     recipe = Recipe().with_fields({"index.embedder": embedder})
-    bases = {name: _base(workspace, name, folder, recipe) for name in COLLECTIONS}
+    bases = {name: _base(workspace, name, folder, recipe) for name in collections}
     questions = {name: _answerable(base, name) for name, base in bases.items()}
     model = services.models.embedder(embedder)
     texts = {name: [item.text for item in each] for name, each in questions.items()}
@@ -148,7 +150,7 @@ def evidence(home: Path, folder: Path, embedder: str) -> dict[str, Asked]:
             hard=[lookup.all(hidden), lookup.all(own, rest)],
             foreign={
                 other: lookup.all(list(zip(texts[other], vectors[other], strict=True)))
-                for other in COLLECTIONS
+                for other in collections
                 if other != name
             },
         )

@@ -23,14 +23,16 @@ PASSAGES, DIMENSION, QUESTIONS = 100_000, 384, 60
 WORDS_PER_PASSAGE, VOCABULARY = 120, 60_000
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(
+    _folder: Path, *, passages: int = PASSAGES, questions: int = QUESTIONS
+) -> dict[str, float]:
     """Milliseconds at the median and the 95th percentile, and the ratio to bare FAISS."""
     dice = np.random.default_rng(5)
-    vectors = _unit(dice.standard_normal((PASSAGES, DIMENSION), dtype=np.float32))
-    questions = [_words(dice, 9) for _ in range(QUESTIONS)]
-    asked = dict(zip(questions, _unit(vectors[:QUESTIONS] + 0.1), strict=True))
+    vectors = _unit(dice.standard_normal((passages, DIMENSION), dtype=np.float32))
+    texts = [_words(dice, 9) for _ in range(questions)]
+    asked = dict(zip(texts, _unit(vectors[:questions] + 0.1), strict=True))
     chunks = {}
-    for place in range(PASSAGES):
+    for place in range(passages):
         chunk = _chunk(place, _words(dice, WORDS_PER_PASSAGE))
         chunks[chunk.key] = (chunk, "document")
     keys = np.array(list(chunks), np.int64)
@@ -49,7 +51,7 @@ def measure(_folder: Path) -> dict[str, float]:
     bare.add(vectors)
     recipe = Recipe()
     ours, peer = [], []
-    for question in questions:
+    for question in texts:
         ours.append(_milliseconds(lambda q=question: retrieve(q, recipe, corpus, 0.1)))
         peer.append(_milliseconds(lambda q=question: bare.search(asked[q][None], 100)))
     return {

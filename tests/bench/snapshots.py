@@ -20,13 +20,13 @@ from rag.lexical import LexicalIndex
 PASSAGES, DIMENSION, WORDS_PER_PASSAGE, VOCABULARY, ROUNDS = 100_000, 384, 120, 60_000, 9
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(_folder: Path, *, passages: int = PASSAGES, rounds: int = ROUNDS) -> dict[str, float]:
     """Seconds at the median, ratios, and the size in megabytes."""
     dice = np.random.default_rng(5)
-    rows = dice.standard_normal((PASSAGES, DIMENSION), dtype=np.float32)
+    rows = dice.standard_normal((passages, DIMENSION), dtype=np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    dense = stores.empty("flat", DIMENSION).added(np.arange(PASSAGES), rows)
-    ranks = np.minimum(dice.zipf(1.25, (PASSAGES, WORDS_PER_PASSAGE)), VOCABULARY)
+    dense = stores.empty("flat", DIMENSION).added(np.arange(passages), rows)
+    ranks = np.minimum(dice.zipf(1.25, (passages, WORDS_PER_PASSAGE)), VOCABULARY)
     texts = (" ".join(f"w{rank}" for rank in passage) for passage in ranks)
     lexical = LexicalIndex.empty("english").added(enumerate(texts))
     with tempfile.TemporaryDirectory() as name:
@@ -47,7 +47,7 @@ def measure(_folder: Path) -> dict[str, float]:
                 load()
 
         written, sealed = _seconds(write), _seconds(lambda: snapshots.seal(folder))
-        times = np.array([(_seconds(load), _seconds(load_verified)) for _ in range(ROUNDS)])
+        times = np.array([(_seconds(load), _seconds(load_verified)) for _ in range(rounds)])
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     plain, verified = np.median(times, axis=0).tolist()
     return {

@@ -31,24 +31,29 @@ STRANGERS = 40
 RECIPE = Recipe().with_fields({"index.chunker": "whole"})
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, collections: Sequence[str] = COLLECTIONS) -> dict[str, float]:
     """Figures by ``"COLLECTION, N typos, SPELLING: WHAT"``."""
     with tempfile.TemporaryDirectory() as home:
-        return measured(Path(home), folder)
+        return measured(Path(home), folder, collections, collections)
 
 
-def measured(home: Path, folder: Path, names: Sequence[str] = COLLECTIONS) -> dict[str, float]:
-    """The same in a home that is kept, of the collections of these names."""
+def measured(
+    home: Path,
+    folder: Path,
+    names: Sequence[str] = COLLECTIONS,
+    collections: Sequence[str] = COLLECTIONS,
+) -> dict[str, float]:
+    """The same in a home that is kept, of those ``names`` among the collections."""
     settings = Settings.from_env({}, home=home)
     workspace, services = Workspace(settings), Services.start(settings)
-    bases = {name: _base(workspace, name, folder) for name in COLLECTIONS}
+    bases = {name: _base(workspace, name, folder) for name in collections}
     asked = {name: list(base.evaluator.questions(name)[1]) for name, base in bases.items()}
     figures: dict[str, float] = {}
     for name in names:
         base = bases[name]
         strangers = [
             each
-            for other in COLLECTIONS
+            for other in collections
             if other != name and not other.startswith("xquad_de")
             for each in asked[other][:STRANGERS]
         ]

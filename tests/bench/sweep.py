@@ -29,7 +29,7 @@ THRESHOLDS = (None, *np.linspace(0.1, 0.9, 9).tolist())
 ROUNDS = 3
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, rounds: int = ROUNDS) -> dict[str, float]:
     """Recipes per second (best of three) for grids of different shapes."""
     questions, deep, ideals = _candidates(folder / "scifact")
     every = [f"{name}@{k}" for name in MEASURES for k in (1, 3, 5, 10, 20)]
@@ -46,7 +46,7 @@ def measure(folder: Path) -> dict[str, float]:
         chosen = [Cut(threshold, 5) for threshold in THRESHOLDS[:cuts]]
         arithmetic = Arithmetic(questions, ideals, names)
         seconds = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             prepared = Prepared(deep)
             prepared.layout(By())  # as a sweep does when it has fetched
             started = time.perf_counter()

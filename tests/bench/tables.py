@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pypdfium2
@@ -20,32 +20,32 @@ from rag.readers.pdf.layout import PageTable, page_blocks
 from rag.readers.pdf.pdfium import PdfiumPages
 from rag.readers.pdf.reader import read_pdf
 from rag.types import Document
-from tests.drawn_tables import drawn_pdfs, kept
-from tests.highlights import sample_pages
+from tests.drawn_tables import SEEDS, drawn_pdfs, kept
+from tests.highlights import PAGES, sample_pages
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(folder: Path, *, seeds: Sequence[int] = SEEDS, pages: int = PAGES) -> dict[str, float]:
     """Shares of rows and of labels by kind of table; similarity and milliseconds."""
     figures = dict[str, float]()
-    for kind, (rows, whole, labelled) in by_kind().items():
+    for kind, (rows, whole, labelled) in by_kind(seeds).items():
         figures[f"{kind}: rows kept"] = whole / rows
         figures[f"{kind}: labels known"] = labelled / rows
-    pages = sample_pages(folder / "aragog" / "pdfs")
-    likeness = [alike for alike, _, _ in compared(pages)]
+    drawn = sample_pages(folder / "aragog" / "pdfs", pages)
+    likeness = [alike for alike, _, _ in compared(drawn)]
     figures["least likeness to pdfium's order of words"] = min(likeness)
     figures["mean likeness to pdfium's order of words"] = sum(likeness) / len(likeness)
-    timed = list(compared(pages))
+    timed = list(compared(drawn))
     figures["ms a page"] = 1000 * sum(mine for _, mine, _ in timed) / len(timed)
     figures["ms a page, pypdf"] = 1000 * sum(other for *_, other in timed) / len(timed)
     return figures
 
 
-def by_kind() -> dict[str, tuple[int, int, int]]:
+def by_kind(seeds: Sequence[int] = SEEDS) -> dict[str, tuple[int, int, int]]:
     """Rows drawn, rows kept, and rows under the right labels, by kind of table."""
     counts = dict[str, tuple[int, int, int]]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "drawn.pdf"
-        for drawn in drawn_pdfs():
+        for drawn in drawn_pdfs(seeds):
             path.write_bytes(drawn.data)
             content = read_pdf(Source(path))
             document = Document("d", "", "", "", content.text, tables=content.tables)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,21 +54,23 @@ RECIPE = Recipe().with_fields(
 )
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(
+    folder: Path, *, collections: Sequence[str] = COLLECTIONS, timed: int = TIMED
+) -> dict[str, float]:
     """nDCG@10 and cost by ``"TECHNIQUE | COLUMN"``."""
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as home:
         settings = Settings.from_env({}, home=Path(home))
         workspace = Workspace(settings)
-        for name in COLLECTIONS:
+        for name in collections:
             base = _imported(workspace, folder / name)
             figures |= _quality(base, name, name)
             if name == "scifact":
                 _misspell(base, name)
                 figures |= _quality(base, "misspelt", "misspelt")
-                figures |= _costs(settings, base)
+                figures |= _costs(settings, base, timed)
         workspace.close()
-    columns = (*COLLECTIONS, "misspelt", "cost")
+    columns = (*collections, "misspelt", "cost")
     return {key: figures[key] for key in (f"{row} | {c}" for row in TECHNIQUES for c in columns)}
 
 
@@ -104,12 +106,12 @@ def _misspell(base: KnowledgeBase, questions: str) -> None:
     base.exchange.import_file("misspelt", "misspelt.jsonl", content)
 
 
-def _costs(settings: Settings, base: KnowledgeBase) -> dict[str, float]:
+def _costs(settings: Settings, base: KnowledgeBase, timed: int) -> dict[str, float]:
     services = Services.start(settings)
     index = services.indexes.current(base.id, RECIPE.index)
     source = base.tuning.sweeper("scifact")
-    asked = source.questions[:TIMED]
-    queries = source.source(RECIPE.index).queries[:TIMED]
+    asked = source.questions[:timed]
+    queries = source.source(RECIPE.index).queries[:timed]
     seconds: dict[str, list[float]] = {name: [] for name in TECHNIQUES}
     for turn in range(2):  # the first one warms up
         for question, query in zip(asked, queries, strict=True):

@@ -9,23 +9,26 @@ does not depend on where vectors come from.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from rag import Recipe, Settings, Workspace
 from tests.handbook import unfold
-from tests.reruns import at_home, checked, opened, timed, told
+from tests.reruns import at_home, opened, timed, told, with_figures
 
 MOVES = 15
 CURVES = ("Threshold", "Weight", "Top-k", "Map", "Cost")
 
 
-def measure(folder: Path) -> dict[str, float]:
+def measure(
+    folder: Path, *, moves: int = MOVES, curves: Sequence[str] = CURVES
+) -> dict[str, float]:
     """Milliseconds on the clock and of the processor, by slider, and by the curve shown."""
     with tempfile.TemporaryDirectory() as home, at_home(home):
         _filled(Path(home), folder / "scifact")
-        app = unfold(opened("tuning.py"))
+        app = unfold(with_figures(lambda: opened("tuning.py")))
         sliders = {
             "dense_weight": lambda at: _moved(app, "w", at / 20),
             "threshold": lambda at: _moved(app, "threshold", at / 50),
@@ -35,18 +38,18 @@ def measure(folder: Path) -> dict[str, float]:
         }
         found = {}
         for name, move in sliders.items():
-            found |= told(f"{name}_moved", timed(move, MOVES))
-        for place, curve in enumerate(CURVES):
+            found |= told(f"{name}_moved", timed(move, moves))
+        for place, curve in enumerate(curves):
             app.session_state["curve"] = curve
             app.run()
             first = 0.3 + place / 200  # no weight twice
-            moves = timed(lambda at, first=first: _moved(app, "w", first + at / 40), MOVES)
-            found |= told(f"dense_weight_moved_beside_{curve.lower()}", moves)
+            times = timed(lambda at, first=first: _moved(app, "w", first + at / 40), moves)
+            found |= told(f"dense_weight_moved_beside_{curve.lower()}", times)
     return found
 
 
 def _moved(app: AppTest, slider: str, value: float) -> None:
-    checked(app.slider(key=slider).set_value(value).run())
+    with_figures(lambda: app.slider(key=slider).set_value(value).run())
 
 
 def _filled(home: Path, collection: Path) -> None:

@@ -8,6 +8,7 @@ length; so are the 100 queries. Milliseconds are those of one search for 100 pas
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +21,16 @@ from rag.workspace import SAMPLE_VECTORS
 SIZES, QUERIES, NOISE, DEPTH, BLOCK = (50_000, 100_000, 260_000, 1_000_000), 100, 0.5, 100, 65_536
 
 
-def measure(_folder: Path) -> dict[str, float]:
+def measure(
+    _folder: Path, *, sizes: Sequence[int] = SIZES, asked: int = QUERIES
+) -> dict[str, float]:
     """Milliseconds at the median and the 95th percentile, recall, and seconds of building."""
     with np.load(SAMPLE_VECTORS) as file:
         rows = file["rows"].astype(np.float32)
     dice = np.random.default_rng(7)
-    queries = _perturbed(dice, rows, QUERIES)
+    queries = _perturbed(dice, rows, asked)
     figures: dict[str, float] = {}
-    for size in SIZES:
+    for size in sizes:
         scanned, graph = (stores.empty(kind, rows.shape[1]) for kind in ("flat", "hnsw"))
         for start in range(0, size, BLOCK):
             keys = np.arange(start, min(start + BLOCK, size), dtype=np.int64)

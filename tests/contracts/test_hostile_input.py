@@ -1,4 +1,4 @@
-"""Text that is none and numbers beyond all sense, in every field that the API has."""
+"""Text that is none and numbers beyond all sense, in every field of the API and of tools of MCP."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rag import Settings, Workspace
-from tests.api import client
+from rag import LONGEST_QUESTION, Settings, Workspace
+from tests.api import client, spoken
 from tests.contracts.test_api_access import BASES
-from tests.workspaces import DATABASES, QUICK, URL, add
+from tests.workspaces import DATABASES, QUICK, URL, add, stored_bytes
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -168,3 +168,72 @@ def test_no_field_takes_text_that_is_none_or_a_number_beyond_all_sense(api: Test
     for path in ("", "/recipe", "/recipes", "/documents", "/question-sets", "/jobs"):
         assert api.get(f"{BASES}/manuals{path}").status_code == 200, path
     assert api.post(f"{BASES}/manuals/search", json={"question": "leave"}).status_code == 200
+
+
+LONG = "x" * (LONGEST_QUESTION + 1)
+ANY_KIND = (HALF, NUL, LONG, HUGE, ENDLESS, 2**62, -1, 1.5, True, None, ["x"], {"x": 1})
+"""What is sent in place of every argument, whatever its kind."""
+
+
+def calls(tool: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Hostile arguments of a tool of MCP, each with the argument that is."""
+    schema = tool["inputSchema"]
+    sound = sample({"type": "object", **schema}, {})
+    for name, kind in schema["properties"].items():
+        yield from (({**sound, name: bad}, name) for bad in spoilt(sound[name]))
+        yield from (({**sound, name: bad}, name) for bad in ANY_KIND if _misfits(bad, kind))
+    for bad in (HALF, NUL):
+        yield {**sound, bad: "x"}, ""
+    for name in schema["required"]:
+        yield {key: value for key, value in sound.items() if key != name}, name
+
+
+def _misfits(value: Any, schema: dict[str, Any]) -> bool:
+    """Whether a value is not of an argument's kind, or more than it may hold."""
+    kinds = {"string": str, "array": list, "object": dict, "boolean": bool, "null": type(None)}
+    numbers = {"integer": int, "number": int | float}
+    allowed = {each.get("type") for each in schema.get("anyOf", [schema])}
+    fits = any(
+        isinstance(value, (kinds | numbers)[kind])
+        and isinstance(value, bool) == (kind == "boolean")
+        for kind in allowed
+    )
+    return not fits or value == LONG
+
+
+def test_no_tool_takes_text_that_is_none_or_a_value_of_another_kind(workspace: Workspace) -> None:
+    tried, broken = 0, []
+    with client(workspace) as api:
+        tools = spoken(api, "tools/list")[1]["result"]["tools"]
+        before = stored_bytes(workspace)
+        for tool in tools:
+            for arguments, name in calls(tool):
+                status, told = spoken(
+                    api, "tools/call", {"name": tool["name"], "arguments": arguments}, written
+                )
+                tried += 1
+                if why := _badly_refused(status, told, name):
+                    broken.append((tool["name"], str(arguments)[:80], why[:200]))
+        assert broken == []
+        assert {each["name"] for each in tools} == {"search", "fetch", "ask", "explain"}
+        assert tried > 80
+        found = spoken(api, "tools/call", {"name": "search", "arguments": {"query": "leave"}})[1]
+        assert "thirty days" in found["result"]["content"][0]["text"]
+    after = stored_bytes(workspace)
+    for rubbish in (b"x\\x00y", b"ud800", LONG.encode(), b"9" * 100):
+        assert after.count(rubbish) == before.count(rubbish)
+
+
+def _badly_refused(status: int, told: dict[str, Any], name: str) -> str:
+    """What is wrong with how a call was refused; "" where nothing is.
+
+    Half a character is no JSON in the eyes of the protocol, so the request is refused as a whole.
+    """
+    if "error" in told:
+        sound = status == 400 and told["error"]["code"] == -32700
+        return "" if sound and "hex escape" in told["error"]["message"] else str(told)
+    said = told["result"]["content"][0]["text"]
+    about = ("character", f": {name}: ", "number beyond all bounds")
+    if status != 200 or not told["result"]["isError"] or not any(each in said for each in about):
+        return str(told)
+    return said if any(word in said for word in ("pydantic", "Traceback", "Error:")) else ""

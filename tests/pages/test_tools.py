@@ -33,17 +33,18 @@ def server() -> Iterator[Script]:
         yield script
 
 
-def keep(workspace: Workspace, url: str, **fields: object) -> None:
+def keep(workspace: Workspace, url: str, name: str = "wiki", **fields: object) -> None:
     paths = {"results": "results", "title": "title", "link": "url"}
-    data = {"name": "wiki", "url": f"{url}/?q={{question}}", **paths, **fields}
+    data = {"name": name, "url": f"{url}/?q={{question}}", **paths, **fields}
     workspace.tools.save(HttpTool.parse(data))
 
 
-def fill(app: AppTest, **typed: str) -> AppTest:
+def fill(app: AppTest, of: str = "", **typed: str) -> AppTest:
+    """Saves the form of a tool, or of a new one, with what is typed."""
     for name, value in typed.items():
         widgets = app.text_area if name in ("body", "headers") else app.text_input
-        widgets(key=f"tools_{name}").set_value(value)
-    next(each for each in app.button if each.label == "Save the tool").click().run()
+        widgets(key=f"tools_{name}_{of}").set_value(value)
+    app.button(key=f"tools_save_{of}").click().run()
     assert not app.exception
     return app
 
@@ -80,13 +81,13 @@ def test_a_real_call_shows_the_results_as_text(workspace: Workspace, server: Scr
     keep(workspace, server.url)
     app = visit("settings.py")
     app.button(key="tools_test_wiki").click().run()
-    app.text_input(key="tools_question").set_value("leave?").run()
-    app.button(key="tools_ask").click().run()
+    app.text_input(key="tools_question_wiki").set_value("leave?").run()
+    app.button(key="tools_ask_wiki").click().run()
     assert server.paths == ["/?q=leave%3F"]
     assert r"1 · \[Wiki\]\(x\)" in texts(app)
     assert r"Leave \<b\>lapses\<\/b\> for \$5\$\." in texts(app)
     server.replies[:] = [Reply(500)]
-    app.button(key="tools_ask").click().run()
+    app.button(key="tools_ask_wiki").click().run()
     assert "answers 500" in texts(app)
 
 
@@ -94,7 +95,7 @@ def test_a_tool_is_changed_and_deleted_after_asking(workspace: Workspace) -> Non
     keep(workspace, "https://x.example")
     app = visit("settings.py")
     app.button(key="tools_edit_wiki").click().run()
-    fill(app, url="https://y.example/?q={question}")
+    fill(app, "wiki", url="https://y.example/?q={question}")
     assert [tool.url for tool in workspace.tools.every()] == ["https://y.example/?q={question}"]
     app = visit("settings.py")
     app.button(key="tools_delete_wiki").click().run()
@@ -102,3 +103,30 @@ def test_a_tool_is_changed_and_deleted_after_asking(workspace: Workspace) -> Non
     assert [each.label for each in app.button if each.key == "tools_delete_really"] == ["Delete"]
     workspace.tools.remove("wiki")
     assert "There is no tool yet." in texts(visit("settings.py"))
+
+
+def test_what_is_typed_stays_when_another_tool_is_opened(workspace: Workspace) -> None:
+    keep(workspace, "https://x.example")
+    keep(workspace, "https://z.example", name="pumps")
+    app = visit("settings.py")
+    app.button(key="tools_add").click().run()
+    app.text_input(key="tools_name_").set_value("third").run()
+    app.button(key="tools_edit_wiki").click().run()
+    typed = "https://y.example/?q={question}"
+    app.text_input(key="tools_url_wiki").set_value(typed).run()
+    for other in ("tools_edit_pumps", "tools_test_pumps", "tools_test_wiki"):
+        app.button(key=other).click().run()
+        assert app.text_input(key="tools_url_wiki").value == typed
+        assert app.text_input(key="tools_name_").value == "third"
+    assert app.text_input(key="tools_url_pumps").value == "https://z.example/?q={question}"
+    fill(app, "pumps", description="state of pumps")  # saving one leaves the others alone
+    assert app.text_input(key="tools_url_wiki").value == typed
+    assert "tools_url_pumps" not in {each.key for each in app.text_input}
+    app.button(key="tools_edit_wiki").click().run()  # which closes it: what was typed is given up
+    app.button(key="tools_edit_wiki").click().run()
+    assert app.text_input(key="tools_url_wiki").value == "https://x.example/?q={question}"
+    said = {tool.name: (tool.url, tool.description) for tool in workspace.tools.every()}
+    assert said == {
+        "pumps": ("https://z.example/?q={question}", "state of pumps"),
+        "wiki": ("https://x.example/?q={question}", ""),
+    }

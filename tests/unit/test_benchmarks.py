@@ -2,65 +2,177 @@
 
 from __future__ import annotations
 
-import importlib
+import inspect
 import json
 import math
 import pickle
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+from reportlab.pdfgen.canvas import Canvas
 
+from rag import workspace
 from rag.__main__ import main
 from rag.cli.administration import benchmarks
+from rag.workspace import SAMPLE_QUESTIONS
+from tests.bench.sample import KINDS
 
 TINY: Mapping[str, Mapping[str, Any]] = {
-    "embedding": {"TEXTS": 4, "ROUNDS": 1},
-    "lexical": {"SLOW_QUERIES": 2, "K": 4},
-    "recutting": {"DOCUMENTS": 2, "PARAGRAPHS": 2},
-    "retrieval": {"PASSAGES": 200, "QUESTIONS": 3},
-    "snapshots": {"PASSAGES": 200, "ROUNDS": 1},
-    "sweep": {"ROUNDS": 1},
-    "vectors": {"SIZES": (200,), "QUERIES": 3},
+    "embedding": {"texts": 4, "rounds": 1},
+    "explanations": {"pairs": 3, "explained": 20},
+    "highlight": {"pages": 2},
+    "honesty": {"repetitions": 4, "seeds_each": 1},
+    "ingestion": {"pages": 1},
+    "inspector": {"documents": 1, "reruns": 1, "reruns_of_a_view": 1},
+    "interactions": {"logged": 2, "repeated": 1},
+    "large": {"pages": ("chat", "tuning"), "bases": 2, "documents": 12, "questions": 8},
+    "lexical": {"k": 4, "slow_queries": 2},
+    "map": {"documents": 1, "reruns": 1},
+    "memory": {"size": 2000},
+    "metrics": {"libraries": ("ours", "pytrec_eval"), "rounds": 1, "starts": 1},
+    "promises": {"draws": 2, "halves": 2, "collections": ("scifact",)},
+    "recognition": {"pages": 1, "least_words": 10},
+    "recutting": {"documents": 2, "paragraphs": 2},
+    "refusal": {"collections": ("scifact", "more", "other")},  # the sample needs 40 labels
+    "retrieval": {"passages": 200, "questions": 3},
+    "sample": {},
+    "snapshots": {"passages": 200, "rounds": 1},
+    "spelling": {"collections": ("scifact", "sample")},
+    "sweep": {"rounds": 1},
+    "tables": {"seeds": (0,), "pages": 2},
+    "techniques": {"collections": ("scifact",), "timed": 1},
+    "tuning": {"moves": 1, "curves": ("Map",)},
+    "vectors": {"sizes": (200,), "asked": 3},
 }
+NOT_TINY: Mapping[str, str] = {
+    "cluster": "starts a scheduler and workers that each load the model",
+    "doors": "starts a server of the dashboard and sends it megabytes",
+    "full_text": "needs a PostgreSQL server",
+    "pgvector": "needs a PostgreSQL server",
+    "users": "starts servers of the dashboard, with tabs and programs for minutes",
+    "workers": "needs a PostgreSQL server",
+}
+FACTS: Mapping[str, tuple[str, str]] = {
+    "pump": ("The pump is checked twice a year", "How often is the pump checked?"),
+    "valve": ("A valve that leaks is replaced", "What happens with leaking valves?"),
+    "bearing": ("Dry bearings grind when they turn", "Why does something grind?"),
+    "grease": ("Lithium grease comes in blue tins", "Which colour have tins of lithium?"),
+    "motor": ("Ann signs for work on a motor", "Who approves repairs of motors?"),
+    "shaft": ("Each shaft weighs forty kilograms", "How heavy are shafts?"),
+    "filter": ("Filters cost nine euros in the shop", "What is the price of filters?"),
+    "seal": ("A seal lasts until it is three years old", "At which age do seals fail?"),
+}
+"""What a document says, and what is asked of it."""
 
 
 @pytest.fixture
 def collections(tmp_path: Path) -> Path:
-    """A folder with a collection of eight documents and three questions."""
-    folder = tmp_path / "scifact"
-    (folder / "qrels").mkdir(parents=True)
-    words = ("pump", "valve", "bearing", "grease", "motor", "shaft", "filter", "seal")
-    documents = [
-        {"_id": f"d{at}", "title": word, "text": f"The {word} is checked {at} times a year. " * 9}
-        for at, word in enumerate(words)
-    ]
-    questions = [
-        {"_id": f"q{at}", "text": f"How often is the {words[at]} checked?"} for at in (0, 1, 2)
-    ]
-    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
-    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, questions)))
-    lines = ["query-id\tcorpus-id\tscore", *(f"q{at}\td{at}\t1" for at in (0, 1, 2))]
-    (folder / "qrels" / "test.tsv").write_text("\n".join(lines))
+    """A folder with collections of eight documents and three questions, and a PDF of two pages."""
+    for name in ("scifact", "more", "other"):
+        folder = tmp_path / name
+        (folder / "qrels").mkdir(parents=True)
+        documents = [
+            {"_id": f"d{at}", "title": word, "text": _text(f"{fact} of the {name}")}
+            for at, (word, (fact, _)) in enumerate(FACTS.items())
+        ]
+        asked = [f"{question} Say it of the {name}." for _, question in FACTS.values()]
+        questions = [{"_id": f"q{at}", "text": text} for at, text in enumerate(asked)][:3]
+        (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
+        (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, questions)))
+        lines = ["query-id\tcorpus-id\tscore", *(f"q{at}\td{at}\t1" for at in (0, 1, 2))]
+        (folder / "qrels" / "test.tsv").write_text("\n".join(lines))
+    (tmp_path / "aragog" / "pdfs").mkdir(parents=True)
+    _write_pdf(tmp_path / "aragog" / "pdfs" / "paper.pdf")
     return tmp_path
+
+
+@pytest.fixture
+def module(name: str) -> ModuleType:
+    """A benchmark, imported before the sample is replaced."""
+    return benchmarks.load(name)
+
+
+@pytest.fixture
+def small_sample(module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sample of a PDF and eight texts, with questions of every kind, and no vectors beside it."""
+    folder = tmp_path / "sample"
+    folder.mkdir()
+    _write_pdf(folder / "paper.pdf")
+    for word, (fact, _) in FACTS.items():
+        (folder / f"{word}.txt").write_text(_text(fact))
+    questions = [
+        {
+            "id": f"q{at}",
+            "text": question,
+            "tags": list(KINDS),
+            "answerable": True,
+            "evidence": [{"document": f"{word}.txt", "quote": fact}],
+        }
+        for at, (word, (fact, question)) in enumerate(FACTS.items())
+    ]
+    nothing = {"id": "q9", "text": "Who invented the pump?", "answerable": False, "evidence": []}
+    lines = "\n".join(map(json.dumps, [*questions, nothing]))
+    (folder / SAMPLE_QUESTIONS).write_text(lines)
+    monkeypatch.setattr(workspace, "SAMPLE_FOLDER", folder)
+    monkeypatch.setattr(workspace, "SAMPLE_VECTORS", folder / "none.npz")
+    return folder
+
+
+def _text(fact: str) -> str:
+    return f"{fact}. " * 9 + "What an error means is told there."
+
+
+def _write_pdf(path: Path) -> None:
+    canvas = Canvas(str(path))
+    for word in ("pump", "valve"):
+        for line in range(6):
+            canvas.drawString(72, 760 - 14 * line, f"Error {line} means that the {word} broke.")
+        canvas.showPage()
+    canvas.save()
+
+
+def test_every_benchmark_runs_here_or_says_why_not() -> None:
+    assert sorted([*TINY, *NOT_TINY]) == benchmarks.names()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TINY)
 def test_a_benchmark_measures_something_tiny(
     name: str,
+    module: ModuleType,
     collections: Path,
+    small_sample: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    module = importlib.import_module(f"tests.bench.{name}")
-    for constant, value in TINY[name].items():
-        monkeypatch.setattr(module, constant, value)
+    sizes = dict(TINY[name])
+    if "sample" in inspect.signature(module.measure).parameters:
+        sizes["sample"] = small_sample
+    monkeypatch.setattr(module, "measure", partial(module.measure, **sizes))
     assert main(["bench", "--only", name, "--data", str(collections), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["benchmarks"][name]
     assert figures
     assert all(math.isfinite(value) for value in figures.values())
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_a_benchmark_asks_for_nothing_but_a_folder(name: str) -> None:
+    folder, *sizes = inspect.signature(benchmarks.load(name).measure).parameters.values()
+    assert folder.kind is folder.POSITIONAL_OR_KEYWORD
+    assert all(each.kind is each.KEYWORD_ONLY for each in sizes)
+    assert all(each.default is not each.empty for each in sizes)
+
+
+@pytest.mark.parametrize("name", ["cluster", "full_text", "workers"])
+def test_a_benchmark_says_which_collection_it_lacks(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "--only", name, "--data", str(tmp_path)]) != 0
+    assert f"The benchmark '{name}' needs {tmp_path / 'scifact'}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", benchmarks.names())

@@ -10,27 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag import Asker, ScopedWorkspace, TouchstoneError, Workspace, providers
-from tests.api import client
+from rag import Asker, ScopedWorkspace, TouchstoneError, Workspace
+from tests.api import client, spoken
+from tests.costly_fields import VALUES, spied_providers
 from tests.unit.test_asking_fields import ASKING
 from tests.workspaces import QUICK, add, workspace_at
-
-VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "index.embedder": st.sampled_from(["fake", "openai", "cohere:large"]),
-    "search.rewrite": st.booleans(),
-    "search.expansions": st.integers(0, 8),
-    "search.hyde": st.booleans(),
-    "search.rerank": st.sampled_from([None, "chat", "cohere", "jina:large", "voyage"]),
-    "search.tools": st.sampled_from([[], ["wiki"]]),
-    "answer.provider": st.sampled_from(["extractive", "openai", "vertex"]),
-    "answer.model": st.sampled_from([None, "large"]),
-    "answer.mode": st.sampled_from(["strict", "auto", "general"]),
-    "answer.max_tokens": st.sampled_from([800, 9000]),
-    "answer.context_tokens": st.sampled_from([4000, 90000]),
-    "answer.memory": st.integers(0, 10),
-    "answer.tool_calls": st.integers(0, 10),
-    "answer.tools": st.sampled_from([None, [], ["wiki"]]),
-}
 
 
 @pytest.fixture
@@ -42,19 +26,8 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of providers that somebody came to ask, but for those of this computer."""
-    sent: list[str] = []
-    for kind in ("embedder", "chat_model", "reranker"):
-        make = getattr(providers, kind)
-
-        def spied(name: str, *rest: Any, make: Any = make, **named: Any) -> Any:
-            if name not in ("fake", "extractive"):
-                sent.append(name)
-                raise TouchstoneError("A provider is asked.")
-            return make(name, *rest, **named)
-
-        monkeypatch.setattr(providers, kind, spied)
-    return sent
+    """The names of providers that somebody came to ask."""
+    return spied_providers(monkeypatch)
 
 
 def test_values_are_drawn_for_every_field_that_asks() -> None:
@@ -83,3 +56,31 @@ def test_a_drawn_recipe_has_nothing_sent(workspace: Workspace, sent: list[str]) 
         assert sent == []
 
     nothing_is_sent()
+
+
+def test_a_drawn_recipe_has_nothing_sent_by_tools_of_mcp(
+    workspace: Workspace, sent: list[str]
+) -> None:
+    """Tools take no recipe; whoever sends one with their arguments spends nothing by it."""
+    tools = {
+        "search": {"query": "leave"},
+        "fetch": {"id": "1:x@0"},
+        "ask": {"question": "leave"},
+        "explain": {"question": "leave", "words": "March"},
+    }
+    with client(workspace, "read") as api:
+        listed = spoken(api, "tools/list")[1]["result"]["tools"]
+        assert [tool["name"] for tool in listed] == [*tools]
+
+        @settings(max_examples=8)
+        @given(st.fixed_dictionaries({}, optional=VALUES))
+        def nothing_is_sent(fields: dict[str, Any]) -> None:
+            recipe = QUICK.with_fields(fields).model_dump(mode="json")
+            for name, asked in tools.items():
+                for more in ({"fields": fields}, {"recipe": recipe}, fields):
+                    call = {"name": name, "arguments": {**asked, **more}}
+                    _, told = spoken(api, "tools/call", call)
+                    refused = name in ("ask", "fetch")
+                    assert (sent, told["result"]["isError"]) == ([], refused), (fields, told)
+
+        nothing_is_sent()

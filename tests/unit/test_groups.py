@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from rag import KnowledgeBase
 from rag.errors import InvalidInput
 from rag.questions.edits import QuestionRow
 from rag.questions.groups import groups_of, split_questions
+from rag.runs import groups as kept_groups
 from rag.types import Evidence, Question
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -117,3 +119,27 @@ def test_a_label_of_no_relevance_is_no_source(documents: int, end: int | None) -
             label = Evidence(f"of grade {grade}", 0, end, grade)
             asked[place] = Question(f"q{place}", asked[place].text, (label,))
     assert groups_of(asked) == {"q3": "as q3", "q4": "as q3"}
+
+
+def test_groups_are_kept_of_the_states_that_were_asked_for_last(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = workspace_at(home)
+    base = workspace.create("handbook", QUICK)
+    for name in ("one", "two", "three"):
+        base.question_edits.create_set(name)
+        base.question_edits.add_question(name, f"What is {name}?")
+    made: list[str] = []
+
+    def noted(asked: list[Question]) -> dict[str, str]:
+        made.extend(question.text for question in asked)
+        return {}
+
+    monkeypatch.setattr(kept_groups, "groups_of", noted)
+    monkeypatch.setattr(kept_groups, "_MOST", 2)
+    monkeypatch.setattr(kept_groups, "_kept", OrderedDict())
+    with workspace._services.database.read() as connection:
+        for name in ("one", "two", "one", "three", "three", "one", "two"):
+            kept_groups.groups_of_set(connection, base.id, name)
+    assert made == ["What is one?", "What is two?", "What is three?", "What is two?"]
+    workspace.close()

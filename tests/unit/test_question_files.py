@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rag.errors import InvalidFile
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.formats import beir, trec
+from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, parse, to_csv, to_jsonl
 
 SEPARATORS = "one\u2028two\u2029three\x85four"
@@ -69,10 +70,16 @@ def test_judgements_end_lines_at_line_feeds_and_cells_at_ascii_space_only() -> N
     assert found == {"q1": (FileLabel("a\u2028b"), FileLabel("c\xa0d", grade=-2))}
 
 
-@pytest.mark.parametrize("value", ["Infinity", "NaN", "1e400", "9" * 30, "1.5", "true", "null"])
-def test_a_grade_is_a_whole_number(value: str) -> None:
+NO_GRADES = {
+    **dict.fromkeys(("Infinity", "NaN", "1e400", "9" * 30), "There is a number beyond all bounds"),
+    **dict.fromkeys(("1.5", "true", "null", "4294967296"), ".* is not a whole number"),
+}
+
+
+@pytest.mark.parametrize(("value", "said"), NO_GRADES.items())
+def test_a_grade_is_a_whole_number(value: str, said: str) -> None:
     line = f'{{"text": "Why?", "evidence": [{{"document": "d1", "grade": {value}}}]}}'
-    with pytest.raises(InvalidFile, match=r"^Line 2: .* is not a whole number"):
+    with pytest.raises(InvalidFile, match=f"^Line 2: {said}"):
         parse("x.jsonl", FINE + line)
 
 
@@ -160,12 +167,75 @@ def test_json_that_is_nested_too_deep_names_its_line(tmp_path: Path) -> None:
         next(beir.read_documents(collection(tmp_path, corpus__jsonl=DEEP)))
 
 
-def test_lone_surrogates_are_replaced(tmp_path: Path) -> None:
-    (found,) = parse("x.jsonl", '{"text": "a\\ud800b \\ud83d\\ude00", "tags": ["\\udfff"]}')
-    assert (found.text, found.tags) == ("a\ufffdb \U0001f600", ("\ufffd",))
-    row = '{"_id": "d\\udc80", "title": "\\ud800", "text": "x\\ud800"}'
+HALF, NUL = "\\ud800", "\\u0000"
+BAD_LINES = [
+    '{"text": "a%s b"}',
+    '{"text": "Why?", "tags": ["%s"]}',
+    '{"text": "Why?", "answer": "%s"}',
+    '{"text": "Why?", "group": "%s"}',
+    '{"text": "Why?", "id": "%s"}',
+    '{"text": "Why?", "%s": "x"}',
+    '{"text": "Why?", "evidence": [{"document": "a.md", "quote": "%s"}]}',
+    '{"text": "Why?", "evidence": [{"document": "%s"}]}',
+    '{"text": "Why?", "evidence": [{"document": "a.md", "page": 9007199254740993}]}',
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+@pytest.mark.parametrize(
+    ("sign", "said"), [(HALF, "half a character (a lone surrogate)"), (NUL, "a character 0")]
+)
+def test_text_that_cannot_be_stored_is_refused_with_its_line(
+    line: str, sign: str, said: str
+) -> None:
+    said = said if "%s" in line else "a number beyond all bounds"
+    bad = line.replace("%s", sign)
+    with pytest.raises(InvalidFile, match=r"^Line 2: ") as refused:
+        parse("x.jsonl", FINE + bad)
+    assert f"There is {said}" in refused.value.message
+    assert refused.value.hint
+    notes = ReadingNotes(skip_bad=True)
+    assert len(parse("x.jsonl", FINE + bad, notes=notes)) == 1
+    assert notes.skipped == (refused.value.message,)
+
+
+def test_a_pair_of_surrogates_is_a_character() -> None:
+    (found,) = parse("x.jsonl", '{"text": "a \\ud83d\\ude00"}')
+    assert found.text == "a \U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("x.csv", "question\nFine?\nW\0hy?"), ("x.txt", "Fine?\n\nW\0hy?")]
+)
+def test_a_table_with_text_that_cannot_be_stored_is_refused_with_its_line(
+    name: str, line: str
+) -> None:
+    with pytest.raises(InvalidFile, match=r"^Line 3: There is a character 0") as refused:
+        parse(name, line)
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("sign", [HALF, NUL])
+def test_a_collection_with_text_that_cannot_be_stored_is_refused_with_its_line(
+    tmp_path: Path, sign: str
+) -> None:
+    query = '{"_id": "q1", "text": "x%s"}'.replace("%s", sign)
+    with pytest.raises(InvalidFile, match=r"^queries\.jsonl, line 1: There is "):
+        beir.read_questions(collection(tmp_path, queries__jsonl=query), "test")
+    judged = f"q1\td1{chr(0)}\t1"
+    with pytest.raises(InvalidFile, match=r"^test\.tsv, line 1: There is a character 0"):
+        beir.read_questions(collection(tmp_path / "judged", qrels=judged), "test")
+
+
+def test_documents_of_a_collection_are_made_storable(tmp_path: Path) -> None:
+    row = '{"_id": "d\\udc80", "title": "\\ud800", "text": "x\\ud800\\u0000y"}'
     (document,) = beir.read_documents(collection(tmp_path, corpus__jsonl=row))
-    assert (document.id, document.full_text) == ("d\ufffd", "\ufffd\n\nx\ufffd")
+    assert (document.id, document.full_text) == ("d?", "?\n\nx?y")
+
+
+def test_judgements_with_text_that_cannot_be_stored_are_refused_with_their_line() -> None:
+    with pytest.raises(InvalidFile, match=r"^x\.qrels, line 2: There is a character 0"):
+        trec.read_qrels("x.qrels", f"q1 0 a.md 1\nq1 0 b{chr(0)}.md 1")
 
 
 def test_evidence_without_a_document_names_its_line() -> None:

@@ -13,7 +13,7 @@ from pages.components.shell.text import plain
 from pages.components.shell.wording import clipped
 from rag import HttpTool, InvalidInput, ToolOutcome, counted
 
-_OPEN = "tools_open"  # what is open of which tool
+_OPEN = "tools_open"  # which forms and trials are open, each with its tool; "" is a new one
 _SHOWN = 240  # characters of a result
 _PATHS = {
     "results": ("Results", "data.results", "Where the list of results is; empty: the answer."),
@@ -22,6 +22,7 @@ _PATHS = {
     "link": ("Link", "url", ""),
     "score": ("Score", "score", "Shown as it is; the service's order counts."),
 }
+_TYPED = ("name", "url", "description", "body", "headers", *_PATHS, "most", "seconds")
 
 
 def tools_view() -> None:
@@ -59,17 +60,21 @@ def _row(tool: HttpTool) -> None:
 
 def _button(tool: HttpTool, what: str, label: str, icon: str) -> None:
     opened = _is_open(what, tool.name)
-    label, *given = ("Close", "", "") if opened else (label, what, tool.name)
-    action_button(label, f"tools_{what}_{tool.name}", icon, _open, *given)
+    label, act = ("Close", _close) if opened else (label, _open)
+    action_button(label, f"tools_{what}_{tool.name}", icon, act, what, tool.name)
 
 
 def _is_open(what: str, name: str) -> bool:
-    return bool(st.session_state.get(_OPEN) == (what, name))
+    return (what, name) in st.session_state.get(_OPEN, ())
 
 
 def _open(what: str, name: str) -> None:
-    """Shows the form or the trial of one tool, and nothing of the others."""
-    st.session_state[_OPEN] = (what, name)
+    """Shows the form or the trial of a tool; those of others stay, with what was typed there."""
+    st.session_state[_OPEN] = {*st.session_state.get(_OPEN, ()), (what, name)}
+
+
+def _close(what: str, name: str) -> None:
+    st.session_state[_OPEN] = {*st.session_state.get(_OPEN, ())} - {(what, name)}
 
 
 def _badges(tool: HttpTool) -> str:
@@ -78,8 +83,10 @@ def _badges(tool: HttpTool) -> str:
 
 
 def _try(tool: HttpTool) -> None:
-    question = st.text_input("Question", key="tools_question", placeholder="What should it find?")
-    if filled_button("Ask", key="tools_ask", disabled=not question.strip()):
+    question = st.text_input(
+        "Question", key=f"tools_question_{tool.name}", placeholder="What should it find?"
+    )
+    if filled_button("Ask", key=f"tools_ask_{tool.name}", disabled=not question.strip()):
         with guard(), st.spinner(f"Asking {plain(tool.name)} …"):
             _show(workspace().tools.ask(tool, question))
 
@@ -97,69 +104,73 @@ def _show(outcome: ToolOutcome) -> None:
 
 
 def _edit(tool: HttpTool | None) -> None:
-    with st.form("tools_form", border=False):
-        given = _fields(tool)
-        with st.container(horizontal=True):
-            submitted = filled_button("Save the tool", draw=st.form_submit_button)
-            st.form_submit_button("Cancel", on_click=_open, args=("", ""))
-    if submitted:
-        with guard():
-            workspace().tools.save(HttpTool.parse(_read(given)))
-            _open("", "")
-            st.rerun()
+    name = tool.name if tool else ""
+    # No form of Streamlit: that keeps what is typed to itself, and loses it with the next drawing.
+    _fields(tool)
+    with st.container(horizontal=True):
+        action_button("Save the tool", f"tools_save_{name}", "", _save, name, type="primary")
+        action_button("Cancel", f"tools_cancel_{name}", "", _close, "edit", name)
 
 
-def _fields(tool: HttpTool | None) -> dict[str, Any]:
-    """The form's values by field name, as typed."""
+def _save(name: str) -> None:
+    given = {field: st.session_state[_key(field, name)] for field in _TYPED if field != "name"}
+    given["name"] = name or st.session_state[_key("name", name)]
+    workspace().tools.save(HttpTool.parse(_read(given)))
+    _close("edit", name)
+
+
+def _key(field: str, name: str) -> str:
+    """The key of a field in the form of a tool; a new one has no name yet."""
+    return f"tools_{field}_{name}"
+
+
+def _fields(tool: HttpTool | None) -> None:
     old = tool.model_dump() if tool else {"text": "text", "most": 10, "seconds": 10.0}
-    given: dict[str, Any] = {
-        "name": tool.name
-        if tool
-        else st.text_input("Name", key="tools_name", placeholder="wiki, without spaces"),
-        "url": st.text_input(
-            "Address",
-            old.get("url", ""),
-            key="tools_url",
-            placeholder="https://search.example/api?q={question}",
-            help="{question} stands where the question goes, here or in the body.",
-        ),
-        "description": st.text_input(
-            "What it is for",
-            old.get("description", ""),
-            key="tools_description",
-            max_chars=300,
-            placeholder="the state of every pump, as it is now",
-            help="A language model is told this where it may choose a tool (answers in mode auto).",
-        ),
-        "body": st.text_area(
-            "Body, as JSON; empty for a GET request",
-            old.get("body", ""),
-            key="tools_body",
-            placeholder='{"query": "{question}", "limit": 10}',
-        ),
-        "headers": st.text_area(
-            "Headers, one a line",
-            "\n".join(f"{name}: {value}" for name, value in old.get("headers", {}).items()),
-            key="tools_headers",
-            placeholder="Authorization: Bearer TOUCHSTONE_TOOL_KEY",
-            help="Names of environment variables that begin with TOUCHSTONE_TOOL_, never values.",
-        ),
-    }
+    name = tool.name if tool else ""
+    if not name:
+        st.text_input("Name", key=_key("name", name), placeholder="wiki, without spaces")
+    st.text_input(
+        "Address",
+        old.get("url", ""),
+        key=_key("url", name),
+        placeholder="https://search.example/api?q={question}",
+        help="{question} stands where the question goes, here or in the body.",
+    )
+    st.text_input(
+        "What it is for",
+        old.get("description", ""),
+        key=_key("description", name),
+        max_chars=300,
+        placeholder="the state of every pump, as it is now",
+        help="A language model is told this where it may choose a tool (answers in mode auto).",
+    )
+    st.text_area(
+        "Body, as JSON; empty for a GET request",
+        old.get("body", ""),
+        key=_key("body", name),
+        placeholder='{"query": "{question}", "limit": 10}',
+    )
+    st.text_area(
+        "Headers, one a line",
+        "\n".join(f"{header}: {value}" for header, value in old.get("headers", {}).items()),
+        key=_key("headers", name),
+        placeholder="Authorization: Bearer TOUCHSTONE_TOOL_KEY",
+        help="Names of environment variables that begin with TOUCHSTONE_TOOL_, never values.",
+    )
     st.caption("Where things are in the answer, as JMESPath: names with dots between them.")
     with st.grid(3, min_column_width=160):
-        for name, (label, example, help_text) in _PATHS.items():
-            given[name] = st.text_input(
+        for path, (label, example, help_text) in _PATHS.items():
+            st.text_input(
                 label,
-                old.get(name, ""),
-                key=f"tools_{name}",
+                old.get(path, ""),
+                key=_key(path, name),
                 placeholder=example,
                 help=help_text or None,
             )
-        given["most"] = st.number_input("Most results", 1, 50, old["most"], key="tools_most")
-        given["seconds"] = st.number_input(
-            "Longest wait, seconds", 0.5, 60.0, float(old["seconds"]), key="tools_seconds"
+        st.number_input("Most results", 1, 50, old["most"], key=_key("most", name))
+        st.number_input(
+            "Longest wait, seconds", 0.5, 60.0, float(old["seconds"]), key=_key("seconds", name)
         )
-    return given
 
 
 def _read(given: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import Any
 from rag.errors import InvalidFile
 from rag.evaluation.formats.fields import (
     ReadingNotes,
+    check_storable,
     json_rows,
     json_value,
     lines,
@@ -28,6 +29,7 @@ from rag.evaluation.formats.fields import (
     whole_number,
 )
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
+from rag.input_rules import mend
 from rag.types import Document
 
 _HINT = "A BEIR folder has corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."
@@ -69,7 +71,7 @@ def read_documents(folder: Path) -> Iterator[BeirDocument]:
             if not line.strip():
                 continue
             try:
-                row = json_value(line)
+                row = mend(json_value(line))
                 yield BeirDocument(
                     str(row["_id"]), str(row.get("title") or ""), str(row.get("text") or ""), line
                 )
@@ -175,7 +177,8 @@ def _qrels(path: Traversable, notes: ReadingNotes) -> dict[str, dict[str, int]]:
         if number == 1 and cells[-1].strip() == "score":
             continue
         with notes.line():
-            question, document, grade = _judgement(f"{path.name}, line {number}", cells)
+            check_storable(line, place := f"{path.name}, line {number}")
+            question, document, grade = _judgement(place, cells)
             labels.setdefault(question, {})[document] = grade
     return labels
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from rag.errors import InvalidFile
+from rag.input_rules import find_fault
 
 _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _WHOLE = re.compile(r"[+-]?[0-9]{1,10}")
 _LARGEST = 2**31 - 1  # what every database stores as an integer
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 _LIKELY = {
@@ -94,6 +94,12 @@ def check_keys(row: Mapping[str, Any], known: Collection[str], place: str) -> No
         )
 
 
+def check_storable(given: Any, place: str) -> None:
+    """Raises InvalidFile for text or a number that no door takes in."""
+    if fault := find_fault(given):
+        raise InvalidFile(f"{place}: {fault}.", "Write it again, or leave the line out.")
+
+
 def lines(content: str) -> Iterator[tuple[int, str]]:
     """(number, line) of every line with something on it.
 
@@ -130,27 +136,18 @@ def _object(place: str, line: str) -> Mapping[str, Any]:
         ) from error
     if not isinstance(row, dict):
         raise InvalidFile(f"{place} is not a JSON object.", 'Like {"text": "…"}.')
+    check_storable(row, place)
     return row
 
 
 def json_value(text: str | bytes) -> Any:
-    """A JSON value without lone surrogates, which no database stores. Raises ValueError."""
+    """A JSON value. Raises ValueError."""
     try:
-        return _mended(json.loads(text))
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(error.msg) from error
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
-
-
-def _mended(value: Any) -> Any:
-    if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_mended(item) for item in value]
-    if isinstance(value, dict):
-        return {_mended(key): _mended(item) for key, item in value.items()}
-    return value
 
 
 def whole_number(value: Any) -> int:

@@ -13,6 +13,7 @@ from rag.evaluation.formats import question_tables
 from rag.evaluation.formats.fields import (
     ReadingNotes,
     check_keys,
+    check_storable,
     json_rows,
     span,
     truth,
@@ -115,6 +116,7 @@ def from_lines(
         text = folded(row.get("question", ""))
         key = ids.get(text) or row.get("id") or _free_id(order, found)
         with notes.line():
+            check_storable(row, f"Line {number}")
             found[key] = _with_row(found.get(key), f"Line {number}", row | {"id": key})
             ids[folded(found[key].text)] = key
     return _checked(name, found, notes)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rag.errors import InvalidFile
-from rag.evaluation.formats.fields import ReadingNotes, lines, whole_number
+from rag.evaluation.formats.fields import ReadingNotes, check_storable, lines, whole_number
 from rag.evaluation.formats.question_files import FileLabel
 
 _CELL = re.compile(r"[^ \t\v\f\r]+")  # as C knows white space: a no-break space is none
@@ -31,7 +31,8 @@ def read_qrels(
     found: dict[str, dict[str, FileLabel]] = {}
     for number, line in lines(content):
         with notes.line():
-            question, label = _judgement(f"{name}, line {number}", line)
+            check_storable(line, place := f"{name}, line {number}")
+            question, label = _judgement(place, line)
             found.setdefault(question, {})[label.document] = label
     notes.check()
     if not found:
