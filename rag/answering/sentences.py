@@ -20,6 +20,7 @@ _ABBREVIATION = re.compile(
     r"|z\.b|bzw|ca|vgl|abs)|(?<!\w)\d{1,2})\.$",
     re.IGNORECASE,
 )
+_LONGEST_ABBREVIATION = len("approx.")
 _LEANS = re.compile(
     r"(?:it|this|these|that|those|they|he|she|such|however|but|otherwise|therefore|thus|then"
     r"|in this case|in that case|after that|the latter)\b",
@@ -96,7 +97,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans, start = [], len(text) - len(text.lstrip())
     for match in _END.finditer(text):
         bare = match.group()[:1].isspace() and match.end() < len(text)
-        if bare and _ABBREVIATION.search(text, start, match.start()):
+        last = max(start, match.start() - _LONGEST_ABBREVIATION)
+        if bare and _ABBREVIATION.search(text, last, match.start()):
             continue
         spans.append((start, match.start() + len(match.group().rstrip())))
         start = match.end()

@@ -9,6 +9,7 @@ from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion
 from rag.documents.paces import Paces, work_for
 from rag.jobs.reporter import Reporter
+from rag.jobs.turns import TurnOver
 from rag.recipe import IndexRecipe
 from rag.services import Services
 from rag.storage import builds, documents
@@ -64,6 +65,7 @@ class _Building:
         self._base_id = job.base_id
         self._reporter = reporter
         self._recipes = recipes
+        self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
         self._paces = Paces(services)
         self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
         embedder = spread(services.models.embedder, cluster)
@@ -76,7 +78,7 @@ class _Building:
             self._expect(name)
 
     def complete(self, name: str) -> int:
-        """Adds the documents that a build lacks; returns how many.
+        """Adds the documents that a build lacks; returns how many it lacked when it was begun.
 
         Raises InvalidRecipe or ProviderError before there is a build that could never be completed.
         """
@@ -87,12 +89,25 @@ class _Building:
         with services.database.write() as connection:
             builds.ensure(connection, self._base_id, recipe)
         groups = self._expect(name)
-        total = sum(map(len, groups))
-        for number, group in enumerate(groups):
-            self._add(name, recipe, group, f"{number * self._group:,} of {total:,} documents built")
+        built, self._before = self._before, 0
+        total = built + sum(map(len, groups))
+        for group in groups:
+            self._add(name, recipe, group, f"{built:,} of {total:,} documents built")
+            built += len(group)
+            self._give_way(built)
         services.indexes.save(self._base_id, recipe)
         self._paces.keep(self._forecast.measured())
         return total
+
+    def _give_way(self, built: int) -> None:
+        """Ends the turn of the job where it is over; the next one begins with its paces."""
+        self._reporter.result = built
+        try:
+            self._reporter.give_way()
+        except TurnOver:
+            self._paces.keep(self._forecast.measured())
+            raise
+        self._reporter.result = None
 
     def _add(self, name: str, recipe: IndexRecipe, group: Sequence[str], at: str) -> None:
         key = (name, group[0])

@@ -21,12 +21,18 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
     source, target = int(job.payload["source"]), job.base_id
     with services.database.read() as connection:
         ids = copying.missing(connection, source, target)
+    copied = reporter.carried() or 0
+    total = copied + len(ids)
     for start in range(0, len(ids), _GROUP):
-        reporter.tell(start, len(ids), f"{start:,} of {len(ids):,} documents copied")
+        reporter.tell(copied, total, f"{copied:,} of {total:,} documents copied")
+        group = ids[start : start + _GROUP]
         with services.database.write() as connection:
-            copying.documents(connection, source, target, ids[start : start + _GROUP])
+            copying.documents(connection, source, target, group)
+        copied += len(group)
+        reporter.result = copied
+        reporter.give_way()
     with services.database.write() as connection:
         copying.all_else(connection, source, target)
-    reporter.tell(len(ids), len(ids), "bringing the index up to date")
+    reporter.tell(total, total, "bringing the index up to date")
     refresh(services, target)
-    return f"{len(ids):,} document{'s' * (len(ids) != 1)} copied"
+    return f"{total:,} document{'s' * (total != 1)} copied"

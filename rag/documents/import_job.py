@@ -15,8 +15,10 @@ from rag.documents.paces import Paces
 from rag.evaluation.formats import beir
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.jobs.reporter import Reporter
+from rag.jobs.turns import TurnOver
 from rag.questions.sets import QuestionSets
 from rag.services import Services
+from rag.storage import documents
 from rag.storage.jobs import JobRow
 
 _GROUP = 256  # documents stored in one transaction
@@ -34,18 +36,20 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
     embedder = spread(services.models.embedder, cluster)
     ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
     paces = Paces(services)
-    forecast = Forecast(paces.known())
+    forecast = Forecast(paces.known(), job.done / (job.total or 1))
     total = 0
     for part in _groups(folder):
         size = sum(len(row.full_text) for row in part)
         forecast.add(total, "text", size, ingestion.work())
         total += len(part)
-    seen = stored = 0
+    seen, stored = 0, reporter.carried() or 0
     shifts: dict[str, int] = {}
     for group in _groups(folder):
         shifts |= {row.id: len(row.full_text) - len(row.text) for row in group}
         new = [row.document(folder.name) for row in group if row.full_text.strip()]
-        new = [item for item in new if ingestion.present(item.id) is None]
+        with services.database.read() as connection:
+            held = documents.names(connection, job.base_id, [item.id for item in new])
+        new = [item for item in new if item.id not in held]
 
         def tell(step: str, done: int, parts: int, seen: int = seen) -> None:
             forecast.reached(seen, step, done, parts)
@@ -57,6 +61,13 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
             services.files.discard()
         forecast.end(seen)
         seen, stored = seen + len(group), stored + len(new)
+        reporter.result = stored
+        if new:
+            try:
+                reporter.give_way()
+            except TurnOver:
+                paces.keep(forecast.measured())
+                raise
     paces.keep(forecast.measured())
     refresh(services, job.base_id)
     shifted = [_shifted(question, shifts) for question in questions]

@@ -32,6 +32,7 @@ from rag.errors import (
 )
 from rag.evaluation.formats import question_files as question_files
 from rag.jobs.reporter import Reporter
+from rag.jobs.turns import TurnOver
 from rag.questions.reanchoring import lost_labels
 from rag.questions.sets import QuestionSets
 from rag.readers import web
@@ -128,7 +129,7 @@ class _ItemReader:
         self._paces = Paces(services)
         self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
         self.vectors = JobVectors(
-            services, job.id, self._ingestion, self._forecast, self._say, claims
+            services, job.id, self._ingestion, self._forecast, self._say, claims, self._give_way
         )
         self._forecast.add(_INDEXING, "all", 0, {_INDEXING: _INDEXING})
 
@@ -158,7 +159,16 @@ class _ItemReader:
             self._handle(item)
         finally:
             self._claims.leave([piece])
+        self._give_way()
         return True
+
+    def _give_way(self) -> None:
+        """Ends the turn of the job where it is over; the next one begins with its paces."""
+        try:
+            self._reporter.give_way()
+        except TurnOver:
+            self._paces.keep(self._forecast.measured())
+            raise
 
     def wait_for_others(self) -> None:
         """Lets those who have what is left go on for a moment. Raises Cancelled."""

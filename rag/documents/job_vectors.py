@@ -31,8 +31,13 @@ class JobVectors:
         forecast: Forecast,
         say: Callable[[str], None],
         claims: Claims,
+        between: Callable[[], None],
     ) -> None:
-        """``say`` hears what is done now; other workers have ``claims`` of their own."""
+        """``say`` hears what is done now; other workers have ``claims`` of their own.
+
+        ``between`` is called between two batches of the ``rest``.
+        """
+        self._between = between
         self._database = services.database
         self._job_id = job_id
         self._ahead = EmbeddingAhead(
@@ -71,6 +76,7 @@ class JobVectors:
         """
         while True:
             if self.some():
+                self._between()
                 continue
             if not self._ahead.elsewhere:
                 break

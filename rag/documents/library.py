@@ -102,6 +102,38 @@ def brought_in(
         yield Reading(items, arrival, payload)
 
 
+@contextmanager
+def paths_brought_in(files: Files, paths: Sequence[Path], urls: Sequence[str]) -> Iterator[Reading]:
+    """Stores files; the block queues the reading of them and of pages: ``Library.add_paths``."""
+    pages = _pages(urls)
+    with files.arriving() as arrival:
+        stored = distinct(_stored_path(arrival, file, name) for file, name in named(paths))
+        yield Reading([*stored, *pages], arrival)
+
+
+@dataclass(frozen=True, slots=True)
+class BeirImport:
+    """A BEIR folder to be imported into a knowledge base."""
+
+    folder: Path
+    split: str
+
+    @classmethod
+    def checked(cls, folder: Path, split: str) -> BeirImport:
+        """Looks at the folder. Raises InvalidFile when it is not one."""
+        checked_name(folder.resolve().name)  # of the question set
+        beir.read_questions(folder, split)
+        if next(beir.read_documents(folder), None) is None:
+            raise InvalidFile("corpus.jsonl holds no document.", "Choose another folder.")
+        return cls(folder, split)
+
+    def queue(self, connection: Connection, base_id: int) -> int:
+        """Queues a job for a knowledge base; returns it."""
+        payload = {"folder": str(self.folder.resolve()), "split": self.split}
+        title = f"Importing {self.folder.name}"
+        return jobs.create(connection, base_id, "import-beir", title, payload)
+
+
 class Library:
     """What one knowledge base holds. Adding returns a job: once it returns, nothing is lost."""
 
@@ -192,10 +224,8 @@ class Library:
         Files of types that nobody reads are not stored; they fail with the reason. Raises
         InvalidInput for a file that cannot be opened, BlockedAddress as ``add_urls``.
         """
-        pages = _pages(urls)
-        with self._services.files.arriving() as arrival:
-            files = distinct(_stored_path(arrival, file, name) for file, name in named(paths))
-            return self._ingest(Reading([*files, *pages], arrival))
+        with paths_brought_in(self._services.files, paths, urls) as reading:
+            return self._ingest(reading)
 
     def add_text(self, title: str, text: str) -> int:
         """Queues a pasted text; returns the job."""
@@ -212,12 +242,11 @@ class Library:
 
     def import_beir(self, folder: Path, split: str) -> int:
         """Queues a BEIR folder; returns the job. Raises InvalidFile when it is not one."""
-        checked_name(folder.resolve().name)  # of the question set
-        beir.read_questions(folder, split)
-        if next(beir.read_documents(folder), None) is None:
-            raise InvalidFile("corpus.jsonl holds no document.", "Choose another folder.")
-        payload = {"folder": str(folder.resolve()), "split": split}
-        return self._jobs.submit(self._base_id, "import-beir", f"Importing {folder.name}", payload)
+        found = BeirImport.checked(folder, split)
+        with self._database.write() as connection:
+            job = found.queue(connection, self._base_id)
+        self._jobs.wake()
+        return job
 
     def _ingest(self, reading: Reading) -> int:
         with self._database.write() as connection:

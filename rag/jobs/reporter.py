@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rag.errors import Cancelled, TouchstoneError
+from rag.jobs.turns import Turn, TurnOver
 from rag.storage import Connection, Database, leases
 from rag.storage import jobs as rows
 
@@ -52,15 +53,26 @@ class Reporter:
     """How a handler tells its progress and learns that it should stop.
 
     A heartbeat writes to the database, so telling progress costs the handler nothing. Plain data
-    that a handler leaves in ``result`` is stored with the end of the job.
+    that a handler leaves in ``result`` is stored with the end of the job, and of each turn.
     """
 
-    def __init__(self, database: Database, job_id: int, owner: str, watch: Watch) -> None:
+    def __init__(
+        self,
+        database: Database,
+        job_id: int,
+        owner: str,
+        watch: Watch,
+        turn: Turn | None = None,
+    ) -> None:
+        """Without a ``turn``, the job works until it ends."""
         self._database = database
         self._job_id = job_id
         self._owner = owner
         self._watch = watch
         self._progress = (0, 0, "")
+        self._told = False
+        self._turn = turn
+        self._takes_turns = False
         self._ends: float | None = None  # when, by this process's clock
         self._pace = _Pace()
         self.result: Any = None
@@ -90,6 +102,32 @@ class Reporter:
         left = self._pace.left(done, total) if seconds_left is None else seconds_left
         self._ends = None if left in (None, math.inf) else time.monotonic() + left
         self._progress = (done, total, message)
+        self._told = True
+        if self._turn is not None:
+            self._turn.begin()
+        self._heed()
+
+    def carried(self) -> Any:
+        """What an earlier turn of the job left in ``result``; None where there was none."""
+        with self._database.read() as connection:
+            return rows.result(connection, self._job_id)
+
+    def turn_is_over(self) -> bool:
+        """Whether the job should begin nothing more, and then ``give_way``."""
+        self._takes_turns = self._turn is not None
+        return self._turn is not None and self._turn.is_over()
+
+    def give_way(self) -> None:
+        """Lets jobs of other knowledge bases have their turns; to be called between items.
+
+        Raises TurnOver where the job is to go back to the queue: all that it finished is stored,
+        and its handler runs again from the start. Raises Cancelled as ``tell``.
+        """
+        self._heed()
+        if self.turn_is_over():
+            raise TurnOver
+
+    def _heed(self) -> None:
         if self.cancelled():
             raise Cancelled("Stopped.")
 
@@ -119,7 +157,14 @@ class Reporter:
             self._stop.set()
 
     def _goes_on(self, connection: Connection, left: float | None) -> bool:
-        """Stores the progress; False when the job was cancelled or taken away."""
+        """Stores the progress; False when the job was cancelled or taken away.
+
+        Until there is any, that of an earlier turn stays.
+        """
+        if not self._told:
+            return rows.renew(connection, self._job_id, self._owner)
+        if left is not None and self._takes_turns:
+            left *= rows.seconds_per_second_of_work(connection)
         return rows.report(connection, self._job_id, self._owner, *self._progress, left)
 
 

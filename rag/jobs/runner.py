@@ -2,7 +2,8 @@
 
 A job lives in the database. Its worker holds a lease that it renews; when a process dies, the
 lease runs out, and the next process (or the same one, restarted) takes the job up where the items
-that are done leave off.
+that are done leave off. In the same way a job gives way, between two items, to a job of another
+knowledge base that waits: it goes back to the queue, and bases take turns there.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from rag.jobs.reporter import (
     Watch,
     nobody,
 )
+from rag.jobs.turns import Turn, TurnOver
 from rag.storage import Connection, Database, bases, leases
 from rag.storage import jobs as rows
 from rag.storage.jobs import JobItem, JobRow, JobStatus
@@ -61,12 +63,15 @@ class Jobs:
         tidy: Callable[[], object] = lambda: None,
         apart: Apart = lambda _job, _owner: None,
         shared: Apart = lambda _job, _owner: None,
+        turn: Callable[[Database, int], Turn] = Turn,
     ) -> None:
         """``tidy`` is called after every job, when the worker starts, and every hour.
 
         The worker lets ``apart`` start a process for a job that would be in the way of others, and,
-        when it has nothing to do, ``shared`` one that shares the job of another worker.
+        when it has nothing to do, ``shared`` one that shares the job of another worker. Jobs that
+        it does, rather than ``run``, have a ``turn`` each time.
         """
+        self._turn = turn
         self._helping = Helping(database, shared)
         self._database = database
         self._handlers = handlers
@@ -231,7 +236,7 @@ class Jobs:
 
     def work_for(self, owner: str, job_id: int) -> None:
         """Does a job that another process has claimed as ``owner``, and waits for."""
-        self._perform(job_id, owner, nobody)
+        self._perform(job_id, owner, nobody, self._turn(self._database, job_id))
 
     def _run_next(self, job_id: int | None, watch: Watch = nobody) -> bool:
         with self._database.write() as connection:
@@ -241,18 +246,19 @@ class Jobs:
         # Who asks for one job waits for it, and nobody else shares the process.
         process = self._apart(self.get(claimed), self._owner) if job_id is None else None
         if process is None:
-            self._perform(claimed, self._owner, watch)
+            turn = self._turn(self._database, claimed) if job_id is None else None
+            self._perform(claimed, self._owner, watch, turn)
         else:
             self._await(process, claimed)
         if not self._closing:
             self._tidy()
         return True
 
-    def _perform(self, job_id: int, owner: str, watch: Watch) -> None:
+    def _perform(self, job_id: int, owner: str, watch: Watch, turn: Turn | None) -> None:
         try:
             with (
                 telemetry.spanning("job", {"job": job_id}) as span,
-                Reporter(self._database, job_id, owner, watch) as reporter,
+                Reporter(self._database, job_id, owner, watch, turn) as reporter,
             ):
                 self._reporter = reporter
                 job = self.get(job_id)
@@ -264,7 +270,11 @@ class Jobs:
                 rows.give_back(connection, job_id, owner)
             raise
         self._reporter = None
-        if not (self._closing and status == "cancelled"):
+        if status == "queued":
+            done, total, _ = reporter.progress
+            with self._database.write() as connection:
+                rows.give_way(connection, job_id, owner, done, total, reporter.result)
+        elif not (self._closing and status == "cancelled"):
             with self._database.write() as connection:
                 rows.finish(connection, job_id, owner, status, message, reporter.result)
 
@@ -293,8 +303,13 @@ class Jobs:
             return rows.get(connection, job_id).cancel or self._owner not in rows.owners(connection)
 
     def _left_by(self, code: int, job_id: int) -> None:
-        """A job whose process was ended is done again, until one brings it no further."""
+        """A job whose process was ended is done again, until one brings it no further.
+
+        One that its process finished, or handed back, is not this worker's any more.
+        """
         with self._database.write() as connection:
+            if not rows.holds(connection, job_id, self._owner):
+                return
             if rows.get(connection, job_id).cancel:
                 rows.finish(connection, job_id, self._owner, "cancelled", f"Stopped. {_STAYS}")
             elif self._stands_still(connection, job_id):
@@ -323,6 +338,8 @@ class Jobs:
             return "done", self._handlers[job.kind](job, reporter)
         except Cancelled:
             return "cancelled", f"Stopped. {_STAYS}"
+        except TurnOver:
+            return "queued", ""
         except TouchstoneError as error:
             if isinstance(error, ConnectionLost):
                 with self._database.read() as connection:

@@ -36,6 +36,7 @@ def generate(services: Services, job: JobRow, reporter: Reporter) -> str:
         if item.status == "waiting":
             reporter.tell(item.position, len(items), f"{item.name} {item.position + 1}")
             maker.handle(item)
+            reporter.give_way()
     with services.database.read() as connection:
         outcome = job_rows.items(connection, job.id)
     failed = sum(item.status == "failed" for item in outcome)

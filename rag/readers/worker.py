@@ -1,6 +1,7 @@
 """The process that files are read in: ``python -m rag.readers.worker``.
 
-Serves requests from stdin until it closes, which also happens when the parent dies.
+Serves requests from stdin until it closes, which also happens when the parent dies. One that is
+reading then ends at its next beat.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
 
     def beat() -> None:
         while not over.wait(_BEAT_SECONDS):
-            send({"beat": True})
+            try:
+                send({"beat": True})
+            except OSError:
+                os._exit(1)  # whoever asked is gone: nobody waits for the end of this file
 
     beats = threading.Thread(target=beat, daemon=True)
     beats.start()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, func, insert, or_, select, update
 
 from rag.errors import NotFound
 from rag.storage import files, leases
@@ -177,7 +177,8 @@ def claim(connection: Connection, owner: str, job_id: int | None = None) -> int 
     """Takes a job that waits, or whose owner's lease ran out; None when there is none.
 
     Bases take turns: first comes the one that has the fewest jobs at work, then the one whose last
-    job ended longest ago. Jobs that were cancelled, or whose owners died twice, end here.
+    job ended, or gave way, longest ago. Jobs that were cancelled, or whose owners died twice, end
+    here.
     """
     _end_abandoned(connection)
     statement = select(job.c.id).where(_free()).order_by(*_turns(), job.c.id).limit(1)
@@ -198,11 +199,48 @@ def _free() -> ColumnElement[bool]:
 
 def _turns() -> tuple[ColumnElement[Any], ...]:
     other = job.alias()
-    same = other.c.base_id == job.c.base_id
-    held = leases.in_force(func.coalesce(other.c.lease, 0.0), _LEASE_SECONDS)
-    at_work = select(func.count()).where(same, other.c.status == "running", held)
-    last = select(func.max(other.c.finished)).where(same)
-    return at_work.scalar_subquery(), last.scalar_subquery().asc().nulls_first()
+    worked = func.coalesce(other.c.finished, other.c.gave_way)
+    last = select(func.max(worked)).where(other.c.base_id == job.c.base_id)
+    return _at_work(job.c.base_id), last.scalar_subquery().asc().nulls_first()
+
+
+def _at_work(base_id: ColumnElement[Any]) -> ColumnElement[int]:
+    """How many jobs of a base somebody works on."""
+    other = job.alias()
+    mine = select(func.count()).where(other.c.base_id == base_id, _is_held(other))
+    return mine.scalar_subquery()
+
+
+def _is_held(of: FromClause) -> ColumnElement[bool]:
+    held = leases.in_force(func.coalesce(of.c.lease, 0.0), _LEASE_SECONDS)
+    return (of.c.status == "running") & held
+
+
+def _waiting() -> ColumnElement[bool]:
+    """Whether a job would be claimed, and not ended."""
+    return _free() & ~job.c.cancel & (job.c.deaths < _MOST_DEATHS)
+
+
+def others_come_first(connection: Connection, job_id: int) -> bool:
+    """Whether a job of another base would be claimed next, if this one at work gave way now."""
+    this = job.alias()
+    mine = select(this.c.base_id).where(this.c.id == job_id).scalar_subquery()
+    waits = select(job.c.id).where(_waiting(), job.c.base_id != mine)
+    # Without this job its base has one less at work; of bases with as many, it comes last.
+    first = waits.where(_at_work(job.c.base_id) < _at_work(mine)).limit(1)
+    return connection.execute(first).first() is not None
+
+
+def seconds_per_second_of_work(connection: Connection) -> float:
+    """How long a second of work takes a job that takes turns with the bases that wait now."""
+    other = job.alias()
+    working = select(other.c.base_id).where(_is_held(other)).distinct()
+    waits = select(func.count(job.c.base_id.distinct())).where(
+        _waiting(), job.c.base_id.not_in(working)
+    )
+    at_work = select(func.count()).select_from(working.subquery())
+    turns, workers = connection.execute(waits).scalar() or 0, connection.execute(at_work).scalar()
+    return 1.0 + turns / (workers or 1)
 
 
 def _end_abandoned(connection: Connection) -> None:
@@ -282,6 +320,24 @@ def release(connection: Connection, owner: str) -> None:
 def give_back(connection: Connection, job_id: int, owner: str) -> None:
     """Lets whoever comes next work on a job that is unfinished."""
     connection.execute(update(job).where(_held(job_id, owner)).values(lease=0.0, owner=None))
+
+
+def give_way(
+    connection: Connection, job_id: int, owner: str, done: int, total: int, result: Any = None
+) -> None:
+    """Puts a job that is unfinished back into the queue, behind those of other bases.
+
+    Its progress stays, and ``result`` is there for the next turn.
+    """
+    given_back = {"status": "queued", "owner": None, "lease": None, "seconds_left": None}
+    values = {"gave_way": datetime.now(UTC), "message": "", "result": result, **given_back}
+    told = {"done": done, "total": total} if total else {}
+    connection.execute(update(job).where(_held(job_id, owner)).values(**values, **told))
+
+
+def holds(connection: Connection, job_id: int, owner: str) -> bool:
+    """Whether a job is at work and its owner's."""
+    return connection.execute(select(job.c.id).where(_held(job_id, owner))).first() is not None
 
 
 def finish(

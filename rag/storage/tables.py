@@ -333,6 +333,8 @@ job = Table(
     Column("lease", Float),
     # Owners that died since an item was last done: what kills its process is not tried for ever.
     Column("deaths", Integer, nullable=False, default=0, server_default="0"),
+    # When it last went back to the queue, unfinished, for a job of another base.
+    Column("gave_way", DateTime(timezone=True)),
     Column("created", DateTime(timezone=True), nullable=False),
     Column("finished", DateTime(timezone=True)),
     Index(None, "status"),

@@ -18,7 +18,13 @@ from rag.documents import copy_job
 from rag.documents.build_job import build, build_several
 from rag.documents.import_job import import_beir
 from rag.documents.ingest_job import ingest
-from rag.documents.library import Questions, Upload, brought_in
+from rag.documents.library import (
+    BeirImport,
+    Questions,
+    Upload,
+    brought_in,
+    paths_brought_in,
+)
 from rag.errors import AlreadyExists, InvalidInput, NotFound
 from rag.indexing.servers import Servers
 from rag.indexing.vector_cache import import_vectors
@@ -200,14 +206,46 @@ class Workspace:
         """Queues a copy of a knowledge base, by name or id: documents, recipes, prompts, question
         sets, labels; no runs, members or conversations. Returns the copy and the job, of which
         there are both or none. Raises as ``create``."""
-        source, new = self._look_up(base), _checked(new)
-        recipe = source.recipe()
+        source = self._look_up(base)
+
+        def queue(connection: Connection, made: int) -> int:
+            given, title = {"source": source.id}, f"Copying {source.name}"
+            return jobs.create(connection, made, copy_job.KIND, title, given)
+
+        return self._create_with_job(new, source.recipe(), queue, owner)
+
+    def create_from_paths(
+        self, name: str, paths: Sequence[Path], urls: Sequence[str], recipe: Recipe
+    ) -> tuple[KnowledgeBase, int]:
+        """A new knowledge base and the job that reads files and pages into it: both, or none.
+
+        Raises as ``create`` and ``Library.add_paths``.
+        """
+        with paths_brought_in(self._services.files, paths, urls) as reading:
+            return self._create_with_job(name, recipe, reading.queue)
+
+    def create_from_beir(
+        self, name: str, folder: Path, split: str, recipe: Recipe
+    ) -> tuple[KnowledgeBase, int]:
+        """A new knowledge base and the job that imports a BEIR folder: both, or none.
+
+        Raises as ``create`` and ``Library.import_beir``.
+        """
+        return self._create_with_job(name, recipe, BeirImport.checked(folder, split).queue)
+
+    def _create_with_job(
+        self,
+        name: str,
+        recipe: Recipe,
+        queue: Callable[[Connection, int], int],
+        owner: str = "",
+    ) -> tuple[KnowledgeBase, int]:
+        """A new base and its first job, which ``queue`` stores for its id, in one transaction."""
+        name = _checked(name)
         self._services.models.require(recipe.index)
         with self._services.database.write() as connection:
-            made = _create(connection, new, recipe, owner)
-            given = {"source": source.id}
-            title = f"Copying {source.name}"
-            job = jobs.create(connection, made.id, copy_job.KIND, title, given)
+            made = _create(connection, name, recipe, owner)
+            job = queue(connection, made.id)
         self.jobs.wake()
         return self._knowledge_base(made), job
 
@@ -331,17 +369,11 @@ class Workspace:
 
     def _create_demo(self, name: str, owner: str = "") -> tuple[KnowledgeBase, int]:
         """A new base and the job that fills it: both, or none. Raises as ``create``."""
-        name, recipe = _checked(name), Recipe()
-        self._services.models.require(recipe.index)
         with (
             self._sample() as (uploads, questions),
             brought_in(self._services.files, uploads, questions) as reading,
-            self._services.database.write() as connection,
         ):
-            made = _create(connection, name, recipe, owner)
-            job = reading.queue(connection, made.id)
-        self.jobs.wake()
-        return self._knowledge_base(made), job
+            return self._create_with_job(name, Recipe(), reading.queue, owner)
 
     def add_demo(self, base: KnowledgeBase) -> int:
         """Queues the sample's documents and questions for a knowledge base; returns the job."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from rag import Workspace
+from rag.jobs import Jobs
+from rag.storage import jobs as rows
 
 OpenPage = Callable[..., AppTest]
 AtWork = Callable[[int], None]
@@ -28,6 +31,22 @@ def test_an_evaluation_at_work_stands_where_the_button_was(
     assert labelled.jobs.get(job).cancel
     other = open_page("metrics.py", mode="Dense")
     assert other.button(key="metrics_evaluate").label == "Evaluate"
+
+
+def test_a_job_that_gave_way_waits_for_its_turn_with_its_progress(
+    labelled: Workspace, open_page: OpenPage, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Jobs, "start", lambda _jobs: None)  # its worker would take the job up
+    job = labelled.base("notes").evaluations.start("checks", labelled.base("notes").recipe())
+    at_work(job)
+    with labelled._services.database.write() as connection:
+        [owner] = rows.owners(connection)
+        rows.give_way(connection, job, owner, 1, 4)
+    app = open_page("metrics.py")
+    shown = [each.proto for each in app.main.get("progress")]
+    assert [(each.text, each.value) for each in shown] == [("**Evaluating checks**", 25)]
+    assert "25\\%\\, waiting for its turn" in [each.value for each in app.caption]
+    assert not app.error
 
 
 def test_an_evaluation_that_failed_says_why_until_another_is_there(

@@ -15,6 +15,7 @@ import pytest
 from rag import Upload, Workspace
 from rag.__main__ import main
 from rag.errors import InvalidFile
+from rag.recipe import IndexRecipe
 from rag.services import Models
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add, workspace_at
@@ -101,6 +102,45 @@ def test_a_mistyped_argument_leaves_no_knowledge_base(
     code, told, said = _run(capsys, *named, *FAKE)
     assert (code, told, workspace.bases()) == (2, None, [])
     assert said.startswith("Error: ")
+
+
+@pytest.mark.parametrize("verb", ["ingest", "import-beir"])
+def test_a_verb_that_is_killed_before_its_job_is_stored_leaves_no_knowledge_base(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+) -> None:
+    def killed(*_given: object) -> int:
+        raise KeyboardInterrupt
+
+    folder = _collection(tmp_path / "set", FINE)
+    monkeypatch.setattr("rag.storage.jobs.create", killed)
+    assert _run(capsys, verb, "new", str(folder), *FAKE)[0] == 2
+    assert workspace.bases() == []
+    assert workspace._services.files.kept() == set()
+
+
+@pytest.mark.parametrize("verb", ["ingest", "import-beir"])
+def test_a_verb_fills_a_base_that_another_process_made_meanwhile(
+    workspace: Workspace,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+) -> None:
+    require = Models.require
+
+    def meanwhile(models: Models, recipe: IndexRecipe) -> None:
+        monkeypatch.setattr(Models, "require", require)
+        workspace.create("new", QUICK)
+        require(models, recipe)
+
+    monkeypatch.setattr(Models, "require", meanwhile)
+    folder = _collection(tmp_path / "set", FINE)
+    assert _run(capsys, verb, "new", str(folder), *FAKE)[0] == 0
+    assert workspace.base("new").documents.documents(QUICK.index) != []
 
 
 def test_a_knowledge_base_that_was_there_stays(

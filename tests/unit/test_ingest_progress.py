@@ -49,6 +49,9 @@ class _Told:
     def cancelled(self) -> bool:
         return False
 
+    def give_way(self) -> None:
+        pass
+
 
 def test_progress_is_told_within_a_document_and_never_runs_backwards(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)

@@ -87,6 +87,8 @@ def test_the_view_decides_about_every_method_of_the_workspace() -> None:
             "back_up",
             "import_bundle",
             "open_or_create",
+            "create_from_paths",
+            "create_from_beir",
             "add_demo",
             "base_of_run",
         ),  # of the files

@@ -156,6 +156,9 @@ class _Silent:
     def cancelled(self) -> bool:
         return False
 
+    def give_way(self) -> None:
+        pass
+
 
 def test_nothing_is_measured_while_vectors_are_not_in(workspace: Workspace) -> None:
     base = workspace.create("handbook", QUICK)

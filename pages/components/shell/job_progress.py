@@ -117,8 +117,8 @@ def state(job: JobRow) -> str:
     """What a job does now, and how much longer it takes."""
     if job.cancel:
         return "stopping"
-    if job.status == "queued":
-        return "waiting for its turn"
+    if job.status == "queued":  # one that gave way to another has come some way
+        return f"{progress(job):.0%}, " * bool(job.done) + "waiting for its turn"
     left = time_left(job)
     now = f"{progress(job):.0%}" if job.total else "starting"
     return f"{now}, {left}" if left else now

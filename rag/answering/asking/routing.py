@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -11,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from rag.answering.asking.listening import Listener
+from rag.answering.asking.objects import objects
 from rag.answering.asking.prompt import Beside
 from rag.errors import validation_words
 from rag.fences import fenced, mark, neutral
@@ -72,7 +71,6 @@ class Knowledge(BaseModel):
 
 Choice = ToolCall | Knowledge
 _CHOICE: TypeAdapter[Choice] = TypeAdapter(Annotated[Choice, Field(discriminator="use")])
-_DECODER = json.JSONDecoder(strict=False)
 
 
 class Unreadable(ValueError):
@@ -120,12 +118,10 @@ def read_choice(reply: str, tools: Sequence[AnswerTool], tried: Sequence[Tried])
 
 def _object(reply: str) -> object:
     """The first JSON object in a reply, which may stand between other words."""
-    for found in re.finditer(r"\{", reply):
-        try:
-            return _DECODER.raw_decode(reply, found.start())[0]
-        except (ValueError, RecursionError):
-            continue
-    raise Unreadable("there is no JSON object")
+    found = next(objects(reply), None)
+    if found is None:
+        raise Unreadable("there is no JSON object")
+    return found
 
 
 def _asked(

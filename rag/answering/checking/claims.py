@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rag.answering.checking.figures import blanked
 from rag.answering.citations import Mention, mentions, quoted_mentions
 from rag.answering.markup import unmarked
 from rag.answering.sentences import spans_of
@@ -35,15 +37,13 @@ def claims(answer: str, *, quoted: bool = False) -> list[Claim]:
     each is one claim, and brackets within are the document's own.
     """
     marks = quoted_mentions(answer) if quoted else mentions(answer)
-    bare = answer
-    for mark in marks:
-        bare = bare[: mark.start] + " " * (mark.end - mark.start) + bare[mark.end :]
+    bare = blanked(answer, marks)
     spans = list(_paragraphs(bare) if quoted else _sentences(bare))
     spans = [span for span in spans if _claims_something(answer, bare, span)]
-    owners = _owners(bare, spans, marks)
+    owned = _owned(bare, spans, marks)
     found = list[Claim]()
     for number, (start, end) in enumerate(spans):
-        mine = [mark for mark, owner in owners if owner == number]
+        mine = owned.get(number, [])
         cited = tuple(dict.fromkeys(n for mark in mine for n in mark.numbers))
         stop = max([end, *(mark.end for mark in mine)])
         begin = min([start, *(mark.start for mark in mine)])
@@ -87,9 +87,10 @@ def _claims_something(answer: str, bare: str, span: Span) -> bool:
         return False
     line_start = bare.rfind("\n", 0, span[0]) + 1
     rest = bare.find("\n", span[1])
-    following = bare[rest + 1 :] if rest >= 0 else ""
-    if said.startswith("|") and _TABLE_RULE.match(following.partition("\n")[0] or "x"):
-        return False  # the labels of a table
+    if said.startswith("|") and rest >= 0:
+        stop = bare.find("\n", rest + 1)
+        if _TABLE_RULE.match(bare, rest + 1, len(bare) if stop < 0 else stop):
+            return False  # the labels of a table
     if any(char.isdigit() for char in said):
         return True
     if _HEADING.match(bare[line_start : rest if rest >= 0 else len(bare)]):
@@ -97,20 +98,25 @@ def _claims_something(answer: str, bare: str, span: Span) -> bool:
     return not said.endswith((":", "?"))
 
 
-def _owners(
-    text: str, spans: Sequence[Span], marks: Sequence[Mention]
-) -> list[tuple[Mention, int]]:
-    """Each mark with the number of the claim that it belongs to."""
-    found = list[tuple[Mention, int]]()
+def _owned(text: str, spans: Sequence[Span], marks: Sequence[Mention]) -> dict[int, list[Mention]]:
+    """The marks that belong to each claim, by its number."""
+    lows, highs = [low for low, _ in spans], [high for _, high in spans]
+    found: dict[int, list[Mention]] = {}
     for mark in marks:
         line = text.rfind("\n", 0, mark.start) + 1
         stop = text.find("\n", mark.end)
         stop = len(text) if stop < 0 else stop
-        inside = [n for n, (low, high) in enumerate(spans) if low <= mark.start < high]
-        before = [n for n, (low, high) in enumerate(spans) if high <= mark.start and high > line]
-        behind = [n for n, (low, _) in enumerate(spans) if mark.end <= low < stop]
-        above = [n for n, (_, high) in enumerate(spans) if high <= mark.start]
-        owner = next((each for each in (inside, before[-1:], behind, above[-1:]) if each), None)
-        if owner:
-            found.append((mark, owner[0]))
+        inside = bisect_right(lows, mark.start) - 1
+        before = bisect_right(highs, mark.start) - 1
+        behind = bisect_left(lows, mark.end)
+        if inside >= 0 and mark.start < highs[inside]:
+            owner = inside
+        elif before >= 0 and highs[before] > line:
+            owner = before
+        elif behind < len(lows) and lows[behind] < stop:
+            owner = behind
+        else:
+            owner = before
+        if owner >= 0:
+            found.setdefault(owner, []).append(mark)
     return found

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rag.answering.checking.fractions import says_pair, spelt_fractions, written_fractions
 from rag.answering.checking.units import unit_at
+from rag.answering.citations import Mention
 
 _GAP = r"[ \u00a0\u2009\u202f]"
 _DATE = re.compile(
@@ -178,16 +179,16 @@ def figures(text: str) -> Iterator[Figure]:
         day, month, year = (float(groups[k] or groups[f"{k}2"]) for k in ("d", "m", "y"))
         if 1 <= month <= 12 and 1 <= day <= 31:
             found.append(Figure(*match.span(), match.group(), (day, month, year), month))
-    rest = _blanked(rest, found)
+    rest = blanked(rest, found)
     codes = [Figure(*match.span(), match.group()) for match in _CODE.finditer(rest)]
-    rest = _blanked(rest, codes)
+    rest = blanked(rest, codes)
     found += codes
     parts = [
         _number(rest, one.start, one.end, one.value, one.numbers) for one in written_fractions(rest)
     ]
     parts = [replace(one, pair=one.apart) if len(one.apart) == 2 else one for one in parts]
     found += parts
-    rest = _blanked(rest, parts)
+    rest = blanked(rest, parts)
     found += [
         _number(rest, *match.span(), *_value(match.group())) for match in _NUMBER.finditer(rest)
     ]
@@ -208,10 +209,13 @@ def _number(text: str, start: int, end: int, value: float, apart: tuple[float, .
     return Figure(start, end, text[start:end], (value,), None, apart, measured, measure)
 
 
-def _blanked(text: str, found: list[Figure]) -> str:
+def blanked(text: str, found: Iterable[Figure | Mention]) -> str:
+    """A text with spaces in the place of what was found in it, in order."""
+    pieces, last = list[str](), 0
     for one in found:
-        text = text[: one.start] + " " * (one.end - one.start) + text[one.end :]
-    return text
+        pieces += [text[last : one.start], " " * (one.end - one.start)]
+        last = one.end
+    return "".join([*pieces, text[last:]])
 
 
 def _value(written: str) -> tuple[float, tuple[float, ...]]:

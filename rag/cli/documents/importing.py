@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
 from rag import (
+    AlreadyExists,
     Imported,
     JobItem,
     KnowledgeBase,
@@ -43,8 +44,13 @@ def ingest(args: argparse.Namespace) -> Output:
         printing.follow(workspace.jobs, job)
         return workspace.jobs.items(job)
 
-    with _base_for_adding(workspace, args) as base:
-        items = done(base.documents.add_paths(paths, urls))
+    with _adding(
+        workspace,
+        args,
+        lambda recipe: workspace.create_from_paths(args.kb, paths, urls, recipe),
+        lambda base: base.documents.add_paths(paths, urls),
+    ) as (base, job):
+        items = done(job)
         items = passwords.opened(base, items, tried, lambda job: done(job)[0])
         return printing.ingested(base, items)
 
@@ -64,8 +70,13 @@ def read_again(args: argparse.Namespace) -> Output:
 def import_beir(args: argparse.Namespace) -> Output:
     """Import a BEIR folder as documents and a question set."""
     workspace = inputs.workspace(args)
-    with _base_for_adding(workspace, args) as base:
-        printing.follow(workspace.jobs, base.documents.import_beir(args.folder, args.split))
+    with _adding(
+        workspace,
+        args,
+        lambda recipe: workspace.create_from_beir(args.kb, args.folder, args.split, recipe),
+        lambda base: base.documents.import_beir(args.folder, args.split),
+    ) as (base, job):
+        printing.follow(workspace.jobs, job)
         return _imported(base, base.questions.named(args.folder.resolve().name))
 
 
@@ -148,21 +159,38 @@ def tag(args: argparse.Namespace) -> Output:
 
 
 @contextmanager
-def _base_for_adding(workspace: Workspace, args: argparse.Namespace) -> Iterator[KnowledgeBase]:
-    """The base, made with the recipe asked for; one that exists gets a build for it.
+def _adding(
+    workspace: Workspace,
+    args: argparse.Namespace,
+    create: Callable[[Recipe], tuple[KnowledgeBase, int]],
+    add: Callable[[KnowledgeBase], int],
+) -> Iterator[tuple[KnowledgeBase, int]]:
+    """The base and the job that adds to it, by ``create`` for a new one, with the recipe asked for.
 
-    One that is made here and gets no document, because the input is bad, does not stay.
+    One that exists gets a build for it. One that is made here and gets no document, because the
+    input is bad, does not stay.
     """
-    known = {info.name for info in workspace.bases()}
-    recipe = asked.recipe(args, workspace.base(args.kb).recipe() if args.kb in known else Recipe())
-    base = workspace.open_or_create(args.kb, recipe)
-    if args.kb in known:
-        base.documents.prepare_build(recipe.index)
-        yield base
-        return
+    if args.kb not in {info.name for info in workspace.bases()}:
+        recipe = asked.recipe(args, Recipe())
+        try:
+            base, job = create(recipe)
+        except AlreadyExists:
+            pass  # another process was quicker
+        else:
+            with _kept_if_filled(workspace, base, recipe):
+                yield base, job
+            return
+    base = workspace.base(args.kb)
+    base.documents.prepare_build(asked.recipe(args, base.recipe()).index)
+    yield base, add(base)
+
+
+@contextmanager
+def _kept_if_filled(workspace: Workspace, base: KnowledgeBase, recipe: Recipe) -> Iterator[None]:
+    """Deletes a new base that has no document and no job at the end of the block."""
     interrupted = False
     try:
-        yield base
+        yield
     except KeyboardInterrupt:
         interrupted = True  # the job stays, for the next command to go on with
         raise

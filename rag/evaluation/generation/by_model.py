@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rag.answering.asking.objects import objects
 from rag.errors import ProviderMisbehaved
 from rag.evaluation.anchoring import Haystack
 from rag.evaluation.generation.drafts import Draft, ModelKind, draft
@@ -99,24 +99,13 @@ def parse_reply(text: str) -> Reply:
     Thoughts between ``<think>`` marks are left out. What is missing is empty.
     """
     text = _THOUGHTS.sub("", text)
-    for found in _objects(text):
+    for found in objects(text):
         if isinstance(found.get("question"), str):
             return Reply(_one_line(found["question"]), tuple(_quotes(found)))
     lines = [(name.lower(), value) for name, _, value in _FIELD.findall(text)]
     question = next((value for name, value in lines if name == "question"), "")
     quotes = (value for name, value in lines if name != "question")
     return Reply(_one_line(question).strip(_MARKS), tuple(quote.strip(_MARKS) for quote in quotes))
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    decoder = json.JSONDecoder(strict=False)  # models break lines within strings
-    for match in re.finditer(r"\{", text):
-        try:
-            found, _ = decoder.raw_decode(text, match.start())
-        except json.JSONDecodeError:
-            continue
-        if isinstance(found, dict):
-            yield found
 
 
 def _quotes(found: Mapping[str, Any]) -> Iterator[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from rag.answering.asking.objects import objects
 from rag.errors import ProviderMisbehaved
 from rag.evaluation.judges.rubrics import RUBRICS, Rubric
 from rag.fences import fenced, mark
@@ -100,13 +100,7 @@ def _reply(chat: ChatModel, messages: list[Message]) -> tuple[str, Usage]:
 
 def _grade(said: str, highest: int) -> tuple[int, str] | None:
     """Grade and reason of the first JSON object in a reply that has a valid one."""
-    decoder = json.JSONDecoder(strict=False)
-    text = _THOUGHTS.sub("", said)
-    for match in re.finditer(r"\{", text):
-        try:
-            found, _ = decoder.raw_decode(text, match.start())
-        except json.JSONDecodeError:
-            continue
+    for found in objects(_THOUGHTS.sub("", said)):
         grade = found.get("grade")
         if isinstance(grade, int) and not isinstance(grade, bool) and 0 <= grade <= highest:
             return grade, " ".join(str(found.get("reason") or "").split())[:_LONGEST_REASON]

@@ -1,0 +1,73 @@
+"""What texts of others go through takes work that grows with their length, and no faster."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = 3_000  # characters; a text eight times as long would take sixty-four times as long
+TIMES = 8
+MOST = 2.5  # times as long as it should take
+PROGRAM = """
+import json, sys, time
+from importlib import import_module
+
+asked = json.load(sys.stdin)
+module, name = asked["function"].rsplit(".", 1)
+function = getattr(import_module(module), name)
+
+def seconds(length):
+    text = asked["repeated"] * (length // len(asked["repeated"]))
+    best = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        list(function(text))
+        best = min(best, time.process_time() - began)
+    return best
+
+seconds(asked["short"])
+print(json.dumps([seconds(length) for length in (asked["short"], asked["times"] * asked["short"])]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "repeated"),
+    [
+        ("rag.answering.sentences.sentence_spans", "e.g. "),
+        ("rag.answering.sentences.sentence_spans", "1. "),
+        ("rag.answering.sentences.statements", "1. "),
+        ("rag.answering.checking.figures.figures", "[1] "),
+        ("rag.answering.checking.figures.figures", "AB-12 "),
+        ("rag.answering.checking.claims.claims", "e.g. "),
+        ("rag.answering.checking.claims.claims", "It is 5 [1]. "),
+        ("rag.answering.asking.objects.objects", "{"),
+        ("rag.answering.asking.objects.objects", '{"a":'),
+        ("rag.answering.asking.objects.objects", '{"a":[{},'),
+    ],
+)
+def test_work_grows_with_the_length_of_a_text(function: str, repeated: str) -> None:
+    """By the time that a process of its own has of a processor, so that others do not count."""
+    asked = {"function": function, "repeated": repeated, "short": SHORT, "times": TIMES}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    short, long = json.loads(done.stdout)
+    assert long < MOST * TIMES * (short + 0.001)
+
+
+def test_objects_are_found_amid_other_words() -> None:
+    from rag.answering.asking.objects import objects
+
+    text = 'Well {so}: {"a": {"b": 1}} or {"c": "two\nlines"} {'
+    assert list(objects(text)) == [{"a": {"b": 1}}, {"b": 1}, {"c": "two\nlines"}]
+    assert list(objects('{"a":' * 100_000)) == []
