@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from rag.evaluation.comparison import Groups, clusters_of
 from rag.evaluation.intervals import Interval, mean_intervals
@@ -16,7 +15,7 @@ from rag.evaluation.pooling.bounds import DifferenceBounds, OpenPair, difference
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
 from rag.results import QuestionResult
-from rag.types import Question
+from rag.types import Floats, Question
 
 _REFUSALS = {"correct_refusal": False, "false_refusal": True}
 
@@ -87,21 +86,35 @@ def _values(held: Sequence[QuestionResult], name: str) -> Sequence[float]:
 
 def _tables(
     results: Sequence[QuestionResult], names: Sequence[str]
-) -> list[tuple[list[str], list[str], npt.NDArray[np.float64]]]:
+) -> list[tuple[list[str], list[str], Floats]]:
     """Metrics that the same questions have, those questions, figures (metrics, questions)."""
-    groups: dict[tuple[int, ...], list[str]] = {}
-    for name in names:
-        having = tuple(place for place, item in enumerate(results) if name in item.metrics)
-        groups.setdefault(having, []).append(name)
+    known = np.zeros((len(names), len(results)), np.bool_)
+    figures = np.zeros(known.shape)
+    for having, places in _places(results).items():
+        rows = np.array([[*results[place].metrics.values()] for place in places], np.float64)
+        columns = [having.index(name) for name in names if name in having]
+        at = np.ix_([name in having for name in names], places)
+        known[at], figures[at] = True, rows[:, columns].T
+    groups: dict[bytes, list[int]] = {}
+    for number, mask in enumerate(known):
+        groups.setdefault(mask.tobytes(), []).append(number)
     return [
         (
-            held,
-            [results[place].question_id for place in having],
-            np.array([[results[place].metrics[name] for place in having] for name in held]),
+            [names[number] for number in held],
+            [results[place].question_id for place in np.flatnonzero(known[held[0]]).tolist()],
+            figures[held][:, known[held[0]]],
         )
-        for having, held in groups.items()
-        if having
+        for held in groups.values()
+        if known[held[0]].any()
     ]
+
+
+def _places(results: Sequence[QuestionResult]) -> dict[tuple[str, ...], list[int]]:
+    """Positions of results by the names of their metrics."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for place, item in enumerate(results):
+        found.setdefault(tuple(item.metrics), []).append(place)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

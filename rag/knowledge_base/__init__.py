@@ -169,11 +169,15 @@ class KnowledgeBase(Words):
         answers only the model counts, and only where a step of the search asks it. Raises
         InvalidInput as ``threshold`` does.
         """
+        return self._state(recipe, self._limit(recipe), beside)
+
+    def _state(
+        self, recipe: Recipe, limit: ThresholdRule, beside: Sequence[FederatedBase] = ()
+    ) -> str:
         search, answer = recipe.search, recipe.answer
-        asked = threshold_rule(self._services, self.id, recipe.index, search)
         parts = [
             *(str(self._services.settings.home), self.id, self.version(), self.let_through(recipe)),
-            *(recipe.index.hash, search.hash, asked.digest, asked.threshold),
+            *(recipe.index.hash, search.hash, limit.digest, limit.threshold),
             (answer.provider, answer.model) if search.asks_chat else (),
             *(tool.model_dump_json() for tool in named_tools(self._services, search)),
             *((each.weight, each.base.state(each.recipe)) for each in beside),
@@ -192,10 +196,20 @@ class KnowledgeBase(Words):
         ``history`` is the conversation before, which recipes with ``rewrite`` make a follow-up
         complete from. What fails elsewhere is a note. Raises InvalidInput for an empty question.
         """
+        return self._search(question, recipe, beside, history)
+
+    def _search(
+        self,
+        question: str,
+        recipe: Recipe,
+        beside: Sequence[FederatedBase] = (),
+        history: Sequence[Message] = (),
+        limit: ThresholdRule | None = None,
+    ) -> Trace:
         asked = {"base": self.id, "question": question, "recipe": recipe}
         with telemetry.spanning("search", asked) as span:
             started = perf_counter()
-            span.about = found = self._found(question, recipe, beside, history)
+            span.about = found = self._found(question, recipe, beside, history, limit)
             telemetry.note_work("search", perf_counter() - started, found)
             return found
 
@@ -205,8 +219,9 @@ class KnowledgeBase(Words):
         recipe: Recipe,
         beside: Sequence[FederatedBase],
         history: Sequence[Message],
+        limit: ThresholdRule | None,
     ) -> Trace:
-        first = self.part(question, recipe, history=history)
+        first = self.part(question, recipe, history=history, limit=limit)
         trace = first.trace
         if beside or recipe.search.tools:
             asked = tool_parts(self._services, trace.question, recipe, trace)
@@ -225,26 +240,32 @@ class KnowledgeBase(Words):
         recipe: Recipe,
         weight: float = 1.0,
         history: Sequence[Message] = (),
+        limit: ThresholdRule | None = None,
     ) -> Part:
-        """What this base alone finds, before anything is cut to a prompt."""
+        """What this base alone finds, before anything is cut to a prompt.
+
+        ``limit`` is that of the recipe, where it is known already.
+        """
         services, asked = self._services, check_question(question)
         said = tuple(history) if recipe.search.rewrite else ()
-        limit = threshold_rule(services, self.id, recipe.index, recipe.search)
+        known = limit or self._limit(recipe)
 
         def search() -> Trace:
-            searched, limit = self._asked(recipe)
-            return retrieve(asked, recipe, searched, limit.threshold, said)
+            return retrieve(asked, recipe, self._corpus(recipe, known), known.threshold, said)
 
-        key = self.state(without_tools(recipe)), asked, said
+        key = self._state(without_tools(recipe), known), asked, said
         trace = replace(services.results.trace(key, search), recipe=recipe.hash)
         scale = f"cosine of {services.models.embedder(recipe.index.embedder).id}"
-        return Part(self.name, trace, "probability" if limit.calibration else scale, weight)
+        return Part(self.name, trace, "probability" if known.calibration else scale, weight)
 
-    def _asked(self, recipe: Recipe) -> tuple[Corpus, ThresholdRule]:
-        """What a recipe searches, and the threshold that it means."""
+    def _limit(self, recipe: Recipe) -> ThresholdRule:
+        """What a recipe asks of relevance. Raises InvalidInput as ``threshold`` does."""
+        return threshold_rule(self._services, self.id, recipe.index, recipe.search)
+
+    def _corpus(self, recipe: Recipe, limit: ThresholdRule) -> Corpus:
+        """What a recipe searches."""
         index = self._services.indexes.current(self.id, recipe.index)
-        limit = threshold_rule(self._services, self.id, recipe.index, recipe.search)
-        return corpus(self._services, self.id, recipe, index, limit.calibration), limit
+        return corpus(self._services, self.id, recipe, index, limit.calibration)
 
     def explain(self, question: str, recipe: Recipe, trace: Trace | None = None) -> Explainer:
         """Explains what this base alone found, without tools; searches where there is no ``trace``.
@@ -252,10 +273,11 @@ class KnowledgeBase(Words):
         Raises as ``search`` does.
         """
         alone = without_tools(recipe)
+        limit = self._limit(alone)
         if trace is None or recipe.search.tools:
-            trace = self.search(question, alone)
-        searched, asked = self._asked(alone)
-        return Explainer(trace, alone, searched, asked.threshold, self.documents)
+            trace = self._search(question, alone, limit=limit)
+        searched = self._corpus(alone, limit)
+        return Explainer(trace, alone, searched, limit.threshold, self.documents)
 
     def compare(
         self, question: str, before: Recipe, after: Recipe, set_name: str | None = None
@@ -332,7 +354,7 @@ class KnowledgeBase(Words):
 
         Raises InvalidInput for a probability without a calibration.
         """
-        return threshold_rule(self._services, self.id, recipe.index, recipe.search).threshold
+        return self._limit(recipe).threshold
 
     def count_tokens(self, text: str, recipe: Recipe) -> int:
         """Length of a text as budgets count it: in tokens of the recipe's embedder."""

@@ -15,7 +15,7 @@ from rag.evaluation.splits import Split
 from rag.input_rules import storable
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
-from rag.storage import Connection, Database, documents, labels, runs
+from rag.storage import Connection, Database, labels, runs
 from rag.storage import questions as rows
 from rag.storage.labels import Label
 from rag.storage.questions import KeptVersion, LabelledQuestion, QuestionSet, State
@@ -104,14 +104,7 @@ class QuestionSets:
         """(question id, label) of those labels that no present document holds."""
         with self._database.read() as connection:
             found = rows.named(connection, self._base_id, name)
-            present = set(documents.ids_by_name(connection, self._base_id).values())
-            labelled = rows.labelled(connection, found.id)
-        return [
-            (item.id, label)
-            for item in labelled
-            for label in item.labels
-            if label.document_id not in present
-        ]
+            return labels.lost(connection, self._base_id, found.id)
 
     def split(self, name: str) -> Split:
         """Question ids for tuning and held out, by the split of the set.

@@ -10,7 +10,7 @@ import numpy as np
 from rag.recipe import SearchRecipe
 from rag.retrieval.candidates import NOT_FOUND, Candidates
 from rag.retrieval.corpus import Lookup
-from rag.retrieval.fusion import BY_WORDS, fused_scores, ranking
+from rag.retrieval.fusion import BY_WORDS, ranking
 from rag.retrieval.selection import Selection
 from rag.retrieval.timeline import Timeline
 from rag.topic import Topic
@@ -29,7 +29,6 @@ class Hits:
         self._candidates = candidates
         self._selection = selection
         self._recipe = recipe
-        self._fused = fused_scores(candidates, recipe)
         self._passages = lookup([int(key) for key in candidates.keys])
         self._rank = {int(place): rank for rank, place in enumerate(selection.order, start=1)}
 
@@ -58,8 +57,8 @@ class Hits:
             yield enriched, float(candidates.near[place])
         if candidates.words is not None:
             yield f"{enriched}_bm25", float(candidates.words[place])
-        if mode == "hybrid":
-            yield "fused", float(self._fused[place])
+        if mode == "hybrid" and self._selection.fused is not None:
+            yield "fused", float(self._selection.fused[place])
         if candidates.rerank is not None and not np.isnan(candidates.rerank[place]):
             yield "rerank", float(candidates.rerank[place])
         if candidates.exact is not None and candidates.exact[place] and self._recipe.exact_codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,7 +23,8 @@ class Selection:
 
     ``order`` ranks all; ``below`` fell under the threshold, ``doubles`` say what a better one
     says, ``beyond`` came after top-k, ``kept`` are the results. ``scores`` and ``relevance``, shape
-    (n,), are aligned with the candidates, not with ``order``. ``mmr`` has the values by which
+    (n,), are aligned with the candidates, not with ``order``; so is ``fused``, the score before
+    reranking, None where nothing was fused. ``mmr`` has the values by which
     diversity chose, by position. ``refused`` are all, where the documents do not speak of the
     question: then the other lists are empty.
     """
@@ -37,6 +38,7 @@ class Selection:
     doubles: tuple[Double, ...] = ()
     mmr: Mapping[int, float] = field(default_factory=dict)
     refused: Order = field(default_factory=lambda: _NOTHING)
+    fused: Scores | None = None
 
 
 def select(
@@ -56,13 +58,16 @@ def select(
     ``duplicates`` or ``mmr`` need the ``nearness`` of the candidates.
     """
     threshold = resolved_threshold(candidates, recipe, threshold)
-    scores = reread(fused_scores(candidates, recipe), candidates.rerank)
+    fused = fused_scores(candidates, recipe)
+    scores = reread(fused, candidates.rerank)
     relevance = candidates.cosine if calibration is None else calibration.probabilities(candidates)
     if candidates.topic is not None and candidates.topic.refused(recipe.refuse):
         order = ranking(candidates.keys, scores)
-        return Selection(order, scores, relevance, _NOTHING, _NOTHING, _NOTHING, refused=order)
+        nothing = _NOTHING, _NOTHING, _NOTHING
+        return Selection(order, scores, relevance, *nothing, refused=order, fused=fused)
     marks = candidates.exact, candidates.by_words
-    return cut(candidates.keys, scores, relevance, recipe, threshold, nearness, *marks)
+    found = cut(candidates.keys, scores, relevance, recipe, threshold, nearness, *marks)
+    return replace(found, fused=fused)
 
 
 def resolved_threshold(

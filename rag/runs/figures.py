@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rag.evaluation.comparison import Groups
 from rag.evaluation.inference.planning import Plan, plan
 from rag.evaluation.intervals import Interval
 from rag.evaluation.run_intervals import (
@@ -13,8 +14,9 @@ from rag.evaluation.run_intervals import (
     intervals,
     unjudged_share,
 )
-from rag.runs.groups import groups_of_set
+from rag.runs.groups import groups_of_set, questions_of_set
 from rag.runs.history import LEADING
+from rag.runs.loaded import DEPTH, Loaded
 from rag.storage import Database, builds, passages, runs
 from rag.storage import questions as question_rows
 
@@ -31,17 +33,18 @@ class RunFigures:
 
     def intervals(self, run_id: str) -> dict[str, Interval]:
         """The 95% interval of every mean of a run. Raises NotFound."""
-        with self._database.read() as connection:
-            run = runs.get(connection, self._base_id, run_id)
-            groups = groups_of_set(connection, self._base_id, run.question_set)
-            return intervals(runs.results(connection, run.id), list(run.metrics), groups)
+        loaded, groups = self._read(run_id)
+        return intervals(list(loaded.results.values()), list(loaded.run.metrics), groups)
 
     def by_tag(self, run_id: str, names: Sequence[str]) -> list[TagFigures]:
         """The figures of a run by tag of its questions. Raises NotFound."""
+        loaded, groups = self._read(run_id)
+        return by_tag(list(loaded.results.values()), names, groups)
+
+    def _read(self, run_id: str) -> tuple[Loaded, Groups]:
         with self._database.read() as connection:
-            run = runs.get(connection, self._base_id, run_id)
-            groups = groups_of_set(connection, self._base_id, run.question_set)
-            return by_tag(runs.results(connection, run.id), names, groups)
+            loaded = Loaded.read(connection, self._base_id, run_id, DEPTH)
+            return loaded, groups_of_set(connection, self._base_id, loaded.run.question_set)
 
     def unjudged(self, run_id: str, k: int = 10) -> UnjudgedShare | None:
         """What is open among the first k of a run; None where no question is labelled any more.
@@ -49,14 +52,15 @@ class RunFigures:
         Raises NotFound.
         """
         with self._database.read() as connection:
-            run = runs.get(connection, self._base_id, run_id)
-            results = runs.results(connection, run.id)
-            found = question_rows.named(connection, self._base_id, run.question_set)
-            questions = question_rows.usable(connection, self._base_id, found.id)
+            loaded = Loaded.read(connection, self._base_id, run_id, k)
+            run = loaded.run
+            found, questions = questions_of_set(connection, self._base_id, run.question_set)
             ids = sorted({item.document_id for each in questions for item in each.evidence})
             cut_id = builds.cut_id(connection, self._base_id, run.recipe.index.cut)
             spans = passages.spans(connection, self._base_id, cut_id, ids)
-        rankings = {item.question_id: [key for key, *_ in item.ranking] for item in results}
+        rankings = {
+            name: [key for key, *_ in item.ranking] for name, item in loaded.results.items()
+        }
         current = found.version == run.set_version
         return unjudged_share(questions, rankings, spans, k, current)
 

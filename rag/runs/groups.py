@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
 
 from rag.errors import NotFound
 from rag.questions.groups import groups_of
+from rag.runs.kept import Kept
 from rag.storage import Connection, bases, questions
+from rag.storage.questions import QuestionSet
+from rag.types import Question
 
-_MOST = 16  # sets whose groups are kept
-_kept: OrderedDict[tuple[object, ...], dict[str, str]] = OrderedDict()
-_lock = threading.Lock()
+_questions = Kept[Sequence[Question]](20_000)  # of some 2 kB
+_groups = Kept[Mapping[str, str]](100_000)
+
+
+def questions_of_set(
+    connection: Connection, base_id: int, set_name: str
+) -> tuple[QuestionSet, Sequence[Question]]:
+    """A set and its questions, which are kept for each state of both and the documents.
+
+    Raises NotFound.
+    """
+    found = questions.named(connection, base_id, set_name)
+    state = _state(connection, base_id, found)
+    return found, _questions.get(state, lambda: questions.usable(connection, base_id, found.id))
 
 
 def groups_of_set(connection: Connection, base_id: int, set_name: str) -> dict[str, str]:
-    """Groups by question id; none where the set is gone, as nothing tells them then.
-
-    They are kept for each state of the questions and the documents.
-    """
+    """Groups by question id; none where the set is gone, as nothing tells them then."""
     try:
-        found = questions.named(connection, base_id, set_name)
+        found, every = questions_of_set(connection, base_id, set_name)
     except NotFound:
         return {}
-    version = bases.version(connection, base_id)
-    state = (str(connection.engine.url), base_id, version, found)
-    with _lock:
-        groups = _kept.get(state)
-    if groups is None:
-        groups = groups_of(questions.usable(connection, base_id, found.id))
-    with _lock:
-        _kept[state] = groups
-        _kept.move_to_end(state)
-        if len(_kept) > _MOST:
-            _kept.popitem(last=False)
-    return dict(groups)
+    return dict(_groups.get(_state(connection, base_id, found), lambda: groups_of(every)))
+
+
+def _state(connection: Connection, base_id: int, found: QuestionSet) -> Hashable:
+    return str(connection.engine.url), base_id, bases.version(connection, base_id), found
 
 
 def split_of_set(connection: Connection, base_id: int, set_name: str) -> tuple[int, float] | None:

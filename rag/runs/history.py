@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from rag.evaluation.comparison import (
     compare_pairs,
     compare_table,
 )
+from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.questions.ledger import Attempt
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
@@ -111,14 +112,13 @@ class RunHistory:
         with self._database.read() as connection:
             return runs.get(connection, self._base_id, run_id)
 
-    def results(self, run_id: str, *, rankings: bool = True) -> list[QuestionResult]:
+    def results(self, run_id: str, depth: int | None = None) -> list[QuestionResult]:
         """What happened to every question of a run. Raises NotFound.
 
-        Without ``rankings`` only questions without an answer have theirs.
+        Rankings have at least their first ``depth``, and all of them without it.
         """
         with self._database.read() as connection:
-            run = runs.get(connection, self._base_id, run_id)
-            return runs.results(connection, run.id, rankings=rankings)
+            return list(Loaded.read(connection, self._base_id, run_id, depth).results.values())
 
     def remove(self, run_id: str) -> None:
         """Deletes a run. Raises NotFound."""
@@ -241,8 +241,8 @@ class RunHistory:
             apart = compare(metric, figures[key], against, kind=kind, groups=groups)
             table[key] = replace(apart, obstacle=between[key].obstacle)
         for each in loaded:
-            figures_of = replace(table[each.run.id], others=_OTHERS)
-            table[each.run.id] = self._doubted(each, baseline, figures_of, groups)
+            by_labels = {metric: replace(table[each.run.id], others=_OTHERS)}
+            table[each.run.id] = self._doubted(each, baseline, by_labels, groups)[metric]
         return [
             _comparison(each, baseline, table[each.run.id], between[each.run.id], attempt, groups)
             for each in loaded
@@ -253,10 +253,11 @@ class RunHistory:
 
         Those that both runs measured. Raises NotFound.
         """
+        ranking = [name for name in metrics if name.partition("@")[0] in MEASURES]
+        depth = max((parse_metric(name).k for name in ranking), default=0)
         with self._database.read() as connection:
             run, before = (
-                Loaded.read(connection, self._base_id, each, rankings=False)
-                for each in (run_id, before_id)
+                Loaded.read(connection, self._base_id, each, depth) for each in (run_id, before_id)
             )
             groups = groups_of_set(connection, self._base_id, run.run.question_set)
         pairs = [
@@ -270,12 +271,7 @@ class RunHistory:
         ]
         obstacle = differences(run.run, before.run, run.asked, before.asked).obstacle
         found = [replace(each, obstacle=obstacle) for each in compare_pairs(pairs, groups=groups)]
-        if any(each.verdict_by_labels in _DECIDED for each in found):  # open hits are in rankings
-            with self._database.read() as connection:
-                run, before = (
-                    Loaded.read(connection, self._base_id, each) for each in (run_id, before_id)
-                )
-        return {each.metric: self._doubted(run, before, each, groups) for each in found}
+        return self._doubted(run, before, {each.metric: each for each in found}, groups)
 
     def paired(self, run_id: str, before_id: str, metric: str) -> RunComparison:
         """A run against an earlier one on the questions that both were asked.
@@ -296,19 +292,21 @@ class RunHistory:
         if run.run.build_hash == before.run.build_hash and labels_moved(run, before, figures):
             data = list(dict.fromkeys([*data, "labels"]))
         obstacle = replace(between, data=tuple(data)).obstacle
-        found = replace(found, obstacle=obstacle)
+        by_labels = {metric: replace(found, obstacle=obstacle)}
         with self._database.read() as connection:
-            found = with_open_hits(connection, self._base_id, run, before, found, groups)
-        return _comparison(run, before, found, between, Attempt(), groups)
+            told = with_open_hits(connection, self._base_id, run, before, by_labels, groups)
+        return _comparison(run, before, told[metric], between, Attempt(), groups)
 
     def _doubted(
-        self, run: Loaded, before: Loaded, figures: Comparison, groups: Groups
-    ) -> Comparison:
+        self, run: Loaded, before: Loaded, figures: Mapping[str, Comparison], groups: Groups
+    ) -> dict[str, Comparison]:
         """What labels decide, with what judging open hits could make of it."""
-        if figures.verdict_by_labels not in _DECIDED:
-            return figures
+        decided = {
+            name: each for name, each in figures.items() if each.verdict_by_labels in _DECIDED
+        }
         with self._database.read() as connection:
-            return with_open_hits(connection, self._base_id, run, before, figures, groups)
+            read = connection, self._base_id
+            return dict(figures) | with_open_hits(*read, run, before, decided, groups)
 
     def regressions(self, run_id: str, metric: str = LEADING) -> list[QuestionDifference]:
         """Questions that got worse than in the pinned baseline, the largest loss first.

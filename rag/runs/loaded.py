@@ -1,4 +1,8 @@
-"""Runs as they are compared: what happened to each of their questions."""
+"""Runs as they are compared: what happened to each of their questions.
+
+A run never changes once it is stored, and whatever is told of one asks for the same rows: the
+latest readings are kept, with as much of the rankings as figures look at.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,13 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.results import QuestionResult, Run
+from rag.runs.kept import Kept
 from rag.storage import Connection, runs
+
+DEPTH = 10
+"""How much of each ranking is kept."""
+
+_kept = Kept[Mapping[str, QuestionResult]](20_000)  # questions of some 8 kB
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +29,14 @@ class Loaded:
 
     @classmethod
     def read(
-        cls, connection: Connection, base_id: int, run_id: str, *, rankings: bool = True
+        cls, connection: Connection, base_id: int, run_id: str, depth: int | None = None
     ) -> Loaded:
-        """Without ``rankings`` answerable questions have none. Raises NotFound."""
+        """With at least the first ``depth`` of each ranking, None for all. Raises NotFound."""
         run = runs.get(connection, base_id, run_id)
-        results = runs.results(connection, run.id, rankings=rankings)
-        return cls(run, {item.question_id: item for item in results})
+        if depth is not None and depth <= DEPTH:
+            key = str(connection.engine.url), run.id
+            return cls(run, _kept.get(key, lambda: _results(connection, run.id, DEPTH)))
+        return cls(run, _results(connection, run.id, depth))
 
     @property
     def asked(self) -> dict[str, str]:
@@ -45,6 +57,12 @@ class Loaded:
             for name, value in values.items()
             if value is not None and (only is None or name in only)
         }
+
+
+def _results(
+    connection: Connection, run_id: str, depth: int | None
+) -> Mapping[str, QuestionResult]:
+    return {item.question_id: item for item in runs.results(connection, run_id, depth)}
 
 
 def figure_of(item: QuestionResult, metric: str) -> float | None:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 
 from rag.errors import NotFound
 from rag.evaluation.comparison import Comparison, Groups
 from rag.evaluation.judging import Spans
-from rag.evaluation.metrics import MEASURES
+from rag.evaluation.pooling import open_hits
 from rag.evaluation.pooling.difference import (
     JudgedRankings,
     PooledDifference,
     pooled_difference,
 )
-from rag.evaluation.pooling.open_hits import open_hits
 from rag.evaluation.run_intervals import graded, highest_grade, with_zeros
 from rag.results import Run
+from rag.runs.groups import questions_of_set
 from rag.runs.loaded import Loaded
 from rag.storage import Connection, Database, builds, passages
-from rag.storage import questions as rows
 from rag.types import Question
 
 
@@ -60,35 +58,29 @@ def with_open_hits(
     base_id: int,
     run: Loaded,
     other: Loaded,
-    figures: Comparison,
+    comparisons: Mapping[str, Comparison],
     groups: Groups,
-) -> Comparison:
-    """A comparison of two runs with what judging their open hits could make of it.
+) -> dict[str, Comparison]:
+    """Comparisons of two runs by metric with what judging their open hits could make of them.
 
-    As it is where the measure does not rank passages, or where their questions are gone.
+    As they are where the questions are gone.
     """
-    if figures.metric.partition("@")[0] not in MEASURES or figures.obstacle:
-        return figures
+    if not comparisons:
+        return {}
     try:
-        _, every = _asked(connection, base_id, run.run)
+        _, asked = _asked(connection, base_id, run.run)
     except NotFound:
-        return figures
-    asked = [item for item in every if item.id in figures.differences]
-    rankings = _judged(connection, base_id, run, other, asked)
-    if not rankings:
-        return figures
+        return dict(comparisons)
+    judged = _judged(connection, base_id, run, other, asked)
     same_cut = _same_cut(run.run, other.run)
-    return replace(
-        figures, open_hits=open_hits(figures.metric, rankings, groups, same_cut=same_cut)
-    )
+    return open_hits.with_open_hits(comparisons, judged, groups, same_cut=same_cut)
 
 
 def _asked(
     connection: Connection, base_id: int, run: Run
 ) -> tuple[Sequence[Question], Sequence[Question]]:
     """The questions of a run's set as they are today, and those that have an answer."""
-    found = rows.named(connection, base_id, run.question_set)
-    every = rows.usable(connection, base_id, found.id)
+    _, every = questions_of_set(connection, base_id, run.question_set)
     return every, [item for item in every if item.answerable]
 
 
@@ -110,13 +102,16 @@ def _judged(
     asked: Sequence[Question],
 ) -> dict[str, JudgedRankings]:
     """The questions of both runs that have a relevant label, by id."""
-    mine, theirs = (_spans(connection, base_id, each.run, asked) for each in (run, other))
+    mine = _spans(connection, base_id, run.run, asked)
+    same_cut = _same_cut(run.run, other.run)
+    theirs = mine if same_cut else _spans(connection, base_id, other.run, asked)
     found = {}
     for question in asked:
         name = question.id
         if name not in run.results or name not in other.results:
             continue
-        grades, others = (with_zeros(*graded(question, spans)) for spans in (mine, theirs))
+        grades = with_zeros(*graded(question, mine))
+        others = grades if same_cut else with_zeros(*graded(question, theirs))
         if any(grade > 0 for grade in grades.values()):
             found[name] = JudgedRankings(_ids(run, name), _ids(other, name), grades, others)
     return found

@@ -59,7 +59,7 @@ class Reports:
         return render(self._report(run, baseline_id))
 
     def _report(self, run: Run, baseline_id: str | None) -> RunReport:
-        results = self._history.results(run.id)
+        results = self._history.results(run.id, depth=_SHOWN)
         metric = _metric(run)
         with self._services.database.read() as connection:
             misses = self._misses(connection, run, results, metric)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from rag.errors import NotFound
 from rag.storage.rows import read, values
-from rag.storage.tables import document, evidence, question_set
+from rag.storage.tables import document, evidence, question, question_set
 
 BY_HAND = "hand"
 FROM_FILE = "file"
@@ -73,6 +73,23 @@ def of_set(connection: Connection, set_id: int) -> dict[str, list[Label]]:
     for row in rows:
         by_question.setdefault(row.question_id, []).append(read(Label, row))
     return by_question
+
+
+def lost(connection: Connection, base_id: int, set_id: int) -> list[tuple[str, Label]]:
+    """(question id, label) of accepted questions where no present document holds the label."""
+    of_question = (question.c.set_id == evidence.c.set_id) & (
+        question.c.id == evidence.c.question_id
+    )
+    present = (document.c.id == evidence.c.document_id) & (document.c.base_id == base_id)
+    rows = connection.execute(
+        select(evidence)
+        .join(question, of_question)
+        .outerjoin(document, present)
+        .where(evidence.c.set_id == set_id, question.c.state == "accepted")
+        .where(document.c.id.is_(None))
+        .order_by(question.c.position, evidence.c.id)
+    )
+    return [(row.question_id, read(Label, row)) for row in rows]
 
 
 def of_question(connection: Connection, set_id: int, question_id: str) -> list[Label]:

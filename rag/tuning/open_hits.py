@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from rag.evaluation.comparison import Comparison, Groups, OpenHits
+from rag.evaluation.comparison import Comparison, Groups
 from rag.evaluation.metrics import MEASURES, parse_metric
 from rag.evaluation.pooling.difference import JudgedRankings
-from rag.evaluation.pooling.open_hits import open_hits
+from rag.evaluation.pooling.open_hits import with_open_hits
 from rag.evaluation.run_intervals import graded, with_zeros
 from rag.evaluation.sweeping import Cut
 from rag.recipe import Recipe
@@ -50,20 +50,7 @@ class OpenHitsReader:
         depth = max(parse_metric(name).k for name in decided)
         judged = self._judged(recipe, baseline, depth, tell)
         same_cut = recipe.index.cut == baseline.index.cut
-        return dict(comparisons) | {
-            name: replace(found, open_hits=self._open_hits(name, found, judged, same_cut))
-            for name, found in decided.items()
-        }
-
-    def _open_hits(
-        self,
-        metric: str,
-        found: Comparison,
-        judged: Mapping[str, JudgedRankings],
-        same_cut: bool,
-    ) -> OpenHits | None:
-        rankings = {name: judged[name] for name in found.differences if name in judged}
-        return open_hits(metric, rankings, self.groups, same_cut=same_cut) if rankings else None
+        return dict(comparisons) | with_open_hits(decided, judged, self.groups, same_cut=same_cut)
 
     def _judged(
         self, recipe: Recipe, baseline: Recipe, depth: int, tell: Tell

@@ -203,7 +203,7 @@ def _pooled(
         assert pooled.bounds is not None
         inside.append(pooled.bounds.low <= true <= pooled.bounds.high)
         wronged += shown < 0.0 < true
-        hits = open_hits(METRIC, {each: rows[each] for each in half})
+        hits = open_hits([METRIC], {each: rows[each] for each in half})[METRIC]
         warned += shown < 0.0 < true and hits is not None and hits.interval.high >= 0.0
     name = f"labels of dense only, {where} against it"
     return {

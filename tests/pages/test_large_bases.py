@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import Engine, event
 
 from rag import KnowledgeBase, Workspace
+from tests.half_judged import NEW, OLD, half_judged
+from tests.half_judged import SET as HALF
 from tests.handbook import visit
 from tests.runs import SET, handbook
 from tests.workspaces import QUICK
@@ -63,6 +65,34 @@ def test_figures_of_a_run_are_read_once_for_each_state(
         assert not app.run().exception
     assert _reads(changed)
     assert "the questions changed" in app.warning[0].value
+
+
+def test_all_figures_of_a_run_come_of_one_reading(
+    evaluated: tuple[Workspace, KnowledgeBase],
+) -> None:
+    _, base = evaluated
+    run, before = (each.id for each in base.runs.every(SET))
+    with statements() as opening:
+        visit("metrics.py")
+    assert sum("run_question.ranking" in each for each in opening) == 2
+    with statements() as further:
+        assert base.run_figures.intervals(run)
+        assert base.run_figures.unjudged(run)
+        assert base.runs.changes(run, before, ["ndcg@10"])
+    assert _reads(further) == []
+
+
+def test_open_hits_of_many_metrics_are_looked_up_once(home: Path) -> None:
+    workspace, base = half_judged(home)
+    old, new = (base.evaluator.evaluate(HALF, each, (5, 10)).run.id for each in (OLD, NEW))
+    metrics = [f"{name}@{k}" for name in ("ndcg", "mrr", "recall") for k in (5, 10)]
+    with statements() as noted:
+        changes = base.runs.changes(new, old, metrics)
+    assert [each.verdict_by_labels for each in changes.values()] == ["worse"] * 6
+    assert all(each.open_hits for each in changes.values())
+    assert sum("FROM run_question" in each for each in noted) == 2
+    assert sum("FROM evidence" in each for each in noted) <= 1
+    workspace.close()
 
 
 def test_a_list_of_bases_takes_as_many_statements_whatever_their_number(

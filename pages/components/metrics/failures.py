@@ -21,9 +21,9 @@ def failures_table(base: KnowledgeBase, run: Run, results: Sequence[QuestionResu
     """The questions as a table with a filter; the one that is clicked opens in the inspector."""
     st.header("Questions, failures first", divider="gray")
     st.caption("Click a question to see in the inspector why it went like that.")
-    shown = worst_first(_filtered(results))
+    shown, ks = worst_first(_filtered(results)), cutoffs(run)
     event = st.dataframe(
-        [_row(run, result) for result in shown],
+        [_row(ks, result) for result in shown],
         key=f"metrics_questions_{run.id}",
         height=460 if len(shown) > 10 else "auto",
         hide_index=True,
@@ -70,14 +70,14 @@ def _tag(tag: str) -> str:
     return tag if _PLAIN.fullmatch(tag) else plain(tag)
 
 
-def _row(run: Run, result: QuestionResult) -> dict[str, object]:
+def _row(ks: Sequence[int], result: QuestionResult) -> dict[str, object]:
     return {
         "Question": result.text,
         "Tags": list(result.tags),
         "First relevant": _first(result),
         "Found": f"{result.found} of {result.relevant}" if result.relevant else None,
         "nDCG@10": score(result),
-        "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in cutoffs(run)]
+        "Recall by k": [result.metrics.get(f"recall@{k}", 0.0) for k in ks]
         if result.metrics
         else None,
     }

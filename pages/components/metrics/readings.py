@@ -67,8 +67,8 @@ def by_tag(
 
 @shared(4)
 def outcomes(base: KnowledgeBase, run_id: str) -> Sequence[QuestionResult]:
-    """What happened to each question of a run; rankings are those of unanswerable ones only."""
-    return base.runs.results(run_id, rankings=False)
+    """What happened to each question of a run, with the beginnings of their rankings."""
+    return base.runs.results(run_id, depth=0)
 
 
 @shared(16)

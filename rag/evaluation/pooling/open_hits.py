@@ -7,27 +7,54 @@ decided; the bounds of ``bounds`` assume less, and would leave next to nothing d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rag.evaluation.comparison import Groups, OpenHits, compare
-from rag.evaluation.metrics import Ranked, evaluate, parse_metric
+from rag.evaluation.comparison import Comparison, Groups, OpenHits, compare
+from rag.evaluation.metrics import MEASURES, Ranked, evaluate, parse_metric
 from rag.evaluation.pooling.difference import JudgedRankings, open_shares
-from rag.types import Floats, Integers
+from rag.types import Floats, Integers, Mask
 
 _DRAWS = 20
-
 _Grades = Mapping[str, int]
 
 
+def with_open_hits(
+    comparisons: Mapping[str, Comparison],
+    judged: Mapping[str, JudgedRankings],
+    groups: Groups | None = None,
+    *,
+    same_cut: bool = True,
+) -> dict[str, Comparison]:
+    """Comparisons of two runs by metric, with what judging their open hits could make of each.
+
+    ``judged`` has the questions with relevant labels. Measures that do not rank passages, and runs
+    that do not compare, stay as they are.
+    """
+    together: dict[tuple[str, ...], list[str]] = {}
+    for metric, found in comparisons.items():
+        if metric.partition("@")[0] in MEASURES and not found.obstacle:
+            asked = tuple(name for name in judged if name in found.differences)
+            together.setdefault(asked, []).append(metric)
+    hits: dict[str, OpenHits | None] = {}
+    for asked, metrics in together.items():
+        if asked:
+            rankings = {name: judged[name] for name in asked}
+            hits |= open_hits(metrics, rankings, groups, same_cut=same_cut)
+    return dict(comparisons) | {
+        metric: replace(comparisons[metric], open_hits=found) for metric, found in hits.items()
+    }
+
+
 def open_hits(
-    metric: str,
+    metrics: Sequence[str],
     rankings: Mapping[str, JudgedRankings],
     groups: Groups | None = None,
     *,
     same_cut: bool = True,
-) -> OpenHits | None:
+) -> dict[str, OpenHits | None]:
     """From the rankings of questions with relevant labels, by id; None where nothing is open.
 
     As many open hits on both sides speak for neither. Of those that the less judged run has beyond
@@ -35,85 +62,125 @@ def open_hits(
     ``_DRAWS`` times: where that one is judged whole, this one becomes as good at what is open.
     ``same_cut``: both rank the same passages, so that what is relevant is so for both.
     """
-    k = parse_metric(metric).k
     rows = list(rankings.values())
-    shares = open_shares(rows, k)
-    if not any(shares):
-        return None
-    turned = _count(rows, k) < _count(list(map(_swapped, rows)), k)
-    ordered = list(map(_swapped, rows)) if turned else rows
-    filled = _filled(ordered, k, same_cut)
-    less = _means(metric, [(row.first, row.grades) for row in filled], len(rows))
-    more = _means(metric, [(row.second, row.grades_of_second) for row in filled], len(rows))
-    first, second = (more, less) if turned else (less, more)
-    found = compare(
-        metric,
-        dict(zip(rankings, first.tolist(), strict=True)),
-        dict(zip(rankings, second.tolist(), strict=True)),
-        groups=groups,
-    )
-    return OpenHits(k, shares, found.difference, found.interval)
-
-
-def _swapped(row: JudgedRankings) -> JudgedRankings:
-    return JudgedRankings(row.second, row.first, row.grades_of_second, row.grades)
-
-
-def _count(rows: Sequence[JudgedRankings], k: int) -> int:
-    """Open hits among the first k of the first run."""
-    return sum(item not in row.grades for row in rows for item in row.first[:k])
-
-
-def _filled(rows: Sequence[JudgedRankings], k: int, same_cut: bool) -> list[JudgedRankings]:
-    """The rankings with grades for open hits of the first run, ``_DRAWS`` times one after another.
-
-    Hits that both runs have count for both and stay open.
-    """
-    both = [set(row.second[:k]) if same_cut else set[str]() for row in rows]
-    free = [
-        [
-            (rank, item)
-            for rank, item in enumerate(row.first[:k])
-            if item not in row.grades and item not in shared
-        ]
-        for row, shared in zip(rows, both, strict=True)
-    ]
-    more = _count(rows, k) - _count(list(map(_swapped, rows)), k)
-    share = more / max(sum(map(len, free)), more, 1)
-    likely = _by_rank(rows, k)
-    dice = np.random.default_rng(0)
-    found = []
-    for _ in range(_DRAWS):
-        for row, hits in zip(rows, free, strict=True):
-            taken = dice.random(len(hits)) < share
-            like = dice.integers(len(rows), size=len(hits))
-            drawn = {
-                item: int(likely[rank, number])
-                for (rank, item), kept, number in zip(hits, taken, like, strict=True)
-                if kept
-            }
-            grades = {**row.grades, **drawn}
-            others = grades if same_cut else row.grades_of_second
-            found.append(JudgedRankings(row.first, row.second, grades, others))
+    by_depth: dict[int, list[str]] = {}
+    for metric in metrics:
+        by_depth.setdefault(parse_metric(metric).k, []).append(metric)
+    found: dict[str, OpenHits | None] = dict.fromkeys(metrics)
+    for k, names in by_depth.items():
+        shares = open_shares(rows, k)
+        if not any(shares):
+            continue
+        for name, (first, second) in _means(names, rows, k, same_cut).items():
+            compared = compare(
+                name,
+                dict(zip(rankings, first.tolist(), strict=True)),
+                dict(zip(rankings, second.tolist(), strict=True)),
+                groups=groups,
+            )
+            found[name] = OpenHits(k, shares, compared.difference, compared.interval)
     return found
 
 
-def _by_rank(rows: Sequence[JudgedRankings], k: int) -> Integers:
-    """Grades of the second run's hits, shape (k, questions), 0 where open or nothing came."""
-    known = np.zeros((k, len(rows)), np.int64)
+def _means(
+    metrics: Sequence[str], rows: Sequence[JudgedRankings], k: int, same_cut: bool
+) -> dict[str, tuple[Floats, Floats]]:
+    """The metrics of each question in both runs, shape (questions,): means over the draws."""
+    first = _Side.of([(row.first, row.grades) for row in rows], k)
+    second = _Side.of([(row.second, row.grades_of_second) for row in rows], k)
+    turned = first.open.sum() < second.open.sum()
+    less, more = (second, first) if turned else (first, second)
+    shared = _shared(rows, k, turned) if same_cut else np.zeros_like(less.open)
+    drawn: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in metrics}
+    for grades in _draws(less, more, less.open & ~shared):
+        filled = less.with_grades(grades)
+        other = more.beside(grades) if same_cut else more
+        figures, others = (evaluate(side.ranked, metrics) for side in (filled, other))
+        for name in metrics:
+            drawn[name].append((figures[name], others[name]))
+    found = {}
+    for name, pairs in drawn.items():
+        of_less, of_more = (np.stack(figures).mean(axis=0) for figures in zip(*pairs, strict=True))
+        found[name] = (of_more, of_less) if turned else (of_less, of_more)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The first k hits of a run for every question, and all that is relevant to them.
+
+    ``gains`` and ``open`` have shape (questions, k): the grade at each rank, 0 where it is not
+    relevant, open, or nothing came, and whether it is open. ``ideal``, of the same shape, has the
+    best grades, descending; ``relevant``, shape (questions,), says how many there are.
+    """
+
+    gains: Integers
+    open: Mask
+    ideal: Integers
+    relevant: Integers
+
+    @classmethod
+    def of(cls, judged: Sequence[tuple[Sequence[str], _Grades]], k: int) -> _Side:
+        shape = len(judged), k
+        gains, open_ = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
+        ideal, relevant = np.zeros(shape, np.int64), np.zeros(len(judged), np.int64)
+        for number, (ids, grades) in enumerate(judged):
+            hits = [grades.get(item) for item in ids[:k]]
+            gains[number, : len(hits)] = [max(grade or 0, 0) for grade in hits]
+            open_[number, : len(hits)] = [grade is None for grade in hits]
+            best = sorted((grade for grade in grades.values() if grade > 0), reverse=True)
+            ideal[number, : len(best)] = best[:k]
+            relevant[number] = len(best)
+        return cls(gains, open_, ideal, relevant)
+
+    @property
+    def ranked(self) -> Ranked:
+        """What metrics are computed from."""
+        return Ranked(
+            self.gains.astype(np.float64),
+            self.ideal.astype(np.float64),
+            self.relevant.astype(np.float64),
+        )
+
+    def with_grades(self, grades: Integers) -> _Side:
+        """With grades for open hits, shape (questions, k), 0 elsewhere."""
+        return replace(self.beside(grades), gains=self.gains + grades)
+
+    def beside(self, grades: Integers) -> _Side:
+        """With the same grades for passages that this side has not among its first k."""
+        k = self.ideal.shape[1]
+        every = np.sort(np.concatenate([self.ideal, grades], axis=1), axis=1)
+        ideal = every[:, ::-1][:, :k]
+        return replace(self, ideal=ideal, relevant=self.relevant + (grades > 0).sum(axis=1))
+
+
+def _shared(rows: Sequence[JudgedRankings], k: int, turned: bool) -> Mask:
+    """Which of the first k hits of the less judged run the other has there too.
+
+    They count for both and stay open.
+    """
+    found = np.zeros((len(rows), k), np.bool_)
     for number, row in enumerate(rows):
-        for rank, item in enumerate(row.second[:k]):
-            known[rank, number] = max(row.grades_of_second.get(item, 0), 0)
-    return known
+        mine, theirs = (row.second, row.first) if turned else (row.first, row.second)
+        both = set(theirs[:k])
+        found[number, : len(mine[:k])] = [item in both for item in mine[:k]]
+    return found
 
 
-def _means(metric: str, judged: Sequence[tuple[Sequence[str], _Grades]], questions: int) -> Floats:
-    """The metric of each question, shape (questions,): the mean over its draws."""
-    k = parse_metric(metric).k
-    gains = [[max(grades.get(item, 0), 0) for item in ids[:k]] for ids, grades in judged]
-    ideals = [
-        sorted((grade for grade in grades.values() if grade > 0), reverse=True)
-        for _, grades in judged
-    ]
-    figures = evaluate(Ranked.of(gains, ideals, k), [metric])[metric]
-    return np.asarray(figures.reshape(-1, questions).mean(axis=0))
+def _draws(less: _Side, more: _Side, free: Mask) -> Iterator[Integers]:
+    """Grades for the ``free`` hits of the less judged run, ``_DRAWS`` times.
+
+    Shape (questions, k), 0 where nothing is drawn.
+    """
+    surplus = int(less.open.sum()) - int(more.open.sum())
+    share = surplus / max(int(free.sum()), surplus, 1)
+    ranks = [np.flatnonzero(row) for row in free]
+    dice = np.random.default_rng(0)
+    for _ in range(_DRAWS):
+        grades = np.zeros_like(less.gains)
+        for number, places in enumerate(ranks):
+            if share and len(places):
+                taken = dice.random(len(places)) < share
+                like = dice.integers(len(ranks), size=len(places))
+                grades[number, places] = np.where(taken, more.gains[like, places], 0)
+        yield grades
