@@ -45,12 +45,13 @@ def _everything(document: Document, *_: object) -> Iterator[Span]:
 
 
 def _sections(document: Document, *_: object) -> Iterator[Span]:
-    """Text from one heading to the next; a heading without own text goes with its first child."""
+    """Text from one heading to the next; a heading without own text goes with what follows it,
+    unless that is in a section above its own."""
     start, last, level, text = 0, 0, 0, document.text
     for heading in document.headings:
         own = text[last : min(heading.start, last + _LONGEST_TITLE)].strip()
         long = heading.start - last >= _LONGEST_TITLE
-        title_only = not long and "\n" not in own and 0 < level < heading.level
+        title_only = not long and "\n" not in own and 0 < level <= heading.level
         if long or (own and not title_only):
             yield start, heading.start
             start = heading.start

@@ -46,7 +46,11 @@ class Recipe(RecipePart):
     """One way to answer, whole."""
 
     index: IndexRecipe = IndexRecipe(
-        analyzer="auto", chunk_unit="auto", vector_index="auto", context="table"
+        chunker="markdown",
+        analyzer="auto",
+        chunk_unit="auto",
+        vector_index="auto",
+        context="table",
     )
     search: SearchRecipe = SearchRecipe(
         exact_codes=True, refuse="auto", other_languages="words", spelling="question"

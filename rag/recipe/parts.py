@@ -117,7 +117,7 @@ class IndexRecipe(RecipePart):
     chunker: Chunker = Field(
         "recursive",
         description="where documents are cut; markdown is at the headings of documents of any "
-        "format",
+        "format; absent is recursive, a new recipe has markdown",
     )
     chunk_size: int = Field(200, ge=8, le=8192, description="longest passage, in chunk_unit")
     chunk_overlap: int = Field(

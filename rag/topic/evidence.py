@@ -15,7 +15,7 @@ PROBED = 10
 """Passages that are looked at: the nearest, and those that hold most of the question's words."""
 DENSE_SHARE = 0.6
 """Of the figure that makes a passage the best in both; the rest is the share of the words."""
-CHANCE = 0.09
+CHANCE = 0.075
 """What the nearest passage gains by chance: so much for each sqrt(2 ln n) of n passages, as the
 greatest of n normal deviates does. It is about the spread of the cosines of a question."""
 _IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}

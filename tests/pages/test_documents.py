@@ -120,8 +120,8 @@ def test_a_cut_is_built_and_then_answers(filled: Workspace, open_page: OpenPage)
     table = open_page("upload.py").dataframe[1].value
     assert list(table["State"]) == ["answers now", "ready"]
     assert list(table["Cut"]) == [
-        "recursive, 24 tokens, with document, headings, table",
-        "recursive, 100 tokens, with document, headings, table",
+        "sections, 24 tokens, with document, headings, table",
+        "sections, 100 tokens, with document, headings, table",
     ]
     assert list(table["Documents"]) == [3, 3]
 
@@ -240,7 +240,7 @@ def test_the_first_files_are_previewed_with_cost_cut_and_embedder(
     assert "1 s with wordllama" in told
     app.selectbox(key="documents_first_embedder").set_value("wordllama")
     app.slider(key="documents_size").set_value(100).run()
-    cut = "recursive, 100 tokens, with document, headings, table: 1 passage."
+    cut = "sections, 100 tokens, with document, headings, table: 1 passage."
     assert cut in [each.value for each in app.caption]
     app.button(key="documents_add_now").click().run()
     index = base.recipe().index

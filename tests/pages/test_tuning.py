@@ -255,7 +255,7 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
 ) -> None:
     base = labelled.base("notes")
     app = open_page("tuning.py", cuts="true")
-    app.multiselect(key="tuning_cut_chunkers").set_value(["recursive", "whole"]).run()
+    app.multiselect(key="tuning_cut_chunkers").set_value(["markdown", "whole"]).run()
     assert "1 of 2 cuts are built" in _said(app, "are built")
     app.button(key="tuning_cut_build").click().run()
     (job,) = [each for each in labelled.jobs.recent(base.id) if each.kind == "build-several"]
@@ -266,13 +266,13 @@ def test_ways_to_cut_are_built_as_a_job_and_compared(
     app.run()
     table = app.dataframe[-1].value
     assert list(table["Cut and model"]) == [
-        "recursive, 24 tokens, with document, headings, table, fake",
+        "sections, 24 tokens, with document, headings, table, fake",
         "whole documents, with document, headings, table, fake",
     ]
     assert "Labels are pooled" in "".join(each.value for each in app.caption)
     held = {build.recipe.chunker: build.passages for build in base.documents.builds()}
-    assert list(table["Passages"]) == [held["recursive"], held["whole"]]
-    assert held["whole"] == len(DOCUMENTS) < held["recursive"]
+    assert list(table["Passages"]) == [held["markdown"], held["whole"]]
+    assert held["whole"] == len(DOCUMENTS) < held["markdown"]
     whole = base.recipe().with_fields({"index.chunker": "whole"})
     metrics = base.evaluator.evaluate("checks", whole).run.metrics
     assert table["nDCG@10"][1] == metrics["ndcg@10"]

@@ -49,10 +49,10 @@ def test_people_see_a_line_a_build(base: KnowledgeBase, capsys: pytest.CaptureFi
     first, second, third = capsys.readouterr().out.splitlines()
     counts = [build.passages for build in base.documents.builds()]
     assert first == (
-        f"{WORDS.index.hash}  active  recursive 24/0 tokens of fake or estimated with table; "
+        f"{WORDS.index.hash}  active  markdown 24/0 tokens of fake or estimated with table; "
         f"fake, auto, auto: flat; 3 documents, {counts[0]} passages"
     )
-    assert second.startswith(f"{OTHER.index.hash}          recursive 12/0 ")
+    assert second.startswith(f"{OTHER.index.hash}          markdown 12/0 ")
     assert third.endswith(f"fake, german, auto: flat; 0 documents, 3 missing, {counts[2]} passages")
 
 
