@@ -167,7 +167,11 @@ def test_chat_and_inspector_name_the_same_heading(base: KnowledgeBase) -> None:
     words = "Forklifts are charged in the north hall and never left there over night."
     text = f"# Doors\n\nClose them.\n\n# Forklifts\n\n{words}"
     upload = Upload("hall.md", io.BytesIO(text.encode()))
-    session.opened().jobs.run(base.documents.add_files([upload]))
+    jobs = session.opened().jobs
+    across = base.recipe().with_fields({"index.chunker": "recursive"})
+    jobs.run(base.documents.build(across.index))
+    base.save_recipe(across)
+    jobs.run(base.documents.add_files([upload]))
     question = "Where are forklifts charged, and are they left there over night?"
     app = ask(visit("chat.py"), question)
     app.get("pills")[0].set_value(1).run()

@@ -70,7 +70,7 @@ def test_jobs_at_work_stand_where_their_buttons_were(
     base, tuning = labelled.base("notes"), labelled.base("notes").tuning
     recipe = base.recipe()
     metric = "ndcg@10"
-    grid = {"index.chunker": ["recursive"]}
+    grid = {"index.chunker": ["markdown"]}
     jobs = {
         "search": tuning.searches.start("checks", {"search.k1": [1, 2]}, recipe, recipe, metric),
         "fit": tuning.fits.start("checks", recipe),
@@ -79,7 +79,7 @@ def test_jobs_at_work_stand_where_their_buttons_were(
     for job in jobs.values():
         at_work(job)
     app = open_page("tuning.py", cuts="true")
-    app.multiselect(key="tuning_cut_chunkers").set_value(["recursive"]).run()
+    app.multiselect(key="tuning_cut_chunkers").set_value(["markdown"]).run()
     shown = {each.proto.text: each.proto.value for each in app.main.get("progress")}
     assert shown == {
         "**Searching for the best recipe on checks**": 25,
