@@ -55,7 +55,7 @@ def _table(lines: list[AuditLine]) -> None:
 
 st.title("Audit log")
 with guard():
-    everything = workspace().asker.administrator
+    everything = workspace().principal.administrator
     whose = "all knowledge bases" if everything else "the knowledge bases that you own"
     st.caption(f"Who changed or read what, of {whose}. Questions are noted without their words.")
     found = _filtered()

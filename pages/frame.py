@@ -11,9 +11,9 @@ from pages.components.shell.base_picker import base_picker, close_sidebar, gone_
 from pages.components.shell.door import bound_address, let_in, role_note, who_is_in
 from pages.components.shell.guard import guard
 from pages.components.shell.notices import notices
-from pages.components.shell.once import one_reading
+from pages.components.shell.render_queue import DRAWING
+from pages.components.shell.run_cache import run_cache
 from pages.components.shell.session import base, look_up, start_work, workspace
-from pages.components.shell.turns import DRAWING
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -142,17 +142,17 @@ PAGES = {
     "Settings": [SETTINGS],
 }
 bound_address()
-with one_reading():
+with run_cache():
     if not let_in():
         st.navigation(PAGES, position="hidden")
         st.stop()
-    asker = workspace().asker
-if asker.link is not None:
+    principal = workspace().principal
+if principal.link is not None:
     PAGES = {"": [HOME], "Ask": [CHAT], "Measure": [RUNS]}
-elif not asker.local:
+elif not principal.local:
     PAGES["Settings"].append(AUDIT)
 current = st.navigation(PAGES)
-with DRAWING.one(), one_reading():
+with DRAWING.one(), run_cache():
     if current is not HOME:  # it sends the visitor on: the sidebar would be drawn twice
         working_recipe.enter(current.url_path)
         sidebar(current.url_path)

@@ -47,12 +47,12 @@ def _tile(label: str, value: str, note: str) -> None:
 
 
 st.title("Settings")
-asker = workspace().asker
+principal = workspace().principal
 with guard():
     st.header("Models", divider="gray")
     st.caption("Nothing needs to be set: search and quotes work on this machine without a key.")
     providers_view()
-if asker.administrator:
+if principal.administrator:
     with guard():
         st.header("HTTP tools", divider="gray")
         tools_view()
@@ -60,7 +60,7 @@ if bases():
     with guard():
         st.header("Prompts", divider="gray")
         prompts_view()
-    if not asker.local:
+    if not principal.local:
         with guard():
             st.header("Members", divider="gray")
             members_view()
@@ -71,12 +71,12 @@ if bases():
 with guard():
     st.header("Tokens", divider="gray")
     tokens_view()
-if not asker.local:
+if not principal.local:
     with guard():
         st.header("Your account", divider="gray")
         account_view()
-if asker.administrator:
-    if not asker.local:
+if principal.administrator:
+    if not principal.local:
         with guard():
             st.header("People", divider="gray")
             people_view()

@@ -143,10 +143,10 @@ from .questions.edits import QuestionRow as QuestionRow
 from .questions.exchange import Imported as Imported
 from .questions.judging_queue import Unjudged as Unjudged
 from .questions.label_edits import HIGHEST_GRADE as HIGHEST_GRADE
-from .questions.ledger import Attempt as Attempt
 from .questions.passage_labels import PassageGrade as PassageGrade
 from .questions.passage_labels import QuestionLabels as QuestionLabels
 from .questions.sets import Existing as Existing
+from .questions.trial_log import Attempt as Attempt
 from .readers import SUPPORTED as SUPPORTED
 from .readers import PageImage as PageImage
 from .recipe import AnswerRecipe as AnswerRecipe
@@ -191,11 +191,11 @@ from .storage.conversations import EVERYBODY as EVERYBODY
 from .storage.conversations import LOCAL as LOCAL
 from .storage.conversations import Conversation as Conversation
 from .storage.conversations import ConversationRow as ConversationRow
+from .storage.conversations import SessionOwner as SessionOwner
 from .storage.conversations import StoredExample as StoredExample
 from .storage.conversations import Turn as Turn
-from .storage.conversations import Visitor as Visitor
-from .storage.conversations.bouts import Bout as Bout
-from .storage.conversations.bouts import Side as Side
+from .storage.conversations.arena_comparisons import ArenaComparison as ArenaComparison
+from .storage.conversations.arena_comparisons import Side as Side
 from .storage.conversations.details import StoredCitation as StoredCitation
 from .storage.conversations.feedback import FEEDBACK_REASONS as FEEDBACK_REASONS
 from .storage.conversations.feedback import Feedback as Feedback
@@ -208,7 +208,7 @@ from .storage.passage_edits import StoredEdit as StoredEdit
 from .storage.questions import KeptVersion as KeptVersion
 from .storage.questions import LabelledQuestion as LabelledQuestion
 from .storage.questions import QuestionSet as QuestionSet
-from .storage.runs import Look as Look
+from .storage.runs import Trial as Trial
 from .telemetry import Work as Work
 from .telemetry import note_work as note_work
 from .telemetry import spanning as spanning
@@ -255,5 +255,5 @@ from .types import Table as Table
 from .types import Trace as Trace
 from .workspace import SAMPLE as SAMPLE
 from .workspace import Workspace as Workspace
-from .workspace.asker import Asker as Asker
+from .workspace.principal import Principal as Principal
 from .workspace.scoped import ScopedWorkspace as ScopedWorkspace

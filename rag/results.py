@@ -74,6 +74,6 @@ class Run:
         return self.environment.get(PROMPTS, "")
 
     @property
-    def let_through(self) -> str:
+    def filter_digest(self) -> str:
         """Names the documents that the recipe's filters by tag and date let through; "" for all."""
         return self.environment.get("filtered", "")

@@ -13,7 +13,7 @@ from rag.indexing.indexes import Indexes
 from rag.indexing.servers import Servers
 from rag.lexical import analyzer
 from rag.protocols import ChatModel, Embedder, Reranker
-from rag.providers import CHAT_PATIENCE, STEP_PATIENCE, Clients, Patience, Price
+from rag.providers import CHAT_RETRIES, STEP_RETRIES, Clients, Price, RetryPolicy
 from rag.recipe import AnswerRecipe, IndexRecipe, SearchRecipe
 from rag.retrieval.caches import KnownResults, KnownVectors, RememberingEmbedder
 from rag.settings import Settings
@@ -59,7 +59,7 @@ class Models:
 
     def chat(self, provider: str, model: str | None) -> ChatModel | None:
         """The chat model of a recipe; None for answers that need no language model."""
-        return self._chat(provider, model, CHAT_PATIENCE)
+        return self._chat(provider, model, CHAT_RETRIES)
 
     def price(self, provider: str, model: str | None) -> Price | None:
         """What a chat model's tokens cost; None where no table knows. Raises InvalidRecipe."""
@@ -67,10 +67,12 @@ class Models:
 
     def step_chat(self, recipe: AnswerRecipe) -> ChatModel | None:
         """The same model for a step of a search: given up on sooner, because that goes on."""
-        return self._chat(recipe.provider, recipe.model, STEP_PATIENCE)
+        return self._chat(recipe.provider, recipe.model, STEP_RETRIES)
 
-    def _chat(self, provider: str, model: str | None, patience: Patience) -> ChatModel | None:
-        return providers.chat_model(provider, model, self._settings, patience, self._clients)
+    def _chat(
+        self, provider: str, model: str | None, retry_policy: RetryPolicy
+    ) -> ChatModel | None:
+        return providers.chat_model(provider, model, self._settings, retry_policy, self._clients)
 
     def close(self) -> None:
         """Ends all connections to providers."""

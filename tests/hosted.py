@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 from rag import providers
-from rag.providers import Patience
+from rag.providers import RetryPolicy
 from rag.settings import Settings
 from rag.types import Message
 from tests.servers import Reply, Script
 
-SWIFT = Patience(timeout=60, tries=1)
+SWIFT = RetryPolicy(timeout=60, tries=1)
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
 BASES = {
     "cohere": "COHERE_BASE_URL",

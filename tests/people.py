@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from rag import Asker, Claims, Person, ScopedWorkspace, Workspace
+from rag import Claims, Person, Principal, ScopedWorkspace, Workspace
 
 
 def signed_in(workspace: Workspace, name: str) -> Person:
@@ -16,4 +16,4 @@ def signed_in(workspace: Workspace, name: str) -> Person:
 
 def view(workspace: Workspace, person: Person) -> ScopedWorkspace:
     """What somebody sees."""
-    return ScopedWorkspace(workspace, Asker(person))
+    return ScopedWorkspace(workspace, Principal(person))

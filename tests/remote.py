@@ -2,13 +2,13 @@
 
 from rag import providers
 from rag.protocols import ChatModel, Embedder
-from rag.providers import Patience
+from rag.providers import RetryPolicy
 from rag.settings import Settings
 from rag.types import Delta, Message
 from tests.servers import Script
 
 KEY = "sk-secret-0123456789"
-SWIFT = Patience(timeout=60, tries=3, first_wait=0.001)
+SWIFT = RetryPolicy(timeout=60, tries=3, first_wait=0.001)
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
 
 
@@ -25,12 +25,16 @@ def settings(script: Script | None = None) -> Settings:
     )
 
 
-def embedder(script: Script | None, name: str = "openai:m", patience: Patience = SWIFT) -> Embedder:
-    return providers.embedder(name, settings(script), patience)
+def embedder(
+    script: Script | None, name: str = "openai:m", retry_policy: RetryPolicy = SWIFT
+) -> Embedder:
+    return providers.embedder(name, settings(script), retry_policy)
 
 
-def chat(script: Script | None, provider: str = "openai", patience: Patience = SWIFT) -> ChatModel:
-    model = providers.chat_model(provider, "m", settings(script), patience)
+def chat(
+    script: Script | None, provider: str = "openai", retry_policy: RetryPolicy = SWIFT
+) -> ChatModel:
+    model = providers.chat_model(provider, "m", settings(script), retry_policy)
     assert model is not None
     return model
 

@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rag import (
     NOBODY_SIGNS_IN,
-    Asker,
     NotAllowed,
     Person,
+    Principal,
     TokenRow,
     TouchstoneError,
     Workspace,
@@ -141,10 +141,10 @@ def holder(request: Request) -> TokenRow:
     return found
 
 
-def asker_of(token: TokenRow, via: str) -> Asker:
+def principal_of(token: TokenRow, via: str) -> Principal:
     """Who asks by a token."""
     person = Person(token.owner, "") if token.owner else NOBODY_SIGNS_IN
-    return Asker(person, via, token.id, token=token)
+    return Principal(person, via, token.id, token=token)
 
 
 def require(request: Request, scope: str) -> None:

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from rag import (
     LONGEST_QUESTION,
     VERSION,
-    Asker,
     FurtherBase,
     Hit,
     KnowledgeBase,
     NotFound,
+    Principal,
     Recipe,
     ScopedWorkspace,
     TouchstoneError,
@@ -41,7 +41,7 @@ _TOLD = (
 )
 
 Value = TypeVar("Value")
-Known = Callable[[Context[Any, Any]], tuple[Asker, tuple[str, ...]]]
+Known = Callable[[Context[Any, Any]], tuple[Principal, tuple[str, ...]]]
 """Who calls a tool, and the scopes of the token."""
 
 
@@ -110,12 +110,14 @@ class _Tools:
         self, context: Context[Any, Any], scope: str, work: Callable[..., Value], *given: str
     ) -> Value:
         try:
-            asker, scopes = self._known(context)
+            principal, scopes = self._known(context)
             if scope not in scopes:
                 raise ToolError(f"This token lacks the scope {scope!r}.")
             if any(len(text) > LONGEST_QUESTION for text in given):
                 raise ToolError(f"Write at most {LONGEST_QUESTION:,} characters.")
-            return await in_thread(work, ANSWERS)(ScopedWorkspace(self._workspace, asker), *given)
+            return await in_thread(work, ANSWERS)(
+                ScopedWorkspace(self._workspace, principal), *given
+            )
         except TouchstoneError as error:
             raise ToolError(f"{error.message} {error.hint}".strip()) from error
 

@@ -9,9 +9,9 @@ from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rag import Asker, InvalidInput, TokenRow, Workspace
+from rag import InvalidInput, Principal, TokenRow, Workspace
 from rag.api import problems
-from rag.api.admission import Admission, asker_of
+from rag.api.admission import Admission, principal_of
 from rag.api.mcp_server import server
 
 PATH = "/mcp"
@@ -35,15 +35,15 @@ def over_stdio(workspace: Workspace) -> None:
     """
     secret = workspace.settings.api_token
 
-    def known(_: object = None) -> tuple[Asker, tuple[str, ...]]:
+    def known(_: object = None) -> tuple[Principal, tuple[str, ...]]:
         if secret is None:
-            return Asker(via="mcp"), _LOCAL
+            return Principal(via="mcp"), _LOCAL
         found = workspace.access.tokens.holder(secret)  # each time: a token ends, a client stays
         if found is None:
             raise InvalidInput(
                 "TOUCHSTONE_API_TOKEN is no valid token.", "Make one by `token create`."
             )
-        return asker_of(found, "mcp"), found.scopes
+        return principal_of(found, "mcp"), found.scopes
 
     known()
     server(workspace, known).run("stdio")
@@ -82,7 +82,7 @@ class _Http:
             await asyncio.Event().wait()  # until the server ends
 
 
-def _known_by_request(context: Context[Any, Any]) -> tuple[Asker, tuple[str, ...]]:
+def _known_by_request(context: Context[Any, Any]) -> tuple[Principal, tuple[str, ...]]:
     request: Any = context.request_context.request
     holder: TokenRow = request.state.holder
-    return asker_of(holder, "mcp"), holder.scopes
+    return principal_of(holder, "mcp"), holder.scopes

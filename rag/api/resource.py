@@ -26,7 +26,7 @@ from rag import (
     find_fault,
 )
 from rag.api import problems
-from rag.api.admission import asker_of, busy, holder, require
+from rag.api.admission import busy, holder, principal_of, require
 from rag.api.threads import in_thread, is_dear
 
 MOST = 200  # of a list at once
@@ -124,7 +124,7 @@ def needs(
 
 
 async def _workspace(request: Request) -> ScopedWorkspace:
-    return ScopedWorkspace(request.app.state.workspace, asker_of(holder(request), "api"))
+    return ScopedWorkspace(request.app.state.workspace, principal_of(holder(request), "api"))
 
 
 Shared = Annotated[ScopedWorkspace, Depends(_workspace)]

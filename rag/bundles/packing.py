@@ -13,7 +13,7 @@ from rag.evaluation.formats import question_files as question_files
 from rag.questions.sets import QuestionSets
 from rag.results import Run
 from rag.runs.evaluator import USERS, documents_hash
-from rag.search.corpus import let_through
+from rag.search.corpus import filter_digest
 from rag.search.threshold import as_fitted
 from rag.services import Services
 from rag.storage import bases, calibrations, documents, passage_edits, questions, runs
@@ -66,9 +66,9 @@ class Packer:
             edits = passage_edits.digest(connection, self._base_id)
             same = documents_hash(ids, edits) == run.documents_hash
             learned = calibrations.of_build(connection, self._base_id, run.build_hash)
-            passing = let_through(connection, self._base_id, run.recipe.search)
+            passing = filter_digest(connection, self._base_id, run.recipe.search)
         changed = "documents" if not same else "questions" if version != run.set_version else ""
-        if passing != run.let_through:
+        if passing != run.filter_digest:
             changed = changed or "tags or dates that its recipe filters by"
         if run.recipe.search.relevance == "probability":
             digest = as_fitted(learned).digest if learned else ""

@@ -30,18 +30,20 @@ _GROUP = 64  # documents stored in one transaction
 _PASTED = "pasted text"
 _CORPUS = "corpus.jsonl"
 
-Tell = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]
 """Takes units done, units in all, and what is done now."""
 
 
 class Restorer:
     """Fills an empty knowledge base from a bundle."""
 
-    def __init__(self, services: Services, base_id: int, name: str, tell: Tell) -> None:
+    def __init__(
+        self, services: Services, base_id: int, name: str, on_progress: ProgressCallback
+    ) -> None:
         self._services = services
         self._base_id = base_id
         self._name = name
-        self._tell = tell
+        self._tell = on_progress
 
     def restore(self, bundle: Bundle, folder: Path | None) -> Reproduction:
         """Adds documents and questions, measures, and compares with what the bundle says.

@@ -62,11 +62,11 @@ def follow(jobs: Jobs, job_id: int) -> None:
     """Does a job, or waits for it, with its progress on standard error. Raises if it failed."""
     started = time.monotonic()
 
-    def tell(_done: int, _total: int, message: str) -> None:
+    def on_progress(_done: int, _total: int, message: str) -> None:
         _PROGRESS.show(f"{time.monotonic() - started:5.0f} s  {snippet(message, 100)}")
 
-    job = jobs.run(job_id, tell)
-    jobs.take_up(job.base_id, job.kind, tell)  # what an earlier command was killed at
+    job = jobs.run(job_id, on_progress)
+    jobs.take_up(job.base_id, job.kind, on_progress)  # what an earlier command was killed at
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if job.status != "done":

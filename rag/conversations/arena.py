@@ -15,8 +15,8 @@ from rag.evaluation.inference.betting import Watched, watched_mean
 from rag.input_rules import storable
 from rag.recipe import Recipe
 from rag.storage import Database
-from rag.storage.conversations import Scope, bouts
-from rag.storage.conversations.bouts import Bout, Side
+from rag.storage.conversations import Scope, arena_comparisons
+from rag.storage.conversations.arena_comparisons import ArenaComparison, Side
 from rag.types import Answer
 
 VOTES = ("left", "right", "tie", "both bad")
@@ -64,42 +64,42 @@ class Arena:
         sides = [Side(recipe, _shown(answer)) for recipe, answer in (one, other)]
         (order or random.SystemRandom()).shuffle(sides)
         with self._database.write() as connection:
-            return bouts.add(connection, self._scope, storable(question), *sides)
+            return arena_comparisons.add(connection, self._scope, storable(question), *sides)
 
-    def find(self, bout_id: int) -> Bout | None:
+    def find(self, bout_id: int) -> ArenaComparison | None:
         """A bout; None where it is not one of these."""
         with self._database.read() as connection:
-            return bouts.find(connection, self._scope, bout_id)
+            return arena_comparisons.find(connection, self._scope, bout_id)
 
-    def get(self, bout_id: int) -> Bout:
+    def get(self, bout_id: int) -> ArenaComparison:
         """The same. Raises NotFound."""
         found = self.find(bout_id)
         if found is None:
             raise NotFound("That bout is not in this knowledge base.")
         return found
 
-    def every(self, limit: int = 100) -> list[Bout]:
+    def every(self, limit: int = 100) -> list[ArenaComparison]:
         """The bouts, newest first."""
         with self._database.read() as connection:
-            return bouts.every(connection, self._scope, limit)
+            return arena_comparisons.every(connection, self._scope, limit)
 
     def vote(self, bout_id: int, given: str) -> None:
         """Stores which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
         if given not in VOTES:
             raise InvalidInput(f"{given!r} is no vote.", f"There are: {', '.join(VOTES)}.")
         with self._database.write() as connection:
-            if not bouts.vote(connection, self._scope, bout_id, given):
+            if not arena_comparisons.vote(connection, self._scope, bout_id, given):
                 raise NotFound("That bout is not in this knowledge base.")
 
     def summaries(self) -> list[ArenaSummary]:
         """What the votes say of each two recipes; those with the most votes first."""
         with self._database.read() as connection:
-            return summaries(bouts.voted(connection, self._scope))
+            return summaries(arena_comparisons.voted(connection, self._scope))
 
 
-def summaries(voted: Iterable[Bout]) -> list[ArenaSummary]:
+def summaries(voted: Iterable[ArenaComparison]) -> list[ArenaSummary]:
     """The votes of each two recipes, put together; those with the most votes first."""
-    pairs = defaultdict[tuple[str, str], list[Bout]](list)
+    pairs = defaultdict[tuple[str, str], list[ArenaComparison]](list)
     recipes: dict[str, Recipe] = {}
     for each in voted:
         recipes |= {side.recipe.hash: side.recipe for side in (each.left, each.right)}
@@ -117,7 +117,7 @@ def by_question(scores: Iterable[tuple[str, float]]) -> Watched:
     return watched_mean(np.array([np.mean(each) for each in held.values()]))
 
 
-def _summary(first: Recipe, second: Recipe, voted: list[Bout]) -> ArenaSummary:
+def _summary(first: Recipe, second: Recipe, voted: list[ArenaComparison]) -> ArenaSummary:
     scores = [(each.question, _score(each, first)) for each in voted]
     mean = by_question(scores)
     won, votes = Counter(score for _, score in scores), Counter(each.vote for each in voted)
@@ -137,7 +137,7 @@ def _summary(first: Recipe, second: Recipe, voted: list[Bout]) -> ArenaSummary:
     )
 
 
-def _score(voted: Bout, recipe: Recipe) -> float:
+def _score(voted: ArenaComparison, recipe: Recipe) -> float:
     """1 where the answer of a recipe was preferred, -1 where the other one was, else 0."""
     if voted.vote not in ("left", "right"):
         return 0.0

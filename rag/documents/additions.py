@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag import readers
-from rag.documents.forecast import CHARACTERS
 from rag.documents.job_size import file_size
-from rag.documents.paces import Paces
+from rag.documents.remaining_time import CHARACTERS
+from rag.documents.throughput import Throughput
 from rag.readers.formats import extension_of
 from rag.services import Services
 
@@ -52,7 +52,7 @@ class Additions:
         """
         characters = sum(each.characters for each in amounts)
         pages = sum(each.pages for each in amounts)
-        return Paces(self._services).seconds(embedder, characters, pages)
+        return Throughput(self._services).seconds(embedder, characters, pages)
 
     def document(self, upload: Upload) -> Document:
         """A file as it would be read. Raises UnreadableDocument."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rag.cluster import Cluster, spread
-from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion
-from rag.documents.paces import Paces, work_for
+from rag.documents.remaining_time import RemainingTime
+from rag.documents.throughput import Throughput, work_for
 from rag.jobs.reporter import Reporter
 from rag.jobs.turns import TurnOver
 from rag.recipe import IndexRecipe
@@ -66,8 +66,8 @@ class _Building:
         self._reporter = reporter
         self._recipes = recipes
         self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
-        self._paces = Paces(services)
-        self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
+        self._paces = Throughput(services)
+        self._forecast = RemainingTime(self._paces.known(), job.done / (job.total or 1))
         embedder = spread(services.models.embedder, cluster)
         self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
         self._group = min(_GROUP * cluster.breadth, _MOST_IN_GROUP)
@@ -83,7 +83,7 @@ class _Building:
         Raises InvalidRecipe or ProviderError before there is a build that could never be completed.
         """
         recipe, services = self._recipes[name], self._services
-        self._reporter.tell(*self._told(f"{name}starting"))
+        self._reporter.report(*self._told(f"{name}starting"))
         services.models.require(recipe)
         services.models.embedder(recipe.embedder).embed(["hello"], "query")  # a server may be away
         with services.database.write() as connection:
@@ -112,13 +112,13 @@ class _Building:
     def _add(self, name: str, recipe: IndexRecipe, group: Sequence[str], at: str) -> None:
         key = (name, group[0])
 
-        def tell(step: str, done: int, total: int) -> None:
+        def on_progress(step: str, done: int, total: int) -> None:
             self._forecast.reached(key, step, done, total)
             count = f" {done:,} of {total:,} passages" if total and step == "embedding" else ""
             message = f"{name}{at}, {step}{count}"
-            self._reporter.tell(*self._told(message))
+            self._reporter.report(*self._told(message))
 
-        self._ingestion.complete(recipe, group, tell)
+        self._ingestion.complete(recipe, group, on_progress)
         self._forecast.end(key)
 
     def _told(self, message: str) -> tuple[int, int, str, float]:

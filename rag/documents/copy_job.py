@@ -24,7 +24,7 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
     copied = reporter.carried() or 0
     total = copied + len(ids)
     for start in range(0, len(ids), _GROUP):
-        reporter.tell(copied, total, f"{copied:,} of {total:,} documents copied")
+        reporter.report(copied, total, f"{copied:,} of {total:,} documents copied")
         group = ids[start : start + _GROUP]
         with services.database.write() as connection:
             copying.documents(connection, source, target, group)
@@ -33,6 +33,6 @@ def duplicate(services: Services, job: JobRow, reporter: Reporter) -> str:
         reporter.give_way()
     with services.database.write() as connection:
         copying.all_else(connection, source, target)
-    reporter.tell(total, total, "bringing the index up to date")
+    reporter.report(total, total, "bringing the index up to date")
     refresh(services, target)
     return f"{total:,} document{'s' * (total != 1)} copied"

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 
 from rag.cluster import Cluster, spread
-from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion
 from rag.documents.job_vectors import refresh
-from rag.documents.paces import Paces
+from rag.documents.remaining_time import RemainingTime
+from rag.documents.throughput import Throughput
 from rag.evaluation.formats import beir
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion
 from rag.jobs.reporter import Reporter
@@ -35,8 +35,8 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
     questions = beir.read_questions(folder, split)
     embedder = spread(services.models.embedder, cluster)
     ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
-    paces = Paces(services)
-    forecast = Forecast(paces.known(), job.done / (job.total or 1))
+    paces = Throughput(services)
+    forecast = RemainingTime(paces.known(), job.done / (job.total or 1))
     total = 0
     for part in _groups(folder):
         size = sum(len(row.full_text) for row in part)
@@ -51,13 +51,13 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
             held = documents.names(connection, job.base_id, [item.id for item in new])
         new = [item for item in new if item.id not in held]
 
-        def tell(step: str, done: int, parts: int, seen: int = seen) -> None:
+        def on_progress(step: str, done: int, parts: int, seen: int = seen) -> None:
             forecast.reached(seen, step, done, parts)
             units, whole, left = forecast.told()
-            reporter.tell(units, whole, f"{seen:,} of {total:,} documents, {step}", left)
+            reporter.report(units, whole, f"{seen:,} of {total:,} documents, {step}", left)
 
         if new:
-            ingestion.store(new, tell)
+            ingestion.store(new, on_progress)
             services.files.discard()
         forecast.end(seen)
         seen, stored = seen + len(group), stored + len(new)

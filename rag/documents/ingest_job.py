@@ -19,11 +19,11 @@ from typing import Any
 
 from rag import readers
 from rag.cluster import Cluster, ReadingAhead, StoredFile, is_sent, spread
-from rag.documents.forecast import Forecast
-from rag.documents.ingestion import Ingestion, Stored, Tell
+from rag.documents.ingestion import Ingestion, ProgressCallback, Stored
 from rag.documents.job_size import size_of
 from rag.documents.job_vectors import JobVectors, refresh
-from rag.documents.paces import Paces
+from rag.documents.remaining_time import RemainingTime
+from rag.documents.throughput import Throughput
 from rag.errors import (
     Cancelled,
     StorageError,
@@ -126,8 +126,8 @@ class _ItemReader:
         self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
         self._ahead = ReadingAhead(cluster, self._to_read)
         self._items: Mapping[int, JobItem] = {}
-        self._paces = Paces(services)
-        self._forecast = Forecast(self._paces.known(), job.done / (job.total or 1))
+        self._paces = Throughput(services)
+        self._forecast = RemainingTime(self._paces.known(), job.done / (job.total or 1))
         self.vectors = JobVectors(
             services, job.id, self._ingestion, self._forecast, self._say, claims, self._give_way
         )
@@ -203,15 +203,15 @@ class _ItemReader:
         self._paces.keep(self._forecast.measured())
 
     def _store(self, item: JobItem) -> None:
-        tell = self._teller(item)
-        source = self._fetched(item, tell)
+        on_progress = self._teller(item)
+        source = self._fetched(item, on_progress)
         if source.get("again") and self._ingestion.present(source["file"]) is None:
             self._fail(item, "It was deleted meanwhile.", "Add it again.")
             return
         if not source.get("again") and self._kept(item, source):
             return
         try:
-            document = self._read(item, source, tell)
+            document = self._read(item, source, on_progress)
         except UnreadableDocument as error:
             if error.reason == "needs_password":
                 self._keep(item, source)
@@ -230,7 +230,7 @@ class _ItemReader:
             if done.before not in (None, document.id):
                 rows.reopen(connection, self._job.id, done.before)
 
-        self._ingestion.take(document, tell, book)
+        self._ingestion.take(document, on_progress, book)
         self._services.files.discard()
 
     def _kept(self, item: JobItem, source: Mapping[str, Any]) -> bool:
@@ -253,14 +253,14 @@ class _ItemReader:
         self._services.files.discard()
         return True
 
-    def _fetched(self, item: JobItem, tell: Tell) -> Mapping[str, Any]:
+    def _fetched(self, item: JobItem, on_progress: ProgressCallback) -> Mapping[str, Any]:
         """The item as a stored file: its hash, name and source."""
         if "refused" in item.payload:
             message, hint = item.payload["refused"]
             raise UnreadableDocument(message, hint, reason="unsupported_type")
         if "url" not in item.payload:
             return {"name": item.name, "source": "", **item.payload}
-        tell("fetching", 0, 0)
+        on_progress("fetching", 0, 0)
         settings = self._services.settings
         fetched = web.fetch(item.payload["url"], allow_private=settings.allow_private_urls)
         with self._services.files.arriving() as arrival:
@@ -274,17 +274,19 @@ class _ItemReader:
         name = distinguished(fetched.name, fetched.asked) if taken else fetched.name
         return {"file": stored.sha256, "name": name, "source": fetched.asked}
 
-    def _read(self, item: JobItem, source: Mapping[str, Any], tell: Tell) -> Document:
-        tell("reading", 0, 0)
+    def _read(
+        self, item: JobItem, source: Mapping[str, Any], on_progress: ProgressCallback
+    ) -> Document:
+        on_progress("reading", 0, 0)
         file = self._file(source)
         if source.get("pasted"):
             text = file.path.read_text("utf-8")
             document = self._meanwhile(
                 lambda _, cancelled: readers.read_text(text, source["name"], cancelled=cancelled),
-                tell,
+                on_progress,
             )
             return replace(document, id=source["file"], source=source["source"])
-        return self._meanwhile(partial(self._ahead.read, item.position, file), tell)
+        return self._meanwhile(partial(self._ahead.read, item.position, file), on_progress)
 
     def _file(self, source: Mapping[str, Any]) -> StoredFile:
         path = self._services.files.path(source["file"])
@@ -301,7 +303,9 @@ class _ItemReader:
         return self._file({"name": item.name, "source": "", **item.payload})
 
     def _meanwhile(
-        self, read: Callable[[_Progress, Callable[[], bool]], Document], tell: Tell
+        self,
+        read: Callable[[_Progress, Callable[[], bool]], Document],
+        on_progress: ProgressCallback,
     ) -> Document:
         """What ``read`` gives; vectors of other documents are made while it takes long."""
         at, given_up = [(0, 0)], threading.Event()
@@ -315,10 +319,10 @@ class _ItemReader:
         with ThreadPoolExecutor(1, "reading") as thread:
             reading = thread.submit(read, progress, cancelled)
             try:
-                patience = _PATIENCE
-                while not wait([reading], patience).done:
-                    patience = 0.0 if self.vectors.some() else _POLL
-                    tell("reading", *at[0])
+                retry_policy = _PATIENCE
+                while not wait([reading], retry_policy).done:
+                    retry_policy = 0.0 if self.vectors.some() else _POLL
+                    on_progress("reading", *at[0])
             except BaseException:
                 given_up.set()
                 raise
@@ -333,10 +337,10 @@ class _ItemReader:
         with self._services.database.write() as connection:
             rows.set_item(connection, self._job.id, item.position, "failed", reason, hint)
 
-    def _teller(self, item: JobItem) -> Tell:
+    def _teller(self, item: JobItem) -> ProgressCallback:
         pdf = item.name.lower().endswith(".pdf")
 
-        def tell(step: str, done: int, total: int) -> None:
+        def on_progress(step: str, done: int, total: int) -> None:
             if pdf and step == "reading" and total:
                 self._forecast.pages(item.position, total)
             self._forecast.reached(item.position, step, done, total)
@@ -347,11 +351,11 @@ class _ItemReader:
             else:
                 self._say(f"{item.name}: {step} {done / total:.0%}")
 
-        return tell
+        return on_progress
 
     def _say(self, message: str) -> None:
         done, total, left = self._forecast.told()
-        self._reporter.tell(done, total, message, left)
+        self._reporter.report(done, total, message, left)
 
 
 def _unreadable(document: Document) -> str:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from rag import providers
 from rag.chunking import chunks
-from rag.documents import paces
+from rag.documents import throughput
 from rag.documents.cuttings import Cutting, Cuttings
 from rag.documents.edit_anchors import move_edits, with_edits
 from rag.documents.embedding_ahead import AtOnce
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 _CUT_AT_ONCE = 512  # passages between two tellings
 
-Tell = Callable[[str, int, int], None]
+ProgressCallback = Callable[[str, int, int], None]
 """Takes the step of the work, see ``Ingestion.work``, units done, and in all (0: not known)."""
 
 
@@ -78,12 +78,14 @@ class Ingestion:
 
     def work(self) -> dict[str, str]:
         """The steps of storing a document in every build, and whose pace each has."""
-        return paces.work_for(*self.recipes())
+        return throughput.work_for(*self.recipes())
 
     def embedding(self) -> dict[str, dict[str, str]]:
         """The step of embedding for each build, by its hash, and whose pace it has."""
         return {
-            recipe.hash: {paces.steps(recipe, number)[1]: paces.embedding(recipe.embedder)}
+            recipe.hash: {
+                throughput.steps(recipe, number)[1]: throughput.embedding(recipe.embedder)
+            }
             for number, recipe in enumerate(self.recipes())
         }
 
@@ -115,7 +117,7 @@ class Ingestion:
     def store(
         self,
         group: Sequence[Document],
-        tell: Tell,
+        on_progress: ProgressCallback,
         also: Callable[[Connection, list[Stored]], None] = lambda _c, _s: None,
     ) -> list[Stored]:
         """Stores documents whole; ``also`` joins their transaction, to keep books on them.
@@ -125,8 +127,8 @@ class Ingestion:
         """
         with self._database.read() as connection:
             group = [with_edits(connection, self.base_id, each) for each in group]
-        recipes, cuttings = self._prepare_all(group, tell)
-        tell("storing", 0, 0)
+        recipes, cuttings = self._prepare_all(group, on_progress)
+        on_progress("storing", 0, 0)
         with self._database.write() as connection:
             bases.touch(connection, self.base_id)  # first: its row makes other writers wait
             stored = [self._insert(connection, document, recipes, cuttings) for document in group]
@@ -136,7 +138,7 @@ class Ingestion:
     def take(
         self,
         document: Document,
-        tell: Tell,
+        on_progress: ProgressCallback,
         also: Callable[[Connection, Stored], None],
     ) -> None:
         """Stores a document as soon as it is cut; its vectors are left to ``EmbeddingAhead``.
@@ -146,19 +148,24 @@ class Ingestion:
         """
         with self._database.read() as connection:
             document = with_edits(connection, self.base_id, document)
-        recipes, cuttings = self._prepare_all([document], tell, embed=False)
-        tell("storing", 0, 0)
+        recipes, cuttings = self._prepare_all([document], on_progress, embed=False)
+        on_progress("storing", 0, 0)
         with self._database.write() as connection:
             bases.touch(connection, self.base_id)
             also(connection, self._insert(connection, document, recipes, cuttings))
 
-    def recut(self, document: Document, change: Callable[[Connection], None], tell: Tell) -> None:
+    def recut(
+        self,
+        document: Document,
+        change: Callable[[Connection], None],
+        on_progress: ProgressCallback,
+    ) -> None:
         """Cuts a stored document anew, in every build, with ``change`` in the same transaction.
 
         ``document`` is as it is after that. Raises as ``store`` does; then nothing has changed.
         """
-        recipes, cuttings = self._prepare_all([document], tell)
-        tell("storing", 0, 0)
+        recipes, cuttings = self._prepare_all([document], on_progress)
+        on_progress("storing", 0, 0)
         with self._database.write() as connection:
             bases.touch(connection, self.base_id)
             change(connection)
@@ -168,7 +175,9 @@ class Ingestion:
             self._insert_cuts(connection, document, recipes, cuttings)
             vectors.forget(connection, texts)
 
-    def complete(self, recipe: IndexRecipe, document_ids: Sequence[str], tell: Tell) -> None:
+    def complete(
+        self, recipe: IndexRecipe, document_ids: Sequence[str], on_progress: ProgressCallback
+    ) -> None:
         """Adds documents that are stored already to a build that lacks them.
 
         Those that were deleted meanwhile are left out.
@@ -181,8 +190,8 @@ class Ingestion:
                 if name in held
             ]
         cuttings: Cuttings = {}
-        self._prepare(group, recipe, cuttings, tell)
-        tell("storing", 0, 0)
+        self._prepare(group, recipe, cuttings, on_progress)
+        on_progress("storing", 0, 0)
         with self._database.write() as connection:
             bases.touch(connection, self.base_id)
             here = [
@@ -197,18 +206,18 @@ class Ingestion:
             builds.mark_indexed(connection, self.base_id, recipe.hash, ids)
 
     def _prepare_all(
-        self, group: Sequence[Document], tell: Tell, *, embed: bool = True
+        self, group: Sequence[Document], on_progress: ProgressCallback, *, embed: bool = True
     ) -> tuple[list[IndexRecipe], Cuttings]:
         """Prepares for every build that can take documents now; returns those."""
         saved, *others = self.recipes()
         cuttings: Cuttings = {}
-        self._prepare(group, saved, cuttings, tell, embed=embed)
+        self._prepare(group, saved, cuttings, on_progress, embed=embed)
         ready = [saved]
         for number, recipe in enumerate(others, 1):
             if recipe.hash in self._behind:
                 continue  # every document would wait for the same server in vain
             try:
-                self._prepare(group, recipe, cuttings, tell, number, embed=embed)
+                self._prepare(group, recipe, cuttings, on_progress, number, embed=embed)
             except (Cancelled, StorageError):
                 raise
             except TouchstoneError as error:
@@ -223,7 +232,7 @@ class Ingestion:
         group: Sequence[Document],
         recipe: IndexRecipe,
         cuttings: Cuttings,
-        tell: Tell,
+        on_progress: ProgressCallback,
         number: int = 0,
         *,
         embed: bool = True,
@@ -233,11 +242,11 @@ class Ingestion:
         Where it does not ``embed``, it makes sure that the embedder can be asked.
         """
         embedder = self.embedder(recipe.embedder)
-        cutting, embedding = paces.steps(recipe, number)
+        cutting, embedding = throughput.steps(recipe, number)
         before, total = 0, sum(len(document.text) for document in group)
 
         def sentences(texts: Sequence[str]) -> Vectors:
-            tell(cutting, before, total)
+            on_progress(cutting, before, total)
             return embedder.embed(texts, "document")
 
         for document in group:
@@ -252,15 +261,17 @@ class Ingestion:
                 )
                 for place, chunk in enumerate(found):
                     if place % _CUT_AT_ONCE == 0:
-                        tell(cutting, before + chunk.start, total)
+                        on_progress(cutting, before + chunk.start, total)
                     made.add(chunk)
             before += len(document.text)
         if cut := [cuttings[item.id, recipe.cut] for item in group]:
-            self._load(recipe.embedder, cut[0], tell, embed=embed)
+            self._load(recipe.embedder, cut[0], on_progress, embed=embed)
         if embed:
-            self._embed(embedder, cut, partial(tell, embedding))
+            self._embed(embedder, cut, partial(on_progress, embedding))
 
-    def _load(self, name: str, cutting: Cutting, tell: Tell, *, embed: bool) -> None:
+    def _load(
+        self, name: str, cutting: Cutting, on_progress: ProgressCallback, *, embed: bool
+    ) -> None:
         """Loads a model of this computer, which would else seem to be the pace of the first
         document, or asks one elsewhere, before a document waits for it; not where the vectors came
         with it, as with the sample.
@@ -269,7 +280,7 @@ class Ingestion:
             return
         embedder = self.embedder(name)
         if uncached(self._database, embedder, [chunk.indexed_text for chunk in cutting.chunks()]):
-            tell("loading the embedding model", 0, 0)
+            on_progress("loading the embedding model", 0, 0)
             embedder.embed(["hello"], "query")
             self._loaded.add(name)
 
@@ -277,11 +288,11 @@ class Ingestion:
         self,
         embedder: Embedder,
         cuttings: Sequence[Cutting],
-        tell: Callable[[int, int], None],
+        on_progress: Callable[[int, int], None],
     ) -> None:
         done, batch = 0, list[str]()
         total = sum(len(cutting) for cutting in cuttings)
-        tell(0, total)
+        on_progress(0, total)
         for cutting in cuttings:
             for chunk in cutting.chunks():
                 batch.append(chunk.indexed_text)
@@ -289,10 +300,10 @@ class Ingestion:
                     self._cache(embedder, batch)
                     done += len(batch)
                     batch.clear()
-                    tell(done, total)
+                    on_progress(done, total)
         if batch:
             self._cache(embedder, batch)
-            tell(total, total)
+            on_progress(total, total)
 
     def _cache(self, embedder: Embedder, batch: Sequence[str]) -> None:
         """Embeds a batch, and makes the next one so large that it takes about a second."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 
 from rag.documents.embedding_ahead import EmbeddingAhead
-from rag.documents.forecast import Forecast
 from rag.documents.ingestion import Ingestion
+from rag.documents.remaining_time import RemainingTime
 from rag.errors import InvalidRecipe, ProviderError, StorageError, TouchstoneError
 from rag.services import Services
 from rag.storage import jobs as rows
@@ -28,7 +28,7 @@ class JobVectors:
         services: Services,
         job_id: int,
         ingestion: Ingestion,
-        forecast: Forecast,
+        forecast: RemainingTime,
         say: Callable[[str], None],
         claims: Claims,
         between: Callable[[], None],

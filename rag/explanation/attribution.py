@@ -15,7 +15,7 @@ import numpy as np
 
 from rag.answering.sentences import spans_of
 from rag.protocols import Embedder, InputType
-from rag.types import Scores, Span, Tell, Vectors, with_context
+from rag.types import ProgressCallback, Scores, Span, Vectors, with_context
 
 MOST_SENTENCES = 40
 MOST_WORDS = 40
@@ -56,15 +56,15 @@ def attribution(
     question: str,
     passage: str,
     embedder: Embedder,
-    tell: Tell = lambda _done, _total: None,
+    on_progress: ProgressCallback = lambda _done, _total: None,
     context: str = "",
 ) -> Attribution:
     """Embeds at most 3 + ``MOST_SENTENCES`` + ``MOST_WORDS`` texts, in batches of ``BATCH``.
 
     Sentences are left out of the passage and stand in it; ``context`` stays before what is left.
 
-    ``tell`` hears (done, total) before each batch; what it raises ends the work there. Raises
-    ProviderError.
+    ``on_progress`` gets (done, total) before each batch; an exception from it ends the work.
+    Raises ProviderError.
     """
     sentences = gathered(_sentences(passage), MOST_SENTENCES)
     words = gathered([match.span() for match in _WORD.finditer(question)], MOST_WORDS)
@@ -76,7 +76,7 @@ def attribution(
         shorter_passages.append(passage)
     shorter_questions = _without_each(question, words)
     total = 2 + len(shorter_passages) + len(shorter_questions)
-    counter = _Counter(embedder, tell, total)
+    counter = _Counter(embedder, on_progress, total)
     asked = counter.embed([question, *shorter_questions], "query")
     held = counter.embed([with_context(context, passage), *shorter_passages], "document")
     cosine = _cosine(asked[0], held[0])
@@ -138,8 +138,8 @@ def _cosines(many: Vectors, one: Vectors) -> Scores:
 
 
 class _Counter:
-    def __init__(self, embedder: Embedder, tell: Tell, total: int) -> None:
-        self._embedder, self._tell, self._total, self._done = embedder, tell, total, 0
+    def __init__(self, embedder: Embedder, on_progress: ProgressCallback, total: int) -> None:
+        self._embedder, self._tell, self._total, self._done = embedder, on_progress, total, 0
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         rows = []

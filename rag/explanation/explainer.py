@@ -115,17 +115,17 @@ class Explainer:
         return any(hit.chunk.key == key for hit in trace.hits)
 
     def attribution(
-        self, key: int, tell: Callable[[int, int], None] = lambda _done, _total: None
+        self, key: int, on_progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> Attribution:
         """What carries the cosine of question and passage; embeds some dozens of texts.
 
-        ``tell`` hears (done, total), and may raise to stop. Raises NotFound, NotAllowed,
+        ``on_progress`` hears (done, total), and may raise to stop. Raises NotFound, NotAllowed,
         ProviderError.
         """
         self.permit_attribution()
         chunk, _ = self._passage(key)
         embedder = self._corpus.embedder
-        return attribution(self.trace.searched, chunk.text, embedder, tell, chunk.context)
+        return attribution(self.trace.searched, chunk.text, embedder, on_progress, chunk.context)
 
     def find(self, text: str) -> list[Finding]:
         """Where the passages stand that hold a text; without any, those nearest to it.

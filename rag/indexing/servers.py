@@ -15,15 +15,15 @@ from rag.protocols import Embedder, VectorIndex, VectorServer
 from rag.recipe import IndexRecipe
 from rag.settings import Settings
 from rag.storage import Database
-from rag.stores import ServedVectors, ServedWords, pgvector
-from rag.stores.moments import Moment
+from rag.stores import RemoteLexicalIndex, RemoteVectorIndex, pgvector
+from rag.stores.build_snapshots import BuildSnapshot
 from rag.stores.pgvector import PgVectors
 
 log = logging.getLogger(__name__)
 
 Place = tuple[int, str]
 """A knowledge base and the hash of one of its builds."""
-Words = LexicalIndex | ServedWords
+Words = LexicalIndex | RemoteLexicalIndex
 
 _GRACE_SECONDS = 60.0  # longer than a search
 
@@ -89,8 +89,8 @@ class Servers:
         # Of another model the same passages have other vectors: it is another build to the server.
         build = _name(place) + hashlib.sha256(embedder.id.encode()).hexdigest()[:16]
         if folder is None:
-            return ServedVectors.empty(server, build, dimension)
-        return ServedVectors.load(server, build, dimension, folder)
+            return RemoteVectorIndex.empty(server, build, dimension)
+        return RemoteVectorIndex.load(server, build, dimension, folder)
 
     def lexical(self, place: Place, recipe: IndexRecipe, folder: str | None = None) -> Words:
         """The same for words."""
@@ -98,20 +98,20 @@ class Servers:
         if self.words is None:
             return LexicalIndex.load(folder) if folder else LexicalIndex.empty(name)
         if folder is None:
-            return ServedWords.empty(self.words, _name(place), name)
-        return ServedWords.load(self.words, _name(place), name, folder)
+            return RemoteLexicalIndex.empty(self.words, _name(place), name)
+        return RemoteLexicalIndex.load(self.words, _name(place), name, folder)
 
     def due(self, *indexes: VectorIndex | Words) -> bool:
         """Whether ``tidy`` has anything to do."""
-        return any(moment.due(self.grace) for moment in _moments(indexes))
+        return any(snapshot.due(self.grace) for snapshot in _snapshots(indexes))
 
     def tidy(self, *indexes: VectorIndex | Words) -> None:
         """Deletes from servers what was removed and nobody reads any more.
 
         Only for indexes of the present: an older one does not know what came in since.
         """
-        for moment in _moments(indexes):
-            moment.tidy(self.grace)
+        for snapshot in _snapshots(indexes):
+            snapshot.tidy(self.grace)
 
     def forget(self, base_id: int, build_hash: str | None) -> None:
         """Drops a build, or all builds of a base. A server that is away keeps them."""
@@ -128,11 +128,15 @@ IN_PROCESS = Servers()
 
 def is_served(*indexes: VectorIndex | Words) -> bool:
     """Whether any of what they hold is on a server."""
-    return any(_moments(indexes))
+    return any(_snapshots(indexes))
 
 
-def _moments(indexes: Iterable[VectorIndex | Words]) -> Iterator[Moment]:
-    return (each.moment for each in indexes if isinstance(each, ServedVectors | ServedWords))
+def _snapshots(indexes: Iterable[VectorIndex | Words]) -> Iterator[BuildSnapshot]:
+    return (
+        each.snapshot
+        for each in indexes
+        if isinstance(each, RemoteVectorIndex | RemoteLexicalIndex)
+    )
 
 
 def _name(place: Place) -> str:

@@ -93,7 +93,9 @@ class Reporter:
         self._ended.set()
         self._thread.join()
 
-    def tell(self, done: int, total: int, message: str, seconds_left: float | None = None) -> None:
+    def report(
+        self, done: int, total: int, message: str, seconds_left: float | None = None
+    ) -> None:
         """Sets the progress. Raises Cancelled when the user stopped the job.
 
         ``seconds_left`` is for those who know better than the pace of the units so far; it is
@@ -121,7 +123,7 @@ class Reporter:
         """Lets jobs of other knowledge bases have their turns; to be called between items.
 
         Raises TurnOver where the job is to go back to the queue: all that it finished is stored,
-        and its handler runs again from the start. Raises Cancelled as ``tell``.
+        and its handler runs again from the start. Raises Cancelled as ``on_progress``.
         """
         self._heed()
         if self.turn_is_over():

@@ -49,7 +49,7 @@ _WORKER = "worker"  # what workers have a lease on
 Handler = Callable[[JobRow, "Reporter"], str]
 """Does a job and returns a closing message; runs again from the start when a process died."""
 
-Apart = Callable[[JobRow, str], subprocess.Popen[bytes] | None]
+LaunchProcess = Callable[[JobRow, str], subprocess.Popen[bytes] | None]
 """Starts a process that does a job of an owner, see ``work_for``; None for one to be done here."""
 
 
@@ -61,8 +61,8 @@ class Jobs:
         database: Database,
         handlers: Mapping[str, Handler],
         tidy: Callable[[], object] = lambda: None,
-        apart: Apart = lambda _job, _owner: None,
-        shared: Apart = lambda _job, _owner: None,
+        apart: LaunchProcess = lambda _job, _owner: None,
+        shared: LaunchProcess = lambda _job, _owner: None,
         turn: Callable[[Database, int], Turn] = Turn,
     ) -> None:
         """``tidy`` is called after every job, when the worker starts, and every hour.

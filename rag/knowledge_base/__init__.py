@@ -54,7 +54,7 @@ from rag.runs.quality.answer_job import AnswerEvaluations
 from rag.runs.quality.estimates import Estimates
 from rag.runs.quality.judge_job import Judgements
 from rag.runs.quality.memory_effect import MemoryTrials
-from rag.runs.quality.preference_job import Preferring
+from rag.runs.quality.preference_job import PairwiseComparisons
 from rag.runs.rankings import Rankings
 from rag.runs.recipe_names import RecipeNames
 from rag.runs.reporting import Reports
@@ -62,7 +62,7 @@ from rag.search.corpus import (
     StoredSources,
     StoredSurroundings,
     corpus,
-    let_through,
+    filter_digest,
     vectors_of,
 )
 from rag.search.questions import check_question
@@ -71,7 +71,7 @@ from rag.search.tools import named_tools, tool_parts, without_tools
 from rag.services import Services
 from rag.storage import bases, documents, passage_edits
 from rag.storage.bases import Base
-from rag.storage.conversations import LOCAL, Turn, Visitor
+from rag.storage.conversations import LOCAL, SessionOwner, Turn
 from rag.tuning.tuning import Tuning
 from rag.types import Document, Example, Hit, Message, Trace
 
@@ -80,7 +80,7 @@ class KnowledgeBase(Words):
     """One knowledge base. Cheap to make: everything is read when it is asked for."""
 
     def __init__(
-        self, services: Services, jobs: Jobs, maps: Maps, base: Base, visitor: Visitor = LOCAL
+        self, services: Services, jobs: Jobs, maps: Maps, base: Base, visitor: SessionOwner = LOCAL
     ) -> None:
         super().__init__(services, base.id)
         self._database = services.database
@@ -101,7 +101,7 @@ class KnowledgeBase(Words):
         self.evaluations = Evaluations(services, jobs, base.id)
         self.answer_evaluations = AnswerEvaluations(services, jobs, base.id, visitor)
         self.judgements = Judgements(services, jobs, base.id)
-        self.preferences = Preferring(services, jobs, base.id)
+        self.preferences = PairwiseComparisons(services, jobs, base.id)
         self.estimates = Estimates(services.database, base.id)
         self.runs = RunHistory(services.database, base.id)
         self.memory_trials = MemoryTrials(self.answer_evaluations, self.runs)
@@ -154,13 +154,13 @@ class KnowledgeBase(Words):
             edits = passage_edits.digest(connection, self.id)
             return documents_hash(documents.ids_by_name(connection, self.id).values(), edits)
 
-    def let_through(self, recipe: Recipe) -> str:
+    def filter_digest(self, recipe: Recipe) -> str:
         """Names the documents that a recipe's filters by tag and date let through; "" without any.
 
         Tags do not count as a change of the documents.
         """
         with self._database.read() as connection:
-            return let_through(connection, self.id, recipe.search)
+            return filter_digest(connection, self.id, recipe.search)
 
     def state(self, recipe: Recipe, beside: Sequence[FederatedBase] = ()) -> str:
         """Names all that a search depends on, besides the question and what was said before it.
@@ -176,7 +176,12 @@ class KnowledgeBase(Words):
     ) -> str:
         search, answer = recipe.search, recipe.answer
         parts = [
-            *(str(self._services.settings.home), self.id, self.version(), self.let_through(recipe)),
+            *(
+                str(self._services.settings.home),
+                self.id,
+                self.version(),
+                self.filter_digest(recipe),
+            ),
             *(recipe.index.hash, search.hash, limit.digest, limit.threshold),
             (answer.provider, answer.model) if search.asks_chat else (),
             *(tool.model_dump_json() for tool in named_tools(self._services, search)),

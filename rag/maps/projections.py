@@ -24,7 +24,7 @@ _FEWEST = 10  # passages that UMAP needs to find neighbours among
 
 UMAP_HINT = "Run: pip install -r requirements-umap.txt"
 
-Tell = Callable[[int, int, str], None]
+ProgressCallback = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,21 +53,25 @@ def methods() -> tuple[Method, ...]:
 
 
 def project(
-    method: Method, keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell
+    method: Method, keys: Keys, vectors: Callable[[Keys], Vectors], on_progress: ProgressCallback
 ) -> Projection:
     """Computes a map; ``vectors(keys)`` reads the vectors of some passages.
 
     Raises InvalidInput without passages, or for UMAP where it is not installed or has too few,
-    and what ``tell`` raises.
+    and what ``on_progress`` raises.
     """
     if not len(keys):
         raise InvalidInput("There are no passages to draw.", "Add documents first.")
     return (
-        _by_umap(keys, vectors, tell) if method == "umap" else _by_components(keys, vectors, tell)
+        _by_umap(keys, vectors, on_progress)
+        if method == "umap"
+        else _by_components(keys, vectors, on_progress)
     )
 
 
-def _by_components(keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell) -> Projection:
+def _by_components(
+    keys: Keys, vectors: Callable[[Keys], Vectors], on_progress: ProgressCallback
+) -> Projection:
     """Principal components (Pearson 1901) by the covariance, which is small however many rows."""
     total, count = 2 * len(keys), 0
     dimension = vectors(keys[:1]).shape[1]
@@ -77,7 +81,7 @@ def _by_components(keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell) -
         sums += block.sum(axis=0)
         products += block.T @ block
         count += len(block)
-        tell(count, total, f"{count:,} of {len(keys):,} passages read")
+        on_progress(count, total, f"{count:,} of {len(keys):,} passages read")
     mean = sums / len(keys)
     values, columns = np.linalg.eigh(products / len(keys) - np.outer(mean, mean))
     values = np.maximum(values, 0.0)
@@ -92,11 +96,13 @@ def _by_components(keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell) -
     for first in range(0, len(keys), _BLOCK):
         parts.append(drawn.place(vectors(keys[first : first + _BLOCK])))
         count += len(parts[-1])
-        tell(count, total, f"{count - len(keys):,} of {len(keys):,} passages placed")
+        on_progress(count, total, f"{count - len(keys):,} of {len(keys):,} passages placed")
     return replace(drawn, points=np.concatenate(parts))
 
 
-def _by_umap(keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell) -> Projection:
+def _by_umap(
+    keys: Keys, vectors: Callable[[Keys], Vectors], on_progress: ProgressCallback
+) -> Projection:
     """UMAP (McInnes, Healy and Melville 2018) by its own library, with a fixed seed."""
     if len(keys) < _FEWEST:
         raise InvalidInput(f"UMAP needs {_FEWEST} passages or more.", "Use the PCA map.")
@@ -104,12 +110,12 @@ def _by_umap(keys: Keys, vectors: Callable[[Keys], Vectors], tell: Tell) -> Proj
         import umap
     except ImportError as error:
         raise InvalidInput("UMAP is not installed.", UMAP_HINT) from error
-    tell(0, 1, f"UMAP places {len(keys):,} passages; it cannot be stopped midway")
+    on_progress(0, 1, f"UMAP places {len(keys):,} passages; it cannot be stopped midway")
     maker = umap.UMAP(
         n_neighbors=min(15, len(keys) - 1), metric="cosine", random_state=_SEED, n_jobs=1
     )
     points = np.asarray(maker.fit_transform(vectors(keys)), np.float32)
-    tell(1, 1, f"{len(keys):,} passages placed")
+    on_progress(1, 1, f"{len(keys):,} passages placed")
     nothing = np.empty(0, np.float32)
     return Projection("umap", keys, points, nothing, nothing.reshape(0, 0), 0.0)
 

@@ -16,7 +16,7 @@ from rag.memory.ranking import Ranked, distinct, least_similarity, ranked
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import Connection
-from rag.storage.conversations import LOCAL, Scope, Visitor
+from rag.storage.conversations import LOCAL, Scope, SessionOwner
 from rag.storage.conversations import interactions as rows
 from rag.storage.conversations.interactions import ANSWERED, Interaction, Source
 from rag.types import Answer, Example
@@ -47,7 +47,7 @@ class Memory:
     """Past interactions of one knowledge base; every visitor has a memory of their own."""
 
     def __init__(
-        self, services: Services, base_id: int, name: str, visitor: Visitor = LOCAL
+        self, services: Services, base_id: int, name: str, visitor: SessionOwner = LOCAL
     ) -> None:
         self._services = services
         self._database = services.database

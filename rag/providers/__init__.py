@@ -1,10 +1,10 @@
 """Embedding, chat and reranking models behind protocols; which there are is in ``table.toml``."""
 
 from rag.providers.clients import Clients
-from rag.providers.endpoint import Patience
+from rag.providers.endpoint import RetryPolicy
 from rag.providers.making import (
-    CHAT_PATIENCE,
-    STEP_PATIENCE,
+    CHAT_RETRIES,
+    STEP_RETRIES,
     chat_model,
     embedder,
     require_embedder,
@@ -25,14 +25,14 @@ from rag.providers.table import (
 )
 
 __all__ = [
-    "CHAT_PATIENCE",
+    "CHAT_RETRIES",
     "ROWS",
-    "STEP_PATIENCE",
+    "STEP_RETRIES",
     "Clients",
-    "Patience",
     "Price",
     "ProviderRow",
     "ProviderStatus",
+    "RetryPolicy",
     "Variables",
     "chat_model",
     "check",

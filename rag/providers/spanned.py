@@ -9,8 +9,8 @@ from time import perf_counter
 from rag import telemetry
 from rag.errors import TouchstoneError
 from rag.protocols import ChatModel
-from rag.providers.care import asked
 from rag.providers.endpoint import Endpoint
+from rag.providers.request_limiter import asked
 from rag.types import Delta, Message, Scores, Usage
 
 

@@ -34,7 +34,7 @@ def generate(services: Services, job: JobRow, reporter: Reporter) -> str:
     maker = _Maker(services, job, items)
     for item in items:
         if item.status == "waiting":
-            reporter.tell(item.position, len(items), f"{item.name} {item.position + 1}")
+            reporter.report(item.position, len(items), f"{item.name} {item.position + 1}")
             maker.handle(item)
             reporter.give_way()
     with services.database.read() as connection:

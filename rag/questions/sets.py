@@ -19,7 +19,7 @@ from rag.storage import Connection, Database, labels, runs
 from rag.storage import questions as rows
 from rag.storage.labels import Label
 from rag.storage.questions import KeptVersion, LabelledQuestion, QuestionSet, State
-from rag.storage.runs import Look
+from rag.storage.runs import Trial
 from rag.types import Question
 
 _LONGEST_NAME = 80
@@ -120,7 +120,7 @@ class QuestionSets:
         """The group of every question that shares one, by its id. Raises NotFound."""
         return groups_of(self.usable(name))
 
-    def tried(self, name: str) -> list[Look]:
+    def tried(self, name: str) -> list[Trial]:
         """What was tried on a set, the first first."""
         with self._database.read() as connection:
             return runs.looks(connection, self._base_id, name)

@@ -158,18 +158,18 @@ class Worker:
         """
         self.clean = False
         self._send(request)
-        patience = _Patience(source.limits)
+        retry_policy = _Patience(source.limits)
         while True:
             _stop_if(cancelled)
-            patience.check()
+            retry_policy.check()
             message = self._receive()
             if message is None:
                 continue
-            patience.hears(message.get("cpu"))
+            retry_policy.hears(message.get("cpu"))
             if "beat" in message:
                 continue
             if "progress" in message:
-                patience.renew()
+                retry_policy.renew()
                 source.tick(*message["progress"])
                 continue
             if "error" in message:

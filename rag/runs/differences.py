@@ -115,4 +115,4 @@ def _filters_moved(run: Run, before: Run) -> bool:
         getattr(run.recipe.search, name) == getattr(before.recipe.search, name)
         for name in OF_DOCUMENTS
     )
-    return alike and run.let_through != before.let_through
+    return alike and run.filter_digest != before.filter_digest

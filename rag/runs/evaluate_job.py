@@ -70,15 +70,15 @@ def evaluate(services: Services, job: JobRow, reporter: Reporter) -> str:
         stored = runs.known(connection, run_id)
     if not stored:
 
-        def tell(done: int, total: int) -> None:
-            reporter.tell(done, total, f"{done:,} of {total:,} questions")
+        def on_progress(done: int, total: int) -> None:
+            reporter.report(done, total, f"{done:,} of {total:,} questions")
 
-        reporter.tell(0, 0, "reading the index")
+        reporter.report(0, 0, "reading the index")
         recipe = Recipe.parse(job.payload["recipe"])
         Evaluator(services, job.base_id).evaluate(
             set_name,
             recipe,
-            tell=tell,
+            on_progress=on_progress,
             run_id=run_id,
             ignore_identical=bool(job.payload.get("ignore_identical")),
             without_users=bool(job.payload.get("without_users")),

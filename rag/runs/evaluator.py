@@ -27,14 +27,14 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import EDITS, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Timeline, gather, select
 from rag.runs.version import code_version
-from rag.search.corpus import corpus, let_through
+from rag.search.corpus import corpus, filter_digest
 from rag.search.threshold import threshold_rule
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import bases, documents, passage_edits, passages, runs
 from rag.storage import questions as question_rows
 from rag.storage.questions import QuestionSet
-from rag.types import Keys, Question, Scores, Tell, Vectors
+from rag.types import Keys, ProgressCallback, Question, Scores, Vectors
 
 # Packages whose arithmetic decides the figures.
 _DECIDING = ("numpy", "faiss-cpu", "openvino", "onnxruntime", "tokenizers", "PyStemmer")
@@ -73,7 +73,7 @@ class Evaluator:
         set_name: str,
         recipe: Recipe,
         cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
         *,
         by_tokens: bool = False,
         ignore_identical: bool = False,
@@ -113,7 +113,7 @@ class Evaluator:
             recipe,
             cutoffs,
             index,
-            tell,
+            on_progress,
             fallbacks,
             by_tokens=by_tokens,
             own=own,
@@ -159,7 +159,7 @@ class Evaluator:
         """What else the figures may depend on."""
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._services.database.read() as connection:
-            filtered = let_through(connection, self._base_id, recipe.search)
+            filtered = filter_digest(connection, self._base_id, recipe.search)
             edits = passage_edits.digest(connection, self._base_id)
         more = {
             "filtered": filtered,
@@ -204,13 +204,13 @@ class Evaluator:
         self,
         questions: Sequence[Question],
         recipe: IndexRecipe,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> Vectors:
         """The vectors of questions, shape (questions, dimension)."""
         embedder = self._services.models.embedder(recipe.embedder)
         texts, parts = [item.text for item in questions], []
         for start in range(0, max(len(texts), 1), _AT_ONCE):
-            tell(start, len(texts))
+            on_progress(start, len(texts))
             some = texts[start : start + _AT_ONCE]
             parts.append(self._services.queries.vectors(embedder, some)[0])
         return np.concatenate(parts)
@@ -222,7 +222,7 @@ class Evaluator:
         recipe: Recipe,
         cutoffs: Sequence[int],
         index: Index,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
         fallbacks: Fallbacks | None = None,
         *,
         by_tokens: bool = False,
@@ -244,7 +244,7 @@ class Evaluator:
         searched = corpus(self._services, self._base_id, recipe, index, asked.calibration)
         ranked = []
         for place, (question, query) in enumerate(zip(questions, queries, strict=True)):
-            tell(place, len(questions))
+            on_progress(place, len(questions))
             timeline = Timeline()
             keys, scores = _rank(question.text, query, search, searched, asked.threshold, timeline)
             fallbacks.note(timeline.stages)

@@ -14,9 +14,9 @@ from rag.results import Run
 from rag.runs.differences import RunDifferences
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluation, Evaluator
 from rag.runs.history import LEADING, QuestionDifference, RunHistory
-from rag.runs.looks import looked
+from rag.runs.trials import looked
 from rag.services import Services
-from rag.types import Tell
+from rag.types import ProgressCallback
 
 _CUTOFF = re.compile(r"@([1-9][0-9]{0,3})$")
 _ROUNDING = 1e-9
@@ -155,7 +155,7 @@ class Gate:
         least: Mapping[str, float],
         baseline_id: str | None = None,
         tolerance: float = 0.0,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> GateResult:
         """Evaluates (the run is kept) and says what falls short.
 
@@ -170,7 +170,7 @@ class Gate:
         metrics = tuple(least) or (LEADING,)
         named = [*metrics, *(baseline.metrics if baseline else ())]
         evaluator = Evaluator(self._services, self._base_id)
-        evaluation = evaluator.evaluate(set_name, recipe, _cutoffs(named), tell)
+        evaluation = evaluator.evaluate(set_name, recipe, _cutoffs(named), on_progress)
         found = evaluation.run.metrics
         failures = [
             Failure(name, found[name], value, baseline=False)

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from rag.errors import NotFound
 from rag.questions.groups import groups_of
-from rag.runs.kept import Kept
+from rag.runs.sized_cache import SizedCache
 from rag.storage import Connection, bases, questions
 from rag.storage.questions import QuestionSet
 from rag.types import Question
 
-_questions = Kept[Sequence[Question]](20_000)  # of some 2 kB
-_groups = Kept[Mapping[str, str]](100_000)
+_questions = SizedCache[Sequence[Question]](20_000)  # of some 2 kB
+_groups = SizedCache[Mapping[str, str]](100_000)
 
 
 def questions_of_set(

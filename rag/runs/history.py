@@ -15,15 +15,15 @@ from rag.evaluation.comparison import (
     compare_table,
 )
 from rag.evaluation.metrics import MEASURES, parse_metric
-from rag.questions.ledger import Attempt
+from rag.questions.trial_log import Attempt
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
 from rag.runs.groups import groups_of_set
 from rag.runs.leaderboard import LeaderboardRow, leaderboard
 from rag.runs.loaded import Loaded, figure_of, labels_moved, same_questions
-from rag.runs.looks import compared, other_runs
 from rag.runs.pooling import with_open_hits
 from rag.runs.quality.spending import told_bills
+from rag.runs.trials import compared, other_runs
 from rag.storage import Database, recipe_names, runs
 from rag.storage.quality import answers
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.results import QuestionResult, Run
-from rag.runs.kept import Kept
+from rag.runs.sized_cache import SizedCache
 from rag.storage import Connection, runs
 
 DEPTH = 10
 """How much of each ranking is kept."""
 
-_kept = Kept[Mapping[str, QuestionResult]](20_000)  # questions of some 8 kB
+_kept = SizedCache[Mapping[str, QuestionResult]](20_000)  # questions of some 8 kB
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ from rag.runs.evaluator import documents_hash
 from rag.runs.figures import RunFigures
 from rag.runs.groups import groups_of_set
 from rag.runs.history import RunHistory
-from rag.runs.looks import looked
 from rag.runs.pooling import Pooling
-from rag.search.corpus import let_through
+from rag.runs.trials import looked
+from rag.search.corpus import filter_digest
 from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
 from rag.storage import Connection, bases, builds, documents, passage_edits, passages, questions
@@ -134,7 +134,7 @@ class Reports:
         edits = passage_edits.digest(connection, self._base_id)
         if documents_hash(ids, edits) != run.documents_hash:
             found.append("The documents have changed since this run.")
-        elif run.let_through != let_through(connection, self._base_id, run.recipe.search):
+        elif run.filter_digest != filter_digest(connection, self._base_id, run.recipe.search):
             found.append("Tags or dates that its recipe filters by have changed since this run.")
         return tuple(found)
 

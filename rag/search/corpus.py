@@ -121,7 +121,7 @@ def _reranker(services: Services, search: SearchRecipe, chat: ChatModel | None) 
     return services.models.reranker(search.rerank, search.rerank_batch) if search.rerank else None
 
 
-def let_through(connection: Connection, base_id: int, search: SearchRecipe) -> str:
+def filter_digest(connection: Connection, base_id: int, search: SearchRecipe) -> str:
     """Names, in twelve hex digits, the documents that pass a recipe's filters; the same everywhere.
 
     "" for a recipe that looks at neither tags nor dates: all else that filters look at is in the

@@ -53,7 +53,7 @@ look_table = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Trial:
     """A row: ``alternatives`` is how many different recipes were looked at, ``recipes`` are the
     hashes of those that were named.
     """
@@ -201,7 +201,7 @@ def rename_set(connection: Connection, base_id: int, before: str, after: str) ->
         connection.execute(update(table).where(mine).values(question_set=after))
 
 
-def add_look(connection: Connection, base_id: int, question_set: str, value: Look) -> None:
+def add_look(connection: Connection, base_id: int, question_set: str, value: Trial) -> None:
     """Notes a look at a question set, unless it is there."""
     new = values(
         look_table,
@@ -214,11 +214,11 @@ def add_look(connection: Connection, base_id: int, question_set: str, value: Loo
     connection.execute(insert_for(connection, look_table).values(new).on_conflict_do_nothing())
 
 
-def looks(connection: Connection, base_id: int, question_set: str) -> list[Look]:
+def looks(connection: Connection, base_id: int, question_set: str) -> list[Trial]:
     """What was tried on a question set, the first first."""
     mine = (look_table.c.base_id == base_id) & (look_table.c.question_set == question_set)
     rows = connection.execute(select(look_table).where(mine).order_by(look_table.c.id))
-    return [read(Look, row, recipes=tuple(row.recipes)) for row in rows]
+    return [read(Trial, row, recipes=tuple(row.recipes)) for row in rows]
 
 
 def remove(connection: Connection, run_id: str) -> None:

@@ -12,8 +12,8 @@ from rag.recipe import IndexRecipe, Recipe
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
 from rag.services import Services
 from rag.storage import builds, passages
-from rag.tuning.effort import Effort
-from rag.types import Tell
+from rag.tuning.weighted_progress import WeightedProgress
+from rag.types import ProgressCallback
 
 MOST_ROWS = 200
 _COUNTED = 20_000  # passages whose tokens are counted, about
@@ -47,13 +47,13 @@ class BuildTable:
         set_name: str,
         grid: Grid,
         cutoffs: Sequence[int] = DEFAULT_CUTOFFS,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
         *,
         by_tokens: bool = False,
     ) -> list[BuildFigures]:
         """One row a recipe, in grid order; no run is kept.
 
-        ``tell`` hears of the whole, in searches of a question.
+        ``on_progress`` is called with the whole, in searches of a question.
 
         Has the metrics of retrieved text too (``by_tokens``: in tokens besides).
         ``Library.build_several`` makes the builds before.
@@ -67,7 +67,7 @@ class BuildTable:
         _, questions = self._evaluator.questions(set_name)
         found: list[BuildFigures] = []
         by_build = len(grid) // len(grid.builds)
-        effort = Effort(tell, (len(grid) + len(grid.builds)) * len(questions))
+        effort = WeightedProgress(on_progress, (len(grid) + len(grid.builds)) * len(questions))
         for place, recipe in enumerate(grid.indexes()):
             with effort.part(len(questions)) as told:
                 index = self._services.indexes.whole(self._base_id, recipe.index)

@@ -22,8 +22,8 @@ from rag.search.threshold import BM25_FIELDS, FittedCalibration, as_fitted, fitt
 from rag.services import Services
 from rag.storage import bases, builds, calibrations
 from rag.storage.calibrations import CalibrationRow
-from rag.tuning.effort import Effort
-from rag.types import Question, Scores, Tell
+from rag.tuning.weighted_progress import WeightedProgress
+from rag.types import ProgressCallback, Question, Scores
 
 FEATURES = ("cosine", "bm25")
 AUTO_PRECISION = 0.5
@@ -40,17 +40,21 @@ class Calibrator:
         self._evaluator = Evaluator(services, base_id)
 
     def fit(
-        self, set_name: str, recipe: Recipe, tell: Tell = lambda _done, _total: None
+        self,
+        set_name: str,
+        recipe: Recipe,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> tuple[FittedCalibration, ThresholdCurve]:
         """Fits on the tuning questions of a set and keeps the result for the recipe's build.
 
-        The floors are cross-validated on these questions; ``tell`` hears of searches of a question.
+        The floors are cross-validated on these questions; ``on_progress`` gets (done, total)
+        searches of one question.
         Raises NotFound, NotEnoughLabels.
         """
         found, questions = self._evaluator.questions(set_name)
         tuning = self._part(questions, found.split_share, found.split_seed, held_out=False)
         search = recipe.search.model_copy(update={"mode": "hybrid"})
-        learned = fit(self.labelled(tuning, recipe.index, search, tell), FEATURES)
+        learned = fit(self.labelled(tuning, recipe.index, search, on_progress), FEATURES)
         point = learned.curve.aim(AUTO_PRECISION)
         options = {name: getattr(search, name) for name in BM25_FIELDS}
         row = CalibrationRow(
@@ -111,10 +115,10 @@ class Calibrator:
         questions: Sequence[Question],
         index_recipe: IndexRecipe,
         search: SearchRecipe,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> list[LabelledCandidates]:
         """The candidates of questions, with which of them are relevant; the threshold cuts none."""
-        effort = Effort(tell, 2 * len(questions))
+        effort = WeightedProgress(on_progress, 2 * len(questions))
         index = self._services.indexes.whole(self._base_id, index_recipe)
         with effort.part(len(questions)) as told:
             queries = self._evaluator.queries(questions, index_recipe, told)

@@ -26,7 +26,7 @@ from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import passages
 from rag.topic import Topic
-from rag.types import Keys, Mask, Question, Scores, Tell, Vectors
+from rag.types import Keys, Mask, ProgressCallback, Question, Scores, Vectors
 
 Options = tuple[object, ...]
 
@@ -78,31 +78,33 @@ class CandidateSource:
         """Whether ``deep`` has nothing to fetch."""
         return self._deep.get(_options(search, self.exact), (0, None))[0] >= search.candidates
 
-    def deep(self, search: SearchRecipe, tell: Tell) -> Deep:
+    def deep(self, search: SearchRecipe, on_progress: ProgressCallback) -> Deep:
         """Candidates for the k1, b ... of a recipe, as deep as it asks, or deeper.
 
         Raises InvalidInput for steps that they do not serve.
         """
         refuse_steps(search)
-        return self.prepared(search, tell).deep
+        return self.prepared(search, on_progress).deep
 
-    def prepared(self, search: SearchRecipe, tell: Tell) -> Prepared:
+    def prepared(self, search: SearchRecipe, on_progress: ProgressCallback) -> Prepared:
         """The same, ready to be swept over."""
         options = _options(search, self.exact)
         depth, found = self._deep.get(options, (0, None))
         if found is None or depth < search.candidates:
-            found = Prepared(self._fetched(search.model_copy(update={"mode": "hybrid"}), tell))
+            found = Prepared(
+                self._fetched(search.model_copy(update={"mode": "hybrid"}), on_progress)
+            )
             while len(self._deep) >= _KEPT:
                 self._deep.pop(next(iter(self._deep)))
             self._deep[options] = search.candidates, found
         return found
 
-    def gathered(self, search: SearchRecipe, tell: Tell) -> Gathered:
+    def gathered(self, search: SearchRecipe, on_progress: ProgressCallback) -> Gathered:
         """The candidates of just this recipe, whatever its steps. Raises InvalidInput for tools."""
         refuse_tools(search)
         wanted = _before_cuts(search)
         if wanted not in self._found:
-            found = self._candidates(wanted, tell)
+            found = self._candidates(wanted, on_progress)
             while len(self._found) >= _KEPT:
                 self._found.pop(next(iter(self._found)))
             near = [Nearness(each.keys, self._dense.vectors) for each in found]
@@ -110,44 +112,48 @@ class CandidateSource:
         return self._found[wanted]
 
     def by_question(
-        self, search: SearchRecipe, tell: Tell
+        self, search: SearchRecipe, on_progress: ProgressCallback
     ) -> list[tuple[Candidates, Nearness | None]]:
         """What a recipe searches among, for each question; raises InvalidInput for tools."""
         if is_arithmetic(search):
-            found = self.deep(search, tell).candidates(search.mode, search.candidates)
+            found = self.deep(search, on_progress).candidates(search.mode, search.candidates)
             return [(each, None) for each in found]
-        gathered = self.gathered(search, tell)
+        gathered = self.gathered(search, on_progress)
         return list(zip(gathered.candidates, gathered.nearness, strict=True))
 
-    def field(self, search: SearchRecipe, pairs: Collection[Pair], tell: Tell) -> Field | None:
+    def field(
+        self, search: SearchRecipe, pairs: Collection[Pair], on_progress: ProgressCallback
+    ) -> Field | None:
         """Candidates for many k1 and b in one table, as deep as ``search`` asks.
 
         None where there are too many postings to hold, or none to be had. Raises InvalidInput as
         ``deep`` does.
         """
         refuse_steps(search)
-        bm25_grid = self._bm25_grid(search.model_copy(update={"mode": "hybrid"}), tell)
+        bm25_grid = self._bm25_grid(search.model_copy(update={"mode": "hybrid"}), on_progress)
         return None if bm25_grid is None else bm25_grid.field(pairs, search.candidates)
 
-    def _fetched(self, search: SearchRecipe, tell: Tell) -> Deep:
+    def _fetched(self, search: SearchRecipe, on_progress: ProgressCallback) -> Deep:
         pair = search.k1, search.b
-        field = self.field(search, [pair], tell)
+        field = self.field(search, [pair], on_progress)
         if field is not None:
             return field.deep(pair)[0]
-        found = self._candidates(search, tell)
+        found = self._candidates(search, on_progress)
         return flattened(self._questions, found, self.judge, self.calibration)
 
-    def _bm25_grid(self, search: SearchRecipe, tell: Tell) -> Bm25Grid | None:
+    def _bm25_grid(self, search: SearchRecipe, on_progress: ProgressCallback) -> Bm25Grid | None:
         options = _options(search, self.exact)[2:]
         depth, found = self._reaches.get(options, (0, None))
         if depth < search.candidates:
-            found = self._computed_grid(search, tell)
+            found = self._computed_grid(search, on_progress)
             while len(self._reaches) >= _REACHES:
                 self._reaches.pop(next(iter(self._reaches)))
             self._reaches[options] = search.candidates, found
         return found
 
-    def _computed_grid(self, search: SearchRecipe, tell: Tell) -> Bm25Grid | None:
+    def _computed_grid(
+        self, search: SearchRecipe, on_progress: ProgressCallback
+    ) -> Bm25Grid | None:
         """All that the questions can find, unless it is too much, or on a server."""
         searched, lexical = self._searched(search), self.index.lexical
         if not isinstance(lexical, LexicalIndex):
@@ -155,7 +161,7 @@ class CandidateSource:
         asked, near, topics = list[str](), list[Keys](), list[Topic | None]()
         lacking, vectors = list[str](), list[Vectors]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
-            tell(place, len(self._questions))
+            on_progress(place, len(self._questions))
             each = transformed(question.text, search, searched, Timeline(), query)
             asked.append(each.words)
             vectors.append(each.vector)
@@ -205,10 +211,10 @@ class CandidateSource:
         found = corpus(self._services, self._base_id, recipe, self.index)
         return replace(found, dense=self._dense)
 
-    def _candidates(self, search: SearchRecipe, tell: Tell) -> list[Candidates]:
+    def _candidates(self, search: SearchRecipe, on_progress: ProgressCallback) -> list[Candidates]:
         found, searched = list[Candidates](), self._searched(search)
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
-            tell(place, len(self._questions))
+            on_progress(place, len(self._questions))
             found.append(gather(question.text, search, searched, Timeline(), query)[1])
         return found
 

@@ -14,8 +14,8 @@ from rag.evaluation.sweeping import Arithmetic, By, Field, Pair, Prepared
 from rag.evaluation.sweeping.arithmetic import Cuts
 from rag.recipe import SearchRecipe
 from rag.tuning.candidates import CandidateSource
-from rag.tuning.effort import PER_RECIPE, Effort
-from rag.types import Floats, Keys, Tell
+from rag.tuning.weighted_progress import PER_RECIPE, WeightedProgress
+from rag.types import Floats, Keys, ProgressCallback
 
 _AT_ONCE = 1024  # rankings measured between two looks at whether to stop
 _BLOCK = 24  # pairs of k1 and b whose candidates stand in one table
@@ -57,7 +57,7 @@ class Swept:
     cuts: Cuts
     with_context: bool
     seconds: Seconds
-    effort: Effort
+    effort: WeightedProgress
 
     def figures(self, pairs: Mapping[Pair, Sequence[int]]) -> dict[int, Floats]:
         """Figures by number. Postings are fetched; what k1 and b make of them is arithmetic."""
@@ -71,12 +71,14 @@ class Swept:
         """``weight`` is that of fetching: together for several pairs, by itself for one."""
         found = dict[int, Floats]()
         together, alone = (0.0, weight) if len(pairs) == 1 else (weight, 0.0)
-        with self.seconds.fetch(), self.effort.part(together) as tell:
-            field = self._field(pairs, tell)
+        with self.seconds.fetch(), self.effort.part(together) as on_progress:
+            field = self._field(pairs, on_progress)
         for pair, numbers in pairs.items():
-            with self.seconds.fetch(), self.effort.part(alone) as tell:
+            with self.seconds.fetch(), self.effort.part(alone) as on_progress:
                 if field is None:
-                    prepared = self._prepared([self.searches[number] for number in numbers], tell)
+                    prepared = self._prepared(
+                        [self.searches[number] for number in numbers], on_progress
+                    )
             with self.seconds.work():
                 if field is not None:
                     prepared = field.prepared(pair)
@@ -93,12 +95,14 @@ class Swept:
         with self.effort.part(len(self.arithmetic.questions) * recipes * PER_RECIPE):
             return self.arithmetic.figures(prepared, chosen, self.cuts, tokens, shown)
 
-    def _field(self, pairs: Mapping[Pair, Sequence[int]], tell: Tell) -> Field | None:
+    def _field(
+        self, pairs: Mapping[Pair, Sequence[int]], on_progress: ProgressCallback
+    ) -> Field | None:
         """The candidates of all pairs in one table; None for one pair, or where it is too large."""
         if len(pairs) == 1:
             return None
         searches = [self.searches[number] for numbers in pairs.values() for number in numbers]
-        field = self.source.field(max(searches, key=_depth), pairs, tell)
+        field = self.source.field(max(searches, key=_depth), pairs, on_progress)
         if field is not None:
             self._tokens(field.every.keys)
             for by in {By.of(search) for search in searches}:
@@ -106,8 +110,10 @@ class Swept:
                     field.layout(by)
         return field
 
-    def _prepared(self, searches: Sequence[SearchRecipe], tell: Tell) -> Prepared:
-        prepared = self.source.prepared(max(searches, key=_depth), tell)
+    def _prepared(
+        self, searches: Sequence[SearchRecipe], on_progress: ProgressCallback
+    ) -> Prepared:
+        prepared = self.source.prepared(max(searches, key=_depth), on_progress)
         for by in {By.of(search) for search in searches}:
             prepared.layout(by)
         self._tokens(prepared.deep.keys)

@@ -37,11 +37,11 @@ class Fits:
 
 def calibrate(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "calibrate"; what it learns replaces what was learned before."""
-    reporter.tell(0, 0, "reading the index")
+    reporter.report(0, 0, "reading the index")
 
-    def tell(done: int, total: int) -> None:
-        reporter.tell(done, total, "finding candidates")
+    def on_progress(done: int, total: int) -> None:
+        reporter.report(done, total, "finding candidates")
 
     recipe = Recipe.parse(job.payload["recipe"])
-    fitted, _ = Calibrator(services, job.base_id).fit(job.payload["set"], recipe, tell)
+    fitted, _ = Calibrator(services, job.base_id).fit(job.payload["set"], recipe, on_progress)
     return f"Fitted on {fitted.questions:,} questions."

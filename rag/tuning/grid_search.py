@@ -13,16 +13,16 @@ from rag.evaluation.selection import Selection, select
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
 from rag.questions.groups import groups_of, strata_of
-from rag.questions.ledger import Attempt, Ledger, name_of
+from rag.questions.trial_log import Attempt, TrialLog, name_of
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import questions as question_rows
-from rag.storage.runs import Look
+from rag.storage.runs import Trial
 from rag.tuning.by_question import ByQuestion
-from rag.tuning.effort import Effort
 from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import Sweep, Sweeper
-from rag.types import Floats, Tell
+from rag.tuning.weighted_progress import WeightedProgress
+from rag.types import Floats, ProgressCallback
 
 Divided = tuple[int, float]
 """Seed and share of a split."""
@@ -54,22 +54,24 @@ class GridSearch:
         """``sweeper`` is one of the whole set. Raises NotFound for an unknown set."""
         self._sweeper = sweeper
         self._set_name = set_name
-        self._ledger = Ledger(services.database, base_id)
+        self._ledger = TrialLog(services.database, base_id)
         with services.database.read() as connection:
             found = question_rows.named(connection, base_id, set_name)
             self._questions = question_rows.usable(connection, base_id, found.id)
         self._groups = groups_of(self._questions)
         self._open_hits = OpenHitsReader(services, base_id, sweeper, self._groups)
 
-    def best(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell) -> Best:
+    def best(
+        self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
+    ) -> Best:
         """The best recipe of a grid, held against a baseline. Raises InvalidInput."""
         alone, cutoffs = Grid.parse({}, baseline), (parse_metric(metric).k,)
         first, second = (self._sweeper.searches(each) for each in (alone, grid))
-        effort = Effort(tell, 3 * first + second)
+        effort = WeightedProgress(on_progress, 3 * first + second)
         with effort.part(2 * first) as told:
-            before = self._sweeper.sweep(alone, cutoffs, apart=metric, tell=told)
+            before = self._sweeper.sweep(alone, cutoffs, apart=metric, on_progress=told)
         with effort.part(first + second) as told:
-            sweep = self._sweeper.sweep(grid, cutoffs, apart=metric, tell=told)
+            sweep = self._sweeper.sweep(grid, cutoffs, apart=metric, on_progress=told)
         return self.judged(sweep, baseline, before.by_question)
 
     def judged(
@@ -77,7 +79,7 @@ class GridSearch:
         sweep: Sweep,
         baseline: Recipe,
         before: ByQuestion | None = None,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> Best:
         """Whether the best of a sweep that was told question by question beats a baseline.
 
@@ -102,7 +104,7 @@ class GridSearch:
             tried=sweep.distinct,
         )
         (comparison,) = self._open_hits.with_open_hits(
-            {found.metric: selection.comparison}, recipe, baseline, tell
+            {found.metric: selection.comparison}, recipe, baseline, on_progress
         ).values()
         return Best(
             recipe=recipe if selection.row else baseline,
@@ -120,14 +122,14 @@ def look_at(
     sweep: Sweep,
     named: Sequence[Recipe],
     divided: Divided | None,
-) -> Look:
+) -> Trial:
     """A search as the ledger keeps it: the same where all its figures are the same.
 
     ``scores`` has shape (recipes, questions); ``divided`` names the split, if there was one.
     """
     distinct = np.unique(np.round(scores, 9), axis=0)
     figures = hashlib.sha256(distinct.tobytes()).hexdigest()
-    return Look(
+    return Trial(
         family="search",
         look=name_of(divided, metric, *questions, figures),
         kind="search",

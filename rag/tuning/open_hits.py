@@ -17,7 +17,7 @@ from rag.search.threshold import threshold_rule
 from rag.services import Services
 from rag.tuning.pipeline_figures import ranked
 from rag.tuning.sweeper import Sweeper
-from rag.types import Tell
+from rag.types import ProgressCallback
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,11 @@ class OpenHitsReader:
     groups: Groups
 
     def with_open_hits(
-        self, comparisons: Mapping[str, Comparison], recipe: Recipe, baseline: Recipe, tell: Tell
+        self,
+        comparisons: Mapping[str, Comparison],
+        recipe: Recipe,
+        baseline: Recipe,
+        on_progress: ProgressCallback,
     ) -> dict[str, Comparison]:
         """Comparisons of two recipes by metric, with what judging open hits could make of each.
 
@@ -48,15 +52,15 @@ class OpenHitsReader:
         if not decided or recipe == baseline:
             return dict(comparisons)
         depth = max(parse_metric(name).k for name in decided)
-        judged = self._judged(recipe, baseline, depth, tell)
+        judged = self._judged(recipe, baseline, depth, on_progress)
         same_cut = recipe.index.cut == baseline.index.cut
         return dict(comparisons) | with_open_hits(decided, judged, self.groups, same_cut=same_cut)
 
     def _judged(
-        self, recipe: Recipe, baseline: Recipe, depth: int, tell: Tell
+        self, recipe: Recipe, baseline: Recipe, depth: int, on_progress: ProgressCallback
     ) -> dict[str, JudgedRankings]:
         """Both rankings of each question that has a relevant label, by id."""
-        ours, theirs = (self._ranked(each, depth, tell) for each in (recipe, baseline))
+        ours, theirs = (self._ranked(each, depth, on_progress) for each in (recipe, baseline))
         grades, others = (self._grades(each) for each in (recipe, baseline))
         return {
             question.id: JudgedRankings(first, second, mine, other)
@@ -66,12 +70,14 @@ class OpenHitsReader:
             if any(grade > 0 for grade in mine.values())
         }
 
-    def _ranked(self, recipe: Recipe, depth: int, tell: Tell) -> list[tuple[str, ...]]:
+    def _ranked(
+        self, recipe: Recipe, depth: int, on_progress: ProgressCallback
+    ) -> list[tuple[str, ...]]:
         search = deepened(recipe.search, depth)
         limit = threshold_rule(self.services, self.base_id, recipe.index, search).threshold
         cut = Cut(limit, search.top_k, search.refuse)
-        source = self.sweeper.source(recipe.index, tell)
-        found = ranked(source, search, cut, self.sweeper.questions, depth, tell)
+        source = self.sweeper.source(recipe.index, on_progress)
+        found = ranked(source, search, cut, self.sweeper.questions, depth, on_progress)
         return [judged.ids for judged in found]
 
     def _grades(self, recipe: Recipe) -> Sequence[Mapping[str, int]]:

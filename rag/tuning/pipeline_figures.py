@@ -18,7 +18,7 @@ from rag.recipe import SearchRecipe
 from rag.results import QuestionResult
 from rag.retrieval import Candidates, Nearness, Selection, select
 from rag.tuning.candidates import CandidateSource
-from rag.types import Floats, Keys, Question, Scores, Tell
+from rag.types import Floats, Keys, ProgressCallback, Question, Scores
 
 
 def pipeline_figures(
@@ -26,7 +26,7 @@ def pipeline_figures(
     search: SearchRecipe,
     cuts: Sequence[Cut],
     of: Arithmetic,
-    tell: Tell,
+    on_progress: ProgressCallback,
     shown: SearchRecipe | None = None,
 ) -> Floats:
     """The figures of one ranking under every cut, shape (cuts, names and columns of ``of``).
@@ -35,9 +35,9 @@ def pipeline_figures(
     search does.
     """
     cutoffs = sorted({parse_metric(name).k for name in of.metrics})
-    gathered = source.gathered(search, tell)
+    gathered = source.gathered(search, on_progress)
     found = list(zip(gathered.candidates, gathered.nearness, strict=True))
-    visible = source.gathered(shown, tell) if shown else gathered
+    visible = source.gathered(shown, on_progress) if shown else gathered
     in_view = list(zip(visible.candidates, visible.nearness, strict=True))
     rows, known = [], dict[Cut, list[float]]()
     for cut in cuts:
@@ -58,10 +58,10 @@ def ranked(
     cut: Cut,
     questions: Sequence[Question],
     depth: int,
-    tell: Tell,
+    on_progress: ProgressCallback,
 ) -> list[Judged]:
     """The first ``depth`` above the threshold for each of the source's ``questions``, graded."""
-    found = source.by_question(search, tell)
+    found = source.by_question(search, on_progress)
     return [
         source.judge.judge(
             question,

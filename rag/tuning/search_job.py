@@ -15,7 +15,7 @@ from rag.evaluation.selection import Selection
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
 from rag.jobs import JobRow, Jobs, Reporter
-from rag.questions.ledger import Attempt
+from rag.questions.trial_log import Attempt
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.leaders import Leader, leaders
@@ -94,16 +94,18 @@ class Searches:
 def search_all(services: Services, job: JobRow, reporter: Reporter) -> str:
     """Does a job of kind "search-all"; taken up again, it starts over."""
     asked = job.payload
-    reporter.tell(0, 0, "reading the index")
+    reporter.report(0, 0, "reading the index")
     recipe, metric = Recipe.parse(asked["recipe"]), str(asked["metric"])
     grid, held_out = Grid.parse(asked["grid"], recipe), bool(asked.get("held_out"))
     measured_on = state(services, job.base_id, asked["set"], recipe)
 
-    def tell(done: int, total: int) -> None:
-        reporter.tell(done, total, f"{len(grid):,} combinations")
+    def on_progress(done: int, total: int) -> None:
+        reporter.report(done, total, f"{len(grid):,} combinations")
 
     tuner = Tuner(services, job.base_id, asked["set"])
-    best = tuner.search(grid, Recipe.parse(asked["baseline"]), metric, tell, held_out=held_out)
+    best = tuner.search(
+        grid, Recipe.parse(asked["baseline"]), metric, on_progress, held_out=held_out
+    )
     found = SearchResult(
         measured_on,
         best.recipe,

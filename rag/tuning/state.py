@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from rag.recipe import Recipe
-from rag.search.corpus import let_through
+from rag.search.corpus import filter_digest
 from rag.search.threshold import fitted
 from rag.services import Services
 from rag.storage import bases
@@ -21,6 +21,8 @@ def state(services: Services, base_id: int, set_name: str, recipe: Recipe) -> st
     with services.database.read() as connection:
         base = bases.by_id(connection, base_id)
         asked = question_rows.named(connection, base_id, set_name)
-        filtered = [let_through(connection, base_id, each.search) for each in (recipe, base.recipe)]
+        filtered = [
+            filter_digest(connection, base_id, each.search) for each in (recipe, base.recipe)
+        ]
     parts = (base_id, base.version, asked, calibration and calibration.created, filtered)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

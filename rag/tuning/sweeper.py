@@ -19,10 +19,10 @@ from rag.search.threshold import fitted, threshold_rule
 from rag.services import Services
 from rag.tuning.by_question import Asked, ByQuestion, can_be_judged, parted, refuse_many
 from rag.tuning.candidates import CandidateSource, alike, is_arithmetic
-from rag.tuning.effort import PER_RECIPE, Effort
 from rag.tuning.figures import Seconds, Swept
 from rag.tuning.pipeline_figures import pipeline_figures
-from rag.types import Floats, Question, Tell
+from rag.tuning.weighted_progress import PER_RECIPE, WeightedProgress
+from rag.types import Floats, ProgressCallback, Question
 
 Changes = Mapping[str, Any]
 
@@ -127,7 +127,7 @@ class Sweeper:
         as_shown: bool = False,
         with_context: bool = False,
         apart: str | None = None,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> Sweep:
         """Measures every recipe of a grid, whose builds must be there.
 
@@ -137,14 +137,14 @@ class Sweeper:
         ``as_shown`` cuts each ranking at the recipe's top-k before it is measured;
         ``with_context`` adds the mean tokens of the passages that a recipe shows. ``apart`` is the
         metric that is wanted question by question, too: refused (InvalidInput) for so many recipes
-        that they would not fit. ``tell`` hears of the whole, in searches of a question.
+        that they would not fit. ``on_progress`` gets (done, total) in searches of one question.
         """
         names = [f"{name}@{k}" for name in MEASURES for k in sorted(set(cutoffs))]
         if apart is not None:
             refuse_many(len(grid), len(self._questions))
         extra = [CONTEXT] if with_context else []
         alone = Grid.parse({}, grid.base)
-        effort = Effort(tell, self.searches(alone) + self.searches(grid))
+        effort = WeightedProgress(on_progress, self.searches(alone) + self.searches(grid))
         asked = Asked(tuple(names), as_shown, with_context, apart)
         base, before = self._figures(alone, asked, effort)
         figures, seconds = self._figures(grid, asked, effort)
@@ -170,7 +170,7 @@ class Sweeper:
         sweep: Sweep,
         count: int,
         seed: int = 0,
-        tell: Tell = lambda _done, _total: None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> list[Mismatch]:
         """Evaluates some recipes of a sweep one by one; returns the figures that differ at all.
 
@@ -184,7 +184,7 @@ class Sweeper:
         chosen = random.Random(seed).sample(range(len(sweep.grid)), min(count, len(sweep.grid)))
         mismatches = []
         for done, number in enumerate(chosen):
-            tell(done, len(chosen))
+            on_progress(done, len(chosen))
             recipe, swept = sweep.grid.recipe(number), sweep.metrics(number)
             source = self.source(recipe.index)
             _, evaluated = self._evaluator.measure(
@@ -212,14 +212,16 @@ class Sweeper:
         passes = len(grid) * PER_RECIPE + len(grid.builds) * (1 + fetched + by_pipeline)
         return passes * len(self._questions)
 
-    def _figures(self, grid: Grid, asked: Asked, effort: Effort) -> tuple[Floats, Seconds]:
+    def _figures(
+        self, grid: Grid, asked: Asked, effort: WeightedProgress
+    ) -> tuple[Floats, Seconds]:
         """Shape (recipes, names), and after these the questions whose figures are told apart."""
         as_shown, with_context = asked.as_shown, asked.with_context
         seconds, results = Seconds(), []
         for build in grid.builds:
             recipe = grid.base.with_fields(build)
-            with seconds.fetch(), effort.part(len(self._questions)) as tell:
-                source = self.source(recipe.index, tell)
+            with seconds.fetch(), effort.part(len(self._questions)) as on_progress:
+                source = self.source(recipe.index, on_progress)
             arithmetic = Arithmetic(
                 self._questions, source.ideals, asked.names, as_shown, asked.apart
             )
@@ -235,10 +237,10 @@ class Sweeper:
                 parts |= swept.figures(pairs)
             for number, search in enumerate(searches):
                 if number not in parts:
-                    with seconds.work(), effort.part(len(self._questions)) as tell:
+                    with seconds.work(), effort.part(len(self._questions)) as on_progress:
                         shown = plain[number] if with_context else None
                         parts[number] = pipeline_figures(
-                            source, search, cuts(search), arithmetic, tell, shown
+                            source, search, cuts(search), arithmetic, on_progress, shown
                         )
             results += [asked.spread(parts[number], arithmetic) for number in range(len(searches))]
         return np.concatenate(results), seconds
@@ -254,12 +256,12 @@ class Sweeper:
         return source is not None and source.has_candidates(search)
 
     def source(
-        self, recipe: IndexRecipe, tell: Tell = lambda _done, _total: None
+        self, recipe: IndexRecipe, on_progress: ProgressCallback = lambda _done, _total: None
     ) -> CandidateSource:
-        """The candidates of a build; ``tell`` hears of questions that are embedded."""
+        """The candidates of a build; ``on_progress`` is called with questions that are embedded."""
         if recipe.hash not in self._sources:
             index = self._services.indexes.whole(self._base_id, recipe)
-            queries = self._evaluator.queries(self._questions, recipe, tell)
+            queries = self._evaluator.queries(self._questions, recipe, on_progress)
             judge = self._evaluator.judge(self._questions, index)
             self._sources[recipe.hash] = CandidateSource(
                 self._services,

@@ -78,10 +78,10 @@ def build_table(services: Services, job: JobRow, reporter: Reporter) -> str:
     grid = Grid.parse(asked["grid"], recipe)
     measured_on = state(services, job.base_id, asked["set"], recipe)
 
-    def tell(done: int, total: int) -> None:
-        reporter.tell(done, total, f"{done * len(grid) // total:,} of {len(grid):,} cuts")
+    def on_progress(done: int, total: int) -> None:
+        reporter.report(done, total, f"{done * len(grid) // total:,} of {len(grid):,} cuts")
 
     table = BuildTable(services, job.base_id)
-    rows = table.rows(asked["set"], grid, asked["cutoffs"], tell)
+    rows = table.rows(asked["set"], grid, asked["cutoffs"], on_progress)
     reporter.result = _STORED.dump_python(StoredTable(measured_on, tuple(rows)), mode="json")
     return f"{len(rows):,} cuts compared."

@@ -18,7 +18,7 @@ from rag.evaluation.splits import Split, choose
 from rag.evaluation.sweeping import Closeup, Cut, Deep, Grid, Material, QuestionFigures, Total
 from rag.evaluation.thresholds import OFF_TOPIC, PromiseCurves, ThresholdCurve
 from rag.questions.groups import groups_of, split_questions
-from rag.questions.ledger import Ledger
+from rag.questions.trial_log import TrialLog
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval.candidates import compared, lifted
 from rag.retrieval.languages import may_lean
@@ -28,11 +28,11 @@ from rag.services import Services
 from rag.storage import questions as question_rows
 from rag.tuning.calibrator import FEATURES
 from rag.tuning.candidates import refuse_steps
-from rag.tuning.effort import Effort
 from rag.tuning.grid_search import Best, Divided, GridSearch, look_at, plainest
 from rag.tuning.open_hits import OpenHitsReader
 from rag.tuning.sweeper import SWEEP_CUTOFFS, Sweeper
-from rag.types import Floats, Tell
+from rag.tuning.weighted_progress import WeightedProgress
+from rag.types import Floats, ProgressCallback
 
 QuestionPart = Literal["all", "tuning", "held-out"]
 
@@ -76,10 +76,13 @@ class Tuner:
         """Whether the candidates of a recipe are there; never waits for a ``fetch``."""
         return self._sweeper.has_candidates(recipe.index, _deeper(recipe.search))
 
-    def fetch(self, recipe: Recipe, tell: Tell = _silent) -> None:
-        """Finds the candidates of a recipe, unless they are there; ``tell`` hears of questions."""
+    def fetch(self, recipe: Recipe, on_progress: ProgressCallback = _silent) -> None:
+        """Find the candidates of a recipe, unless they are there.
+
+        ``on_progress`` gets (done, total) questions.
+        """
         with self._lock:
-            self._deep(recipe, tell)
+            self._deep(recipe, on_progress)
 
     def figures(
         self,
@@ -217,7 +220,7 @@ class Tuner:
         grid: Grid,
         baseline: Recipe,
         metric: str,
-        tell: Tell = _silent,
+        on_progress: ProgressCallback = _silent,
         *,
         held_out: bool = False,
     ) -> Best:
@@ -230,12 +233,14 @@ class Tuner:
         ``held_out`` as ``require_parts`` does.
         """
         if held_out:
-            return self._search_split(grid, baseline, metric, tell)
+            return self._search_split(grid, baseline, metric, on_progress)
         with self._lock:
             search = GridSearch(self._services, self._base_id, self._set_name, self._sweeper)
-            return search.best(grid, baseline, metric, tell)
+            return search.best(grid, baseline, metric, on_progress)
 
-    def _search_split(self, grid: Grid, baseline: Recipe, metric: str, tell: Tell) -> Best:
+    def _search_split(
+        self, grid: Grid, baseline: Recipe, metric: str, on_progress: ProgressCallback
+    ) -> Best:
         for build in grid.builds:
             self.require_parts(grid.base.with_fields(build).index)
         with self._lock:
@@ -246,9 +251,11 @@ class Tuner:
                     self._services, self._base_id, self._set_name, tuning
                 )
             sweeper = self._tuning_sweeper
-            effort = Effort(tell, sweeper.searches(grid) + len(sweeper.questions) + self.questions)
+            effort = WeightedProgress(
+                on_progress, sweeper.searches(grid) + len(sweeper.questions) + self.questions
+            )
             with effort.part(sweeper.searches(grid) + len(sweeper.questions)) as told:
-                sweep = sweeper.sweep(grid, (parse_metric(metric).k,), tell=told)
+                sweep = sweeper.sweep(grid, (parse_metric(metric).k,), on_progress=told)
         recipe = plainest(sweep, metric, baseline)
         with effort.part(self.questions) as told:
             self.fetch(baseline, told)
@@ -256,7 +263,7 @@ class Tuner:
         ours, theirs = (self.figures([each], [metric]) for each in (baseline, recipe))
         scores = np.concatenate([ours.metrics[metric], theirs.metrics[metric]])
         look = look_at(metric, ours.labelled, scores, sweep, (recipe, baseline), self._divided)
-        attempt = Ledger(self._services.database, self._base_id).note(self._set_name, look)
+        attempt = TrialLog(self._services.database, self._base_id).note(self._set_name, look)
         selection = choose(metric, scores, ours.labelled, 0, parts, self.groups, attempt.level)
         found = {metric: selection.comparison}
         (comparison,) = self.with_open_hits(found, recipe, baseline).values()
@@ -294,8 +301,10 @@ class Tuner:
         parts = self._parts()
         return set(parts.tuning if part == "tuning" else parts.held_out)
 
-    def _deep(self, recipe: Recipe, tell: Tell = _silent) -> Deep:
-        return self._sweeper.source(recipe.index, tell).deep(_deeper(recipe.search), tell)
+    def _deep(self, recipe: Recipe, on_progress: ProgressCallback = _silent) -> Deep:
+        return self._sweeper.source(recipe.index, on_progress).deep(
+            _deeper(recipe.search), on_progress
+        )
 
     def _closeup(self, recipe: Recipe, part: QuestionPart, with_context: bool) -> Closeup:
         source, deep = self._sweeper.source(recipe.index), self._deep(recipe)

@@ -20,7 +20,18 @@ from rag.types.answers import (
     SentenceVerdict,
     Usage,
 )
-from rag.types.arrays import Floats, Integers, Keys, Mask, Order, Ranks, Scores, Span, Tell, Vectors
+from rag.types.arrays import (
+    Floats,
+    Integers,
+    Keys,
+    Mask,
+    Order,
+    ProgressCallback,
+    Ranks,
+    Scores,
+    Span,
+    Vectors,
+)
 from rag.types.documents import (
     Chunk,
     Document,
@@ -63,6 +74,7 @@ __all__ = [
     "Order",
     "Page",
     "PassageEdit",
+    "ProgressCallback",
     "Question",
     "Ranks",
     "Scores",
@@ -72,7 +84,6 @@ __all__ = [
     "Stage",
     "StageName",
     "Table",
-    "Tell",
     "Trace",
     "Usage",
     "Vectors",

@@ -21,5 +21,5 @@ Order = npt.NDArray[np.intp]
 Ranks = npt.NDArray[np.int32]
 Span = tuple[int, int]
 """Start and end of a stretch of text."""
-Tell = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Hears of progress: (done, total)."""

@@ -47,12 +47,12 @@ from rag.settings import PROJECT, Settings
 from rag.storage import Connection, bases, builds, documents, jobs, runs
 from rag.storage.access import people
 from rag.storage.bases import Base
-from rag.storage.conversations import LOCAL, Visitor
+from rag.storage.conversations import LOCAL, SessionOwner
 from rag.tuning.fit_job import calibrate
 from rag.tuning.search_job import search_all
 from rag.tuning.table_job import build_table
 from rag.workspace import spending
-from rag.workspace.apart import Apart, share
+from rag.workspace.subprocess_launcher import SubprocessLauncher, share
 
 SAMPLE = "sample"
 SAMPLE_FOLDER = PROJECT / "data" / "sample"
@@ -76,7 +76,7 @@ class Workspace:
         self._services.on_forgotten.append(self._maps.files.forget)
         tidy = partial(check.sweep, self._services)
         worker = partial(Jobs, self._services.database, self._handlers(), tidy)
-        apart = Apart(self._services)  # which could not be handed servers
+        apart = SubprocessLauncher(self._services)  # which could not be handed servers
         self.jobs = worker(apart.large, apart.shared) if servers is None else worker()
         self.tools = Tools(self._services)
         self.access = Access(self._services.database, settings)
@@ -143,12 +143,12 @@ class Workspace:
         """What is remembered of questions and searches, and how often that helped."""
         return [self._services.queries.figures(), self._services.results.figures()]
 
-    def base(self, name: str, visitor: Visitor = LOCAL) -> KnowledgeBase:
+    def base(self, name: str, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
         """A knowledge base by name, with the conversations of a visitor. Raises NotFound."""
         with self._services.database.read() as connection:
             return self._knowledge_base(bases.named(connection, name), visitor)
 
-    def base_with_id(self, base_id: int, visitor: Visitor = LOCAL) -> KnowledgeBase:
+    def base_with_id(self, base_id: int, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
         """A knowledge base by the id that it keeps when it is renamed. Raises NotFound."""
         with self._services.database.read() as connection:
             return self._knowledge_base(bases.by_id(connection, base_id), visitor)
@@ -178,7 +178,7 @@ class Workspace:
             FederatedBase(base, each.recipe(base.recipe()), each.weight) for base, each in found
         ]
 
-    def _knowledge_base(self, base: Base, visitor: Visitor = LOCAL) -> KnowledgeBase:
+    def _knowledge_base(self, base: Base, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
         return KnowledgeBase(self._services, self.jobs, self._maps, base, visitor)
 
     def create(self, name: str, recipe: Recipe | None = None, owner: str = "") -> KnowledgeBase:
@@ -303,7 +303,7 @@ class Workspace:
         path: Path,
         name: str | None = None,
         documents: Path | None = None,
-        tell: Callable[[int, int, str], None] = lambda _done, _total, _message: None,
+        on_progress: Callable[[int, int, str], None] = lambda _done, _total, _message: None,
     ) -> Reproduction:
         """Makes a knowledge base from a bundle, measures again, and compares every figure.
 
@@ -316,7 +316,7 @@ class Workspace:
             wanted = _checked(name or bundle.results.knowledge_base)
             base = self.create(self._name_until_done(wanted), bundle.recipe)
             try:
-                found = Restorer(self._services, base.id, base.name, tell).restore(
+                found = Restorer(self._services, base.id, base.name, on_progress).restore(
                     bundle, documents
                 )
                 self.rename(base.id, wanted)

@@ -17,7 +17,14 @@ from rag.answering import AnswerStream
 from rag.errors import NotAllowed, NotFound
 from rag.knowledge_base import KnowledgeBase
 from rag.recipe import Recipe
-from rag.workspace.rights import ASK, ASKS_NO_MODEL, AUDITED, LEAST, TOLD, refusal
+from rag.workspace.rights import (
+    ASK,
+    ASKS_NO_MODEL,
+    AUDITED,
+    AUDITED_ARGUMENTS,
+    REQUIRED_ROLES,
+    refusal,
+)
 
 Note = Callable[[str, str, str], None]
 """Keeps what was done: its kind, its path, and a detail."""
@@ -39,28 +46,28 @@ def restrict(
     **instead: Callable[..., Any],
 ) -> None:
     """Leaves of a knowledge base what ``role`` may do; ``instead`` are other methods in place."""
-    gate = _Gate(base.id, role, note, use)
+    gate = _Authorization(base.id, role, note, use)
     for name, part in list(vars(base).items()):
-        if not name.startswith("_") and any(path.startswith(f"{name}.") for path in LEAST):
-            setattr(base, name, Guarded(part, name, gate))
+        if not name.startswith("_") and any(path.startswith(f"{name}.") for path in REQUIRED_ROLES):
+            setattr(base, name, AuthorizedPart(part, name, gate))
     for name in (name for name in dir(type(base)) if not name.startswith("_")):
         act = instead.get(name, getattr(base, name))
-        setattr(base, name, gate.let_through(name, act))
+        setattr(base, name, gate.authorize(name, act))
 
 
-class Guarded:
+class AuthorizedPart:
     """A part whose methods are let through by a gate."""
 
-    def __init__(self, part: object, path: str, gate: _Gate) -> None:
+    def __init__(self, part: object, path: str, gate: _Authorization) -> None:
         self._part = part
         self._path = path
         self._gate = gate
 
     def __getattr__(self, name: str) -> Any:
-        return self._gate.let_through(f"{self._path}.{name}", getattr(self._part, name))
+        return self._gate.authorize(f"{self._path}.{name}", getattr(self._part, name))
 
 
-class _Gate:
+class _Authorization:
     def __init__(
         self,
         base_id: int,
@@ -76,11 +83,11 @@ class _Gate:
         self._clock = clock
         self._known: tuple[float, str | None] = clock(), role()
 
-    def let_through(self, path: str, value: Any) -> Any:
+    def authorize(self, path: str, value: Any) -> Any:
         """A method or part as the role has it: one that asks for the role at each call, and notes
         it where that is kept."""
-        if any(each.startswith(f"{path}.") for each in LEAST):
-            return Guarded(value, path, self)
+        if any(each.startswith(f"{path}.") for each in REQUIRED_ROLES):
+            return AuthorizedPart(value, path, self)
         if not callable(value):
             self._require(path)
             return value
@@ -99,14 +106,14 @@ class _Gate:
 
     def _check_recipes(self, path: str, given: Sequence[Any]) -> None:
         # Whoever may save a recipe decides who is asked anyway.
-        if path in ASKS_NO_MODEL or reaches(LEAST[path], "editor"):
+        if path in ASKS_NO_MODEL or reaches(REQUIRED_ROLES[path], "editor"):
             return
         for each in given:
             if isinstance(each, Recipe):
                 self._use(each, path)
 
     def _require(self, path: str) -> None:
-        least = LEAST.get(path)
+        least = REQUIRED_ROLES.get(path)
         if least is None:
             raise NotAllowed("Only whoever has the files of the server may do this.")
         role = self._role_for(least)
@@ -133,7 +140,11 @@ class _Gate:
             done = act(*given, **named)
         finally:
             _at_work.reset(token)
-        names = [*given, *named.values()][: TOLD[path]] if path in TOLD else []
+        names = (
+            [*given, *named.values()][: AUDITED_ARGUMENTS[path]]
+            if path in AUDITED_ARGUMENTS
+            else []
+        )
         self._note(AUDITED[path], path, _detail(names))
         return done
 

@@ -12,7 +12,7 @@ from rag.access.roles import ROLES
 _TABLE: Mapping[str, Mapping[str, str]] = {
     "": {
         "guest": "answer ask count_tokens outline part prompt recipe score_contributions search "
-        "spelled state threshold unranked version word_finder explain_words let_through id name",
+        "spelled state threshold unranked version word_finder explain_words filter_digest id name",
         "viewer": "compare documents_hash explain saved_recipes",
         "editor": "save_recipe",
     },
@@ -100,7 +100,7 @@ _WITH_BASES: Mapping[str, str] = {
     "rename": "editor",
 }
 
-LEAST: Mapping[str, str] = {
+REQUIRED_ROLES: Mapping[str, str] = {
     f"{part}.{name}".lstrip("."): role
     for part, roles in _TABLE.items()
     for role, names in roles.items()
@@ -109,9 +109,9 @@ LEAST: Mapping[str, str] = {
 """The least role by path."""
 
 
-def least_role(path: str) -> str:
+def required_role(path: str) -> str:
     """The least role for a path of ``LEAST``, or for what a workspace does with a whole base."""
-    return _WITH_BASES[path] if path in _WITH_BASES else LEAST[path]
+    return _WITH_BASES[path] if path in _WITH_BASES else REQUIRED_ROLES[path]
 
 
 def refusal(role: str, least: str) -> str:
@@ -124,7 +124,7 @@ ANSWERS = frozenset({"answer", "ask"})
 """What has a recipe answer, and not only search."""
 
 _NO_MODEL = (
-    "conversations.ask count_tokens explain_words let_through prompt recipe_names.of "
+    "conversations.ask count_tokens explain_words filter_digest prompt recipe_names.of "
     "score_contributions spelled state threshold tuning.state word_finder"
 )
 ASKS_NO_MODEL = frozenset(_NO_MODEL.split())
@@ -176,7 +176,7 @@ _TOLD = (
     "question_edits.rename_set questions.export questions.restore_version reports.html runs.pin "
     "runs.remove prompts.reset"
 )
-TOLD: Mapping[str, int | None] = {
+AUDITED_ARGUMENTS: Mapping[str, int | None] = {
     **dict.fromkeys(_TOLD.split()),
     "exchange.import_file": 2,
     "prompts.save": 1,

@@ -28,44 +28,50 @@ from rag.retrieval.caches import CacheFigures
 from rag.search.federation import FurtherBase
 from rag.settings import Settings
 from rag.storage.access.audit import AuditEntry, AuditLine
-from rag.storage.conversations import LOCAL, Visitor
+from rag.storage.conversations import LOCAL, SessionOwner
 from rag.workspace import SAMPLE, Workspace, spending
-from rag.workspace.asker import Asker
 from rag.workspace.guarded import Role, restrict
-from rag.workspace.own import OwnJobs, OwnTokens, OwnTools
-from rag.workspace.rights import ANSWERS, ASK, least_role, refusal
+from rag.workspace.principal import Principal
+from rag.workspace.rights import ANSWERS, ASK, refusal, required_role
+from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
 _LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
 
 
 class ScopedWorkspace:
-    """What an asker may see and do."""
+    """What a principal may see and do."""
 
-    def __init__(self, workspace: Workspace, asker: Asker, visitor: Visitor = LOCAL) -> None:
+    def __init__(
+        self, workspace: Workspace, principal: Principal, visitor: SessionOwner = LOCAL
+    ) -> None:
         """``visitor`` is whose conversations there are; a person has those of the person."""
         self._workspace = workspace
-        self._visitor = asker.visitor(visitor)
+        self._visitor = principal.visitor(visitor)
         self._let_in = monotonic()
-        self.asker = asker
+        self.principal = principal
         self.settings: Settings = workspace.settings
-        self.jobs = OwnJobs(workspace.jobs, self.role_in, self.note)
-        self.tools = OwnTools(workspace.tools, asker.administrator, self.note)
-        self.tokens = OwnTokens(workspace.access.tokens, asker, self.note)
+        self.jobs = ScopedJobs(workspace.jobs, self.role_in, self.note)
+        self.tools = OwnTools(workspace.tools, principal.administrator, self.note)
+        self.tokens = OwnTokens(workspace.access.tokens, principal, self.note)
 
     def role_in(self, base_id: int) -> str | None:
-        """What the asker is in a knowledge base; None for a stranger. Raises NotAllowed where the
-        token is over."""
-        asker = self.asker
+        """The principal's role in a knowledge base; None for a stranger.
+
+        Raises NotAllowed for an expired token.
+        """
+        principal = self.principal
         self._check_token()
-        if asker.link is not None:
-            shown = asker.link.base_id == base_id and self._workspace.access.shows(asker.link)
+        if principal.link is not None:
+            shown = principal.link.base_id == base_id and self._workspace.access.shows(
+                principal.link
+            )
             return GUEST if shown else None
-        if asker.local:
+        if principal.local:
             return "owner"
-        return self._workspace.access.people.role_in(base_id, asker.person.id)
+        return self._workspace.access.people.role_in(base_id, principal.person.id)
 
     def _check_token(self) -> None:
-        token = self.asker.token
+        token = self.principal.token
         if token is None or (token.valid and monotonic() - self._let_in < _LET_IN_SECONDS):
             return
         if not self._workspace.access.tokens.still_valid(token):
@@ -73,18 +79,18 @@ class ScopedWorkspace:
         self._let_in = monotonic()
 
     def refusal(self, base_id: int, path: str) -> str:
-        """Why the asker may not do what ``rights`` calls ``path`` in a knowledge base; else ""."""
-        role, least = self.role_in(base_id) or GUEST, least_role(path)
+        """Why the principal may not do ``path`` (see ``rights``) in a knowledge base; else ""."""
+        role, least = self.role_in(base_id) or GUEST, required_role(path)
         return "" if reaches(role, least) else f"{refusal(role, least)} {ASK}"
 
     def note(self, kind: str, action: str, detail: str = "", base: Any = None) -> None:
         """Keeps something in the audit log; ``base`` has ``id`` and ``name``."""
-        asker = self.asker
+        principal = self.principal
         entry = AuditEntry(
             at=datetime.now(UTC),
-            person_id=asker.person.id,
-            via=asker.via,
-            key_id=asker.key_id,
+            person_id=principal.person.id,
+            via=principal.via,
+            key_id=principal.key_id,
             base_id=base and base.id,
             base=base.name if base else "",
             kind=kind,
@@ -106,7 +112,7 @@ class ScopedWorkspace:
         try:
             return self._allowed(self._workspace.base(name, self._visitor))
         except NotFound as error:
-            if self.asker.local:
+            if self.principal.local:
                 raise
             names = ", ".join(info.name for info in self.bases()) or "none yet"
             message = f"There is no knowledge base named {name!r}."
@@ -117,10 +123,10 @@ class ScopedWorkspace:
         return self._allowed(self._workspace.base_with_id(base_id, self._visitor))
 
     def _allowed(self, base: KnowledgeBase) -> KnowledgeBase:
-        """A base with what the asker may do in it. Raises NotFound for a stranger's."""
+        """A base with what the principal may do in it. Raises NotFound for a stranger's."""
         if self.role_in(base.id) is None:
             raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
-        trusted = self.asker.local and self.asker.token is None
+        trusted = self.principal.local and self.principal.token is None
         if trusted and not self._workspace.access.people.in_use():
             return base
         this, outline, explain = BaseName(base.id, base.name), base.outline, base.explain
@@ -148,9 +154,9 @@ class ScopedWorkspace:
         return base
 
     def costs(self, base: KnowledgeBase, recipe: Recipe) -> str:
-        """Why the asker may not have a recipe answer, as that may cost money; "" where it may."""
+        """Why a recipe that may cost money may not answer the principal; "" if it may."""
         try:
-            if not self.asker.may_spend:
+            if not self.principal.may_spend:
                 self._require_saved(base.recipe, recipe, answers=True)
         except NotAllowed as error:
             return f"{error.message} {error.hint}"
@@ -166,11 +172,11 @@ class ScopedWorkspace:
             raise NotAllowed(
                 "search.rerank opens a file of the server, and is not so in the saved recipe.", ASK
             )
-        if self.asker.may_spend:
+        if self.principal.may_spend:
             return
         answers = path in ANSWERS
         self._require_saved(saved, recipe, answers)
-        link = self.asker.link
+        link = self.principal.link
         # Every search has this part, also one that answers.
         searches = path == "part" and spending.costs(recipe, self.settings)
         if link is not None and (answers or searches):
@@ -187,16 +193,18 @@ class ScopedWorkspace:
         if field:
             raise NotAllowed(
                 f"{field} asks what may cost money, and is not so in the saved recipe.",
-                ASK if self.asker.link else "That takes a token with the scope ask.",
+                ASK if self.principal.link else "That takes a token with the scope ask.",
             )
 
     def _require_frugal(self, recipe: Recipe) -> None:
-        """Raises NotAllowed where dozens of embedded texts cost what the asker may not spend: even
-        the saved recipe embeds one text for a question."""
-        if not self.asker.may_spend and spending.embeds_for_money(recipe, self.settings):
+        """Raises NotAllowed if dozens of embedded texts cost more than the principal may spend.
+
+        Even the saved recipe embeds one text for a question.
+        """
+        if not self.principal.may_spend and spending.embeds_for_money(recipe, self.settings):
             raise NotAllowed(
                 "The attribution embeds dozens of texts, which may cost money.",
-                ASK if self.asker.link else "That takes a token with the scope ask.",
+                ASK if self.principal.link else "That takes a token with the scope ask.",
             )
 
     def beside(self, name: str, also: Sequence[FurtherBase]) -> list[FederatedBase]:
@@ -204,16 +212,16 @@ class ScopedWorkspace:
         return self._workspace.beside(name, also, self.base)
 
     def create(self, name: str, recipe: Recipe | None = None) -> KnowledgeBase:
-        """A new knowledge base, of the asker. Raises as ``Workspace.create``."""
+        """A new knowledge base, of the principal. Raises as ``Workspace.create``."""
         self._refuse_guests()
-        made = self._workspace.create(name, recipe, self.asker.person.id)
+        made = self._workspace.create(name, recipe, self.principal.person.id)
         self.note("base", "create", base=made)
         return self.base_with_id(made.id)
 
     def start_demo(self) -> tuple[KnowledgeBase, int]:
-        """Queues the sample for the asker; returns its base and the job."""
+        """Queues the sample for the principal; returns its base and the job."""
         self._refuse_guests()
-        if self.asker.local:
+        if self.principal.local:
             return self._workspace.start_demo()
         mine = next((info for info in self.bases() if info.name == SAMPLE), None)
         if mine is not None:
@@ -224,17 +232,20 @@ class ScopedWorkspace:
             taken = {info.name for info in self._workspace.bases()}
             names = (SAMPLE, *(f"{SAMPLE} {number}" for number in range(2, 2 + len(taken))))
             free = next(name for name in names if name not in taken)
-            made, job = self._workspace.start_demo(free, self.asker.person.id)
+            made, job = self._workspace.start_demo(free, self.principal.person.id)
         self.note("documents", "start_demo", base=made)
         return self.base_with_id(made.id), job
 
     def duplicate(self, base: str | int, new: str) -> tuple[KnowledgeBase, int]:
-        """Queues a copy that is the asker's alone; returns it and the job. For owners, as whoever
-        has it chooses who sees it. Raises as ``Workspace.duplicate``."""
+        """Queue a copy that belongs to the principal alone; return it and the job.
+
+        For owners, because the owner of the copy chooses who sees it. Raises as
+        ``Workspace.duplicate``.
+        """
         self._refuse_guests()
         held = self._look_up(base)
         self._require(held, "duplicate")
-        made, job = self._workspace.duplicate(held.id, new, self.asker.person.id)
+        made, job = self._workspace.duplicate(held.id, new, self.principal.person.id)
         self.note("base", "duplicate", made.name, held)
         self.note("base", "create", base=made)
         return self.base_with_id(made.id), job
@@ -261,11 +272,11 @@ class ScopedWorkspace:
         self.note("base", "delete", base=held)
 
     def leave(self, name: str) -> None:
-        """Ends the asker's own membership. Raises NotFound, InvalidInput for the last owner."""
+        """Ends the principal's own membership. Raises NotFound, InvalidInput for the last owner."""
         base = self.base(name)
-        if self.asker.link is not None or self.asker.local:
+        if self.principal.link is not None or self.principal.local:
             raise InvalidInput("Nobody is a member here who could leave.")
-        self._workspace.base_with_id(base.id).members.remove(self.asker.person.email)
+        self._workspace.base_with_id(base.id).members.remove(self.principal.person.email)
         self.note("members", "leave", base=base)
 
     def bundle(self, run_id: str, target: Path) -> None:
@@ -304,18 +315,18 @@ class ScopedWorkspace:
     def forget(self, person: Person) -> dict[str, int]:
         """Deletes a person: oneself, or another one as administrator. Raises as
         ``People.forget``."""
-        if person.id != self.asker.person.id or self.asker.link is not None:
+        if person.id != self.principal.person.id or self.principal.link is not None:
             self._administer()
         found = self._workspace.access.people.forget(person)
         self.note("members", "forget", ", ".join(f"{n} {what}" for what, n in found.items()))
         return found
 
     def audit(self, **wanted: Any) -> list[AuditLine]:
-        """The audit log, as ``AuditLog.lines`` filters it: of the knowledge bases that the asker
-        owns; for administrators all of it."""
+        """The audit log of the knowledge bases that the principal owns, filtered as by
+        ``AuditLog.lines``; all of it for administrators."""
         owned = None
-        if not self.asker.administrator:
-            roles = self._workspace.access.people.roles(self.asker.person.id)
+        if not self.principal.administrator:
+            roles = self._workspace.access.people.roles(self.principal.person.id)
             owned = [base_id for base_id, role in roles.items() if role == "owner"]
         return self._workspace.access.audit.lines(**wanted, of_bases=owned)
 
@@ -329,25 +340,25 @@ class ScopedWorkspace:
 
     def _ids(self) -> Collection[int] | None:
         """The ids of the knowledge bases that may be seen; None for all."""
-        asker = self.asker
-        if asker.local:
+        principal = self.principal
+        if principal.local:
             return None
-        if asker.link is not None:
-            return [asker.link.base_id] if self._workspace.access.shows(asker.link) else []
-        return list(self._workspace.access.people.roles(asker.person.id))
+        if principal.link is not None:
+            return [principal.link.base_id] if self._workspace.access.shows(principal.link) else []
+        return list(self._workspace.access.people.roles(principal.person.id))
 
     def _require(self, base: KnowledgeBase | BaseInfo, path: str) -> None:
-        least = least_role(path)
+        least = required_role(path)
         role = self.role_in(base.id)
         if role is None or not reaches(role, least):
             raise NotAllowed(refusal(role or GUEST, least), ASK)
 
     def _refuse_guests(self) -> None:
-        if self.asker.link is not None:
+        if self.principal.link is not None:
             raise NotAllowed("You may not do this with a link.", "Sign in.")
 
     def _administer(self) -> None:
-        if not self.asker.administrator:
+        if not self.principal.administrator:
             raise NotAllowed("Only an administrator may do this.", "Ask one.")
 
 

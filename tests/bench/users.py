@@ -87,7 +87,7 @@ def _token(project: Path, home: Path) -> str:
     return str(json.loads(made.stdout)["token"])
 
 
-class Visitor:
+class SessionOwner:
     """One browser tab: a WebSocket session that reads what the server sends."""
 
     def __init__(self, url: str, seed: int) -> None:
@@ -194,7 +194,7 @@ async def _mixed(dashboard: tuple[str, int], api: tuple[str, int], token: str) -
     await _warm(dashboard[0])
     await Program(api[0], token, seed=0).stay(time.monotonic() + 5)
     until = time.monotonic() + MIXED_SECONDS
-    tabs = [Visitor(dashboard[0], seed) for seed in range(1, MIXED // 2 + 1)]
+    tabs = [SessionOwner(dashboard[0], seed) for seed in range(1, MIXED // 2 + 1)]
     programs = [Program(api[0], token, seed) for seed in range(1, MIXED // 2 + 1)]
     looks = asyncio.create_task(_looks({dashboard[1], api[1]}))
     ended = await asyncio.gather(
@@ -230,13 +230,13 @@ async def _looks(processes: set[int]) -> list[float]:
 
 async def _warm(url: str) -> None:
     """One visitor, so that models and pages are loaded before anything is measured."""
-    await Visitor(url, seed=0).stay(time.monotonic() + 15)
+    await SessionOwner(url, seed=0).stay(time.monotonic() + 15)
 
 
 async def _crowd(url: str, process: int, sessions: int) -> dict[str, float]:
     before = _memory(process)
     until = time.monotonic() + SECONDS
-    visitors = [Visitor(url, seed) for seed in range(1, sessions + 1)]
+    visitors = [SessionOwner(url, seed) for seed in range(1, sessions + 1)]
     ended = await asyncio.gather(*(each.stay(until) for each in visitors), return_exceptions=True)
     failures = [str(each) for each in ended if isinstance(each, BaseException)]
     errors = failures + [message for each in visitors for message in each.errors]

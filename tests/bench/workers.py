@@ -30,7 +30,7 @@ WORKER = """
 import os, sys
 os.sched_setaffinity(0, map(int, sys.argv[1].split(",")))
 from rag import Workspace
-from rag.workspace.apart import share
+from rag.workspace.subprocess_launcher import share
 workspace = Workspace.from_env()
 workspace._services.models.embedder("minilm").embed(["hello"], "document")
 print("ready", flush=True)

@@ -73,7 +73,7 @@ def test_a_filtered_run_is_repeated_to_the_last_digit(
     assert found.environment == {}
     copy = there.base("handbook")
     again, first = copy.runs.get(found.run), base.runs.get(run)
-    assert (again.metrics, again.let_through) == (first.metrics, first.let_through)
+    assert (again.metrics, again.filter_digest) == (first.metrics, first.filter_digest)
     # The filter is what decides here: without it, other passages come back.
     plain = base.evaluator.evaluate(SET, QUICK, (1, 3, 10)).results
     assert [each.ranking for each in plain] != [each.ranking for each in base.runs.results(run)]

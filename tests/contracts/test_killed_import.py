@@ -43,7 +43,7 @@ def test_a_base_has_its_name_only_when_all_is_in_it(tmp_path: Path) -> None:
     assert [info.name for info in there.bases()] == halves
     during: set[str] = set()
     found = there.import_bundle(
-        file, tell=lambda *_: during.update(info.name for info in there.bases())
+        file, on_progress=lambda *_: during.update(info.name for info in there.bases())
     )
     assert (found.exact, found.base) == (True, "handbook")
     assert during == {*halves, "handbook (import not finished 3)"}

@@ -11,13 +11,13 @@ import pytest
 
 from rag.errors import NotFound
 from rag.lexical import Bm25Options, Correction, LexicalIndex
-from rag.stores import ServedWords
+from rag.stores import RemoteLexicalIndex
 from tests.lexical_server import WordsInMemory
 
 BM25: Bm25Options = {"k1": 1.2, "b": 0.75, "fuzzy": False, "prefix": False}
 VARIANTS = {"fuzzy": True, "prefix": True}
 THREE = [(1, "cat cat dog"), (2, "dog"), (3, "bird bird")]
-New = Callable[[str], LexicalIndex | ServedWords]
+New = Callable[[str], LexicalIndex | RemoteLexicalIndex]
 """Makes an empty index with an analyzer."""
 
 
@@ -26,7 +26,7 @@ def new(request: pytest.FixtureRequest) -> New:
     if request.param == "index":
         return LexicalIndex.empty
     server = WordsInMemory()
-    return lambda name: ServedWords.empty(server, f"{name}/", name)
+    return lambda name: RemoteLexicalIndex.empty(server, f"{name}/", name)
 
 
 def bm25(tf: int, length: int, holders: int) -> float:
@@ -105,8 +105,8 @@ def test_an_index_without_passages_finds_nothing(new: New) -> None:
 
 def test_builds_are_kept_apart() -> None:
     server = WordsInMemory()
-    one = ServedWords.empty(server, "1/a/", "simple").added(THREE)
-    two = ServedWords.empty(server, "1/b/", "simple").added([(1, "cat")])
+    one = RemoteLexicalIndex.empty(server, "1/a/", "simple").added(THREE)
+    two = RemoteLexicalIndex.empty(server, "1/b/", "simple").added([(1, "cat")])
     assert one.explain("cat", 1, **BM25).passages == 3
     assert two.explain("cat", 1, **BM25).passages == 1
     server.drop("1/a")
@@ -115,23 +115,23 @@ def test_builds_are_kept_apart() -> None:
 
 def test_what_is_removed_counts_until_nobody_reads_it() -> None:
     server = WordsInMemory()
-    before = ServedWords.empty(server, "b", "simple").added(THREE)
+    before = RemoteLexicalIndex.empty(server, "b", "simple").added(THREE)
     after = before.removed(np.array([1]))
-    after.moment.tidy()
+    after.snapshot.tidy()
     assert before.search("cat", 1, **BM25)[0].tolist() == [1]
     assert after.search("dog", 1, **BM25)[0].tolist() == [2]
     assert after.frequencies("dog", fuzzy=False, prefix=False) == {"dog": 2}
     del before
-    after.moment.tidy()
+    after.snapshot.tidy()
     assert after.frequencies("dog", fuzzy=False, prefix=False) == {"dog": 1}
     assert sorted(server.keys("b").tolist()) == [2, 3]
 
 
 def test_a_build_is_taken_up_where_it_was_left(tmp_path: Path) -> None:
     server = WordsInMemory()
-    ServedWords.empty(server, "b", "simple").added(THREE).save(tmp_path)
-    again = ServedWords.load(server, "b", "simple", tmp_path)
+    RemoteLexicalIndex.empty(server, "b", "simple").added(THREE).save(tmp_path)
+    again = RemoteLexicalIndex.load(server, "b", "simple", tmp_path)
     assert again.search("bird", 1, **BM25)[0].tolist() == [3]
     server.delete("b", np.array([3]))
     with pytest.raises(ValueError, match="lost"):
-        ServedWords.load(server, "b", "simple", tmp_path)
+        RemoteLexicalIndex.load(server, "b", "simple", tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from rag import providers
 from rag.errors import ProviderError
-from rag.providers import Patience
+from rag.providers import RetryPolicy
 from rag.settings import Settings
 from rag.types import Message
 
@@ -64,7 +64,7 @@ def test_check_says_what_it_saw(server: Settings) -> None:
 
 
 def test_a_prompt_that_is_too_long_is_an_error_with_words(server: Settings) -> None:
-    chat = providers.chat_model("compatible", None, server, Patience(tries=1))
+    chat = providers.chat_model("compatible", None, server, RetryPolicy(tries=1))
     assert chat is not None
     with pytest.raises(ProviderError, match=r"context|large|exceed"):
         list(chat.stream([Message("user", "word " * 9000)], temperature=0.0, max_tokens=4))

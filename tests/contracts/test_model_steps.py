@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rag import KnowledgeBase, Recipe, Settings, Trace, Workspace, providers
-from rag.providers import Patience
+from rag.providers import RetryPolicy
 from rag.types import Message
 from tests.model_server import model_path, running
 from tests.servers import Reply, openai_stream, scripted
@@ -83,7 +83,7 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tiny model on a busy machine: short replies, and all the time that they need."""
     monkeypatch.setattr("rag.retrieval.query_rewriting.MOST_TOKENS", 60)
     monkeypatch.setattr("rag.retrieval.replies.LONGEST_SECONDS", 300.0)
-    monkeypatch.setattr("rag.services.STEP_PATIENCE", Patience(timeout=120, tries=1))
+    monkeypatch.setattr("rag.services.STEP_PATIENCE", RetryPolicy(timeout=120, tries=1))
 
 
 @pytest.mark.usefixtures("no_hurry")
@@ -176,8 +176,8 @@ def test_a_model_that_fails_leaves_the_plain_search_with_a_note(
     open_base: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    patience = Patience(timeout=0.5 if reply.delay else 60, tries=1)
-    monkeypatch.setattr("rag.services.STEP_PATIENCE", patience)
+    retry_policy = RetryPolicy(timeout=0.5 if reply.delay else 60, tries=1)
+    monkeypatch.setattr("rag.services.STEP_PATIENCE", retry_policy)
     with scripted(reply) as server:
         base = open_base(**chat_at(server.url))
         trace = base.search(QUESTION, recipe(**fields), history=TALK)

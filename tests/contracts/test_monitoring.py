@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from rag import SCOPES, Settings, Workspace, providers, telemetry
 from rag.api.mounting import Api
 from rag.errors import ProviderError, StorageError
-from rag.providers import Patience
+from rag.providers import RetryPolicy
 from tests.runs import WORDS, handbook
 from tests.servers import openai_error, openai_vectors, scripted
 
@@ -89,7 +89,7 @@ def test_requests_to_providers_are_counted_by_their_outcome(monitored: TestClien
     replies = [openai_vectors([1.0, 0.0]), openai_error(401, "no"), openai_error(503, "down")]
     with scripted(*replies) as script:
         variables = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{script.url}/v1"}
-        once = Patience(timeout=60, tries=1)
+        once = RetryPolicy(timeout=60, tries=1)
         model = providers.embedder("openai:m", Settings.from_env(variables), once)
         model.embed(["leave"], "query")
         for _ in range(2):

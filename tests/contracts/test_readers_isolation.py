@@ -290,12 +290,12 @@ def test_a_busy_machine_is_given_more_time(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(isolation.time, "monotonic", lambda: now[0])
-    patience = isolation._Patience(Limits(seconds_to_open=1.0))
-    patience.hears(50.0)  # the process has worked for others
+    retry_policy = isolation._Patience(Limits(seconds_to_open=1.0))
+    retry_policy.hears(50.0)  # the process has worked for others
     with pytest.raises(UnreadableDocument, match="stuck"):  # noqa: PT012
         for step in range(1, 200):
             now[0] = 100.0 + step / 16
             if not silence:
-                patience.hears(50.0 + share * step / 16)
-            patience.check()
+                retry_policy.hears(50.0 + share * step / 16)
+            retry_policy.check()
     assert now[0] - 100.0 == pytest.approx(ends, abs=0.1)

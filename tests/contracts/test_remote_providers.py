@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rag import errors, providers
-from rag.providers.endpoint import Busy, Patience, patiently
+from rag.providers.endpoint import Busy, RetryPolicy, with_retries
 from rag.settings import Settings
 from tests.remote import KEY, SWIFT, chat, embedder, say, settings
 from tests.servers import Reply, openai_error, openai_vectors, scripted
@@ -93,12 +93,12 @@ class TestEmbedding:
         assert len(script.requests) == 1
 
     def test_a_slow_server_times_out(self) -> None:
-        impatient = Patience(timeout=0.05, tries=1)
+        impatient = RetryPolicy(timeout=0.05, tries=1)
         with (
             scripted(Reply(delay=0.3)) as script,
             pytest.raises(errors.ProviderUnavailable, match=r"within 0\.05 s"),
         ):
-            embedder(script, patience=impatient).embed(["a"], "query")
+            embedder(script, retry_policy=impatient).embed(["a"], "query")
 
     def test_another_dimension_than_before_is_not_believed(self) -> None:
         with scripted(openai_vectors([1.0, 0.0]), openai_vectors([1.0, 0.0, 0.0])) as script:
@@ -168,7 +168,7 @@ class TestEmbedding:
 
 @pytest.mark.parametrize("provider", ["openai", "azure", "ollama"])
 def test_a_server_that_is_not_there(provider: str) -> None:
-    once = Patience(timeout=60, tries=1)
+    once = RetryPolicy(timeout=60, tries=1)
     asks: list[Callable[[], object]] = [
         lambda: embedder(None, f"{provider}:m", once).embed(["a"], "query"),
         lambda: say(chat(None, provider, once)),
@@ -208,7 +208,7 @@ class TestPatience:
             raise Busy("busy")
 
         with pytest.raises(Busy):
-            patiently(busy, Patience(tries=4, first_wait=1.0), waits.append)
+            with_retries(busy, RetryPolicy(tries=4, first_wait=1.0), waits.append)
         for wait, least in zip(waits, (1.0, 2.0, 4.0), strict=True):
             assert least <= wait <= 1.5 * least
 
@@ -219,7 +219,7 @@ class TestPatience:
             raise Busy("busy", retry_after=30.0)
 
         with pytest.raises(Busy):
-            patiently(busy, Patience(tries=2, first_wait=1.0), waits.append)
+            with_retries(busy, RetryPolicy(tries=2, first_wait=1.0), waits.append)
         assert waits == [30.0]
 
     def test_a_refusal_is_raised_at_once(self) -> None:
@@ -227,4 +227,4 @@ class TestPatience:
             raise errors.ProviderRejected("no")
 
         with pytest.raises(errors.ProviderRejected):
-            patiently(rejected, Patience(), lambda _: pytest.fail("waited"))
+            with_retries(rejected, RetryPolicy(), lambda _: pytest.fail("waited"))

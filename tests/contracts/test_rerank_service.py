@@ -15,21 +15,21 @@ from rag.errors import (
     ProviderUnavailable,
 )
 from rag.protocols import Reranker
-from rag.providers import Patience
+from rag.providers import RetryPolicy
 from rag.settings import Settings
 from tests.servers import Reply, Script, scripted
 
 KEY = "rr-secret-0123456789"
-SWIFT = Patience(timeout=0.3, tries=1)
+SWIFT = RetryPolicy(timeout=0.3, tries=1)
 TEXTS = ["one", "two", "three"]
 
 
 def service(
-    script: Script | None, name: str = "service", batch: int = 16, patience: Patience = SWIFT
+    script: Script | None, name: str = "service", batch: int = 16, retry_policy: RetryPolicy = SWIFT
 ) -> Reranker:
     url = script.url if script else "http://127.0.0.1:9"
     variables = {"TOUCHSTONE_RERANK_URL": url, "TOUCHSTONE_RERANK_API_KEY": KEY}
-    return providers.reranker(name, batch, Settings.from_env(variables), patience)
+    return providers.reranker(name, batch, Settings.from_env(variables), retry_policy)
 
 
 def results(*pairs: tuple[Any, Any], name: str = "relevance_score", wrap: str = "results") -> Reply:
@@ -124,9 +124,9 @@ def test_nothing_is_asked_about_nothing() -> None:
 def test_what_goes_wrong_is_said_in_words(
     reply: Reply, error: type[ProviderError], said: str
 ) -> None:
-    patience = SWIFT if reply.delay else Patience(timeout=60, tries=1)
+    retry_policy = SWIFT if reply.delay else RetryPolicy(timeout=60, tries=1)
     with scripted(reply) as script, pytest.raises(error) as caught:
-        service(script, patience=patience).scores("q", TEXTS)
+        service(script, retry_policy=retry_policy).scores("q", TEXTS)
     assert said in caught.value.message
     assert caught.value.hint
     assert KEY not in f"{caught.value.message} {caught.value.hint} {caught.value.__cause__!r}"
@@ -144,9 +144,9 @@ def test_without_an_address_the_variable_is_named() -> None:
 
 
 def test_a_failure_that_may_pass_is_tried_again() -> None:
-    again = Patience(timeout=60, tries=2, first_wait=0.001)
+    again = RetryPolicy(timeout=60, tries=2, first_wait=0.001)
     with scripted(Reply(503, "loading"), results(*RIGHT)) as script:
-        assert service(script, patience=again).scores("q", TEXTS)[2] == 0.9
+        assert service(script, retry_policy=again).scores("q", TEXTS)[2] == 0.9
     assert len(script.requests) == 2
 
 

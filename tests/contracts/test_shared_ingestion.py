@@ -27,7 +27,7 @@ from rag.storage.jobs import JobRow
 from rag.storage.shared import claims
 from rag.storage.shared.claims import Claims
 from rag.types import Document
-from rag.workspace.apart import Apart, share
+from rag.workspace.subprocess_launcher import SubprocessLauncher, share
 from tests.postgres import Server
 from tests.workspaces import QUICK, found
 
@@ -143,7 +143,7 @@ def test_a_helper_that_is_killed_takes_nothing_with_it(
     monkeypatch.setattr(job_size, "_WORTH_SHARING", -1)
     with one._services.database.write() as connection:
         ingest_job.rows.claim(connection, "elsewhere:1:owner", job)
-    helper = Apart(two._services).shared(one.jobs.get(job), "elsewhere:2:helper")
+    helper = SubprocessLauncher(two._services).shared(one.jobs.get(job), "elsewhere:2:helper")
     assert helper is not None
     while all(item.status == "waiting" for item in one.jobs.items(job)):
         assert helper.poll() is None

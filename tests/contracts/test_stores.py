@@ -12,7 +12,7 @@ import pytest
 from rag import stores
 from rag.errors import InvalidInput, InvalidRecipe
 from rag.protocols import VectorIndex
-from rag.stores import ServedVectors, faiss_rows, pgvector
+from rag.stores import RemoteVectorIndex, faiss_rows, pgvector
 from rag.types import Keys, Scores, Vectors
 from tests.vector_server import HttpVectors, vector_server
 
@@ -45,7 +45,7 @@ def server() -> Iterator[HttpVectors]:
 def new(kind: str, request: pytest.FixtureRequest) -> New:
     if kind in SERVERS:
         server = request.getfixturevalue(kind.replace("-", "_"))
-        return lambda dimension: ServedVectors.empty(server, next(_builds), dimension)
+        return lambda dimension: RemoteVectorIndex.empty(server, next(_builds), dimension)
     return partial(stores.empty, kind)
 
 
@@ -183,8 +183,8 @@ def test_readers_are_not_disturbed_by_changes(new: New) -> None:
         for start in range(0, 200, 20):
             part = slice(400 + start, 420 + start)
             after = after.removed(keys[start : start + 20]).added(keys[part], vectors[part])
-            if isinstance(after, ServedVectors):
-                after.moment.tidy()
+            if isinstance(after, RemoteVectorIndex):
+                after.snapshot.tidy()
         assert all(reads)
     assert len(after) == 400
     now = brute(keys[200:], vectors[200:], query, 30)[0].tolist()

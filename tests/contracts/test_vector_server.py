@@ -15,7 +15,7 @@ import pytest
 from rag import KnowledgeBase, Recipe, Upload, Workspace
 from rag.errors import StorageError
 from rag.indexing.servers import Servers
-from rag.stores import ServedVectors
+from rag.stores import RemoteVectorIndex
 from rag.stores.qdrant import QdrantVectors
 from tests.lexical_server import WordsInMemory
 from tests.qdrant import local_qdrant
@@ -44,10 +44,10 @@ def server() -> Iterator[HttpVectors]:
 
 def test_a_server_that_is_away_is_told() -> None:
     with vector_server() as server:
-        held = ServedVectors.empty(server, "b", 3).added(np.array([1, 2, 3]), THREE)
+        held = RemoteVectorIndex.empty(server, "b", 3).added(np.array([1, 2, 3]), THREE)
     fewer = held.removed(np.array([1]))
     del held
-    fewer.moment.tidy()  # what is gone stays; searches would go on
+    fewer.snapshot.tidy()  # what is gone stays; searches would go on
     for ask in (lambda: fewer.search(THREE[0], 1), lambda: fewer.added(np.array([4]), THREE[:1])):
         with pytest.raises(StorageError, match="does not answer"):
             ask()

@@ -19,7 +19,7 @@ import pytest
 from rag.errors import InvalidInput, StorageError
 from rag.protocols import VectorServer
 from rag.storage import Database
-from rag.stores import ServedVectors
+from rag.stores import RemoteVectorIndex
 from rag.stores import server as server_at
 from rag.stores.mongodb import MongoVectors
 from rag.stores.pgvector import PgVectors
@@ -42,7 +42,7 @@ def _engine(*, open_search: bool, exact: bool) -> Iterator[VectorServer]:
 
 
 def _atlas(*, exact: bool, lag: int = 0) -> MongoVectors:
-    return MongoVectors(cast(Any, AtlasDatabase(lag)), exact=exact, patience=5.0)
+    return MongoVectors(cast(Any, AtlasDatabase(lag)), exact=exact, retry_policy=5.0)
 
 
 @contextmanager
@@ -113,32 +113,32 @@ def test_a_server_keeps_builds_apart(server: VectorServer) -> None:
 
 def test_what_is_removed_leaves_the_server_when_nobody_reads_it(server: VectorServer) -> None:
     build = next(BUILDS)
-    before = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    before = RemoteVectorIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
     after = before.removed(np.array([1]))
-    after.moment.tidy()
+    after.snapshot.tidy()
     assert sorted(server.keys(build).tolist()) == [1, 2, 3]
     assert after.search(THREE[0], 1)[0].tolist() == [2]
     assert before.search(THREE[0], 1)[0].tolist() == [1]
     del before
-    after.moment.tidy()
+    after.snapshot.tidy()
     assert sorted(server.keys(build).tolist()) == [2, 3]
     again = after.removed(np.array([2])).added(np.array([2]), THREE[1:2])
-    again.moment.tidy()
+    again.snapshot.tidy()
     assert sorted(server.keys(build).tolist()) == [2, 3]
 
 
 def test_a_build_is_taken_up_where_it_was_left(server: VectorServer, tmp_path: Path) -> None:
     build = next(BUILDS)
-    held = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    held = RemoteVectorIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
     held.removed(np.array([3])).save(str(tmp_path))
-    again = ServedVectors.load(server, build, 3, str(tmp_path))
+    again = RemoteVectorIndex.load(server, build, 3, str(tmp_path))
     assert len(again) == 2
     assert again.search(THREE[2], 3)[0].tolist() == [2, 1]
-    again.moment.tidy()
+    again.snapshot.tidy()
     assert sorted(server.keys(build).tolist()) == [1, 2]
     server.delete(build, np.array([2]))
     with pytest.raises(ValueError, match="lost"):
-        ServedVectors.load(server, build, 3, str(tmp_path))
+        RemoteVectorIndex.load(server, build, 3, str(tmp_path))
     with pytest.raises(StorageError, match="lacks passage 2") as lost:
         again.vectors(np.array([1, 2]))
     assert "restart" in lost.value.hint
@@ -185,7 +185,7 @@ def test_scores_are_those_of_a_scan(server: VectorServer) -> None:
 
 def test_readers_go_on_while_a_build_is_swapped(server: VectorServer) -> None:
     build = next(BUILDS)
-    before = ServedVectors.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
+    before = RemoteVectorIndex.empty(server, build, 3).added(np.array([1, 2, 3]), THREE)
     seen: list[list[int]] = []
 
     def read() -> None:
@@ -196,7 +196,7 @@ def test_readers_go_on_while_a_build_is_swapped(server: VectorServer) -> None:
     after = before
     for key in range(4, 12):
         after = after.removed(np.array([key - 1])).added(np.array([key]), THREE[:1])
-        after.moment.tidy()
+        after.snapshot.tidy()
     reader.join()
     assert seen == [[1, 2, 3]] * 15
     assert after.search(THREE[0], 5)[0].tolist() == [1, 11, 2]
@@ -255,7 +255,7 @@ def test_a_search_index_that_lags_is_waited_for() -> None:
     server = _atlas(exact=False, lag=3)
     server.upsert("7/a/", np.array([1]), THREE[1:2])
     assert server.search("7/a/", THREE[1], 3)[0].tolist() == [1]
-    late = MongoVectors(cast(Any, AtlasDatabase(lag=100)), patience=0.5)
+    late = MongoVectors(cast(Any, AtlasDatabase(lag=100)), retry_policy=0.5)
     with pytest.raises(StorageError, match="did not index"):
         late.upsert("7/a/", np.array([1]), THREE[1:2])
 

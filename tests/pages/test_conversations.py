@@ -9,7 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from rag import KnowledgeBase, Visitor, Workspace
+from rag import KnowledgeBase, SessionOwner, Workspace
 from tests.handbook import FRAME, LEAVE, make, texts, visit
 from tests.servers import Reply, openai_stream, scripted
 
@@ -102,7 +102,7 @@ def test_a_link_to_the_conversation_of_another_visitor_says_that_it_is_not_here(
     opened: tuple[Workspace, KnowledgeBase],
 ) -> None:
     workspace, base = opened
-    other = workspace.base(base.name, Visitor("other", ("other",)))
+    other = workspace.base(base.name, SessionOwner("other", ("other",)))
     talk = other.conversations.open(None)
     other.conversations.ask(talk, "A secret question", base.recipe())
     app = AppTest.from_file(str(FRAME), default_timeout=300)

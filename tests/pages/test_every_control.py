@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ButtonGroup, Multiselect, Selectbox
 
 from pages.components.shell import identity, session
-from rag import EVERYBODY, ROLES, Asker, Claims, KnowledgeBase, NotAllowed, ScopedWorkspace
+from rag import EVERYBODY, ROLES, Claims, KnowledgeBase, NotAllowed, Principal, ScopedWorkspace
 from rag.workspace import guarded
 from tests.controls import Sweep, change_all, picking
 from tests.handbook import FRAME, LEAVE
@@ -71,7 +71,7 @@ class Stocked:
             role: _asked(view(workspace, signed_in(workspace, role)).base("handbook"))
             for role in ROLES
         }
-        guest = ScopedWorkspace(workspace, Asker(link=link, via="link", key_id=link.id))
+        guest = ScopedWorkspace(workspace, Principal(link=link, via="link", key_id=link.id))
         talks[GUEST] = _asked(guest.base("handbook"))
         self.addresses = {
             role: world.parameters
@@ -108,7 +108,7 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Stocked:
 def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Whatever a knowledge base refuses, also where no page shows that."""
     noted: list[str] = []
-    require = guarded._Gate._require
+    require = guarded._Authorization._require
 
     def noting(gate: Any, path: str) -> None:
         try:
@@ -117,7 +117,7 @@ def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             noted.append(f"{path}: {error.message}")
             raise
 
-    monkeypatch.setattr(guarded._Gate, "_require", noting)
+    monkeypatch.setattr(guarded._Authorization, "_require", noting)
     return noted
 
 

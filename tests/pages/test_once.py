@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import session
-from pages.components.shell.once import once, one_reading
+from pages.components.shell.run_cache import cached_per_run, run_cache
 from rag import KnowledgeBase
 from tests.handbook import LEAVE, make, visit
 
@@ -34,13 +34,13 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_a_page_reads_once_and_what_comes_after_it_reads_again(state: dict[str, Any]) -> None:
     read = iter(range(9))
-    with one_reading():
-        assert [once("a", lambda: next(read)) for _ in range(3)] == [0, 0, 0]
-        assert once("b", lambda: next(read)) == 1
-    assert [once("a", lambda: next(read)) for _ in range(2)] == [2, 3]
-    with pytest.raises(StopIteration), one_reading():
-        once("c", lambda: next(iter(())))
-    assert once("a", lambda: next(read)) == 4
+    with run_cache():
+        assert [cached_per_run("a", lambda: next(read)) for _ in range(3)] == [0, 0, 0]
+        assert cached_per_run("b", lambda: next(read)) == 1
+    assert [cached_per_run("a", lambda: next(read)) for _ in range(2)] == [2, 3]
+    with pytest.raises(StopIteration), run_cache():
+        cached_per_run("c", lambda: next(iter(())))
+    assert cached_per_run("a", lambda: next(read)) == 4
     assert state == {}
 
 
@@ -85,7 +85,7 @@ def test_a_page_of_cards_asks_for_the_version_of_its_documents_once(
     app = visit("inspector.py", q=LEAVE)
     places, asked = places_of(app), list[int]()
     versions = KnowledgeBase.version
-    pages = ("pages/components/shell/session.py", "pages/components/shell/once.py")
+    pages = ("pages/components/shell/session.py", "pages/components/shell/run_cache.py")
 
     def counted(self: KnowledgeBase) -> int:
         if str(sys._getframe(1).f_code.co_filename).endswith(pages):

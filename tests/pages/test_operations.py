@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from rag import KnowledgeBase, Visitor
+from rag import KnowledgeBase, SessionOwner
 from tests.answer_runs import Chat, with_chat
 from tests.handbook import LEAVE, make, texts, visit
 from tests.workspaces import workspace_at
@@ -63,7 +63,7 @@ def test_what_another_visitor_asked_is_counted_and_not_told(
     home: Path, base: KnowledgeBase
 ) -> None:
     other = workspace_at(home)
-    told(other.base("handbook", Visitor("someone", ("someone",))), LEAVE)
+    told(other.base("handbook", SessionOwner("someone", ("someone",))), LEAVE)
     other.close()
     app = visit("operations.py")
     assert {each.label: each.value for each in app.metric}["Questions"] == "1"

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.shell import session
-from rag import FROM_USERS, LOCAL, KnowledgeBase, Visitor
+from rag import FROM_USERS, LOCAL, KnowledgeBase, SessionOwner
 from tests.handbook import ask, texts, visit
 
 TRAINS = "In which class are trains booked?"
@@ -73,7 +73,7 @@ def test_a_citation_that_is_opened_is_counted(base: KnowledgeBase) -> None:
 def test_a_thumb_of_another_browser_is_seen_with_its_question(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ann = Visitor("ann", ("ann",))
+    ann = SessionOwner("ann", ("ann",))
     monkeypatch.setattr(session, "visitor", lambda: ann)
     ask(visit("chat.py"), TRAINS)
     app = ask(visit("chat.py", threshold="0.9", talk="1"), "Who won?")

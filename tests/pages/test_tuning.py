@@ -295,10 +295,10 @@ def test_candidates_of_many_questions_are_found_while_the_page_is_there(
 ) -> None:
     go_on, fetch_candidates = threading.Event(), Tuner.fetch
 
-    def held_back(tuner: Tuner, recipe: Recipe, tell: Callable[[int, int], None]) -> None:
-        tell(1, tuner.questions)
+    def held_back(tuner: Tuner, recipe: Recipe, on_progress: Callable[[int, int], None]) -> None:
+        on_progress(1, tuner.questions)
         assert go_on.wait(60)
-        fetch_candidates(tuner, recipe, tell)
+        fetch_candidates(tuner, recipe, on_progress)
 
     monkeypatch.setattr(bench, "AT_ONCE", 0)
     monkeypatch.setattr(Tuner, "fetch", held_back)
@@ -317,11 +317,11 @@ def test_what_ends_the_search_for_candidates_is_said_and_it_begins_anew(
 ) -> None:
     failures = [InvalidInput("The model is away.", "Start it.")]
 
-    def failing(tuner: Tuner, recipe: Recipe, tell: Callable[[int, int], None]) -> None:
+    def failing(tuner: Tuner, recipe: Recipe, on_progress: Callable[[int, int], None]) -> None:
         if failures:
             assert go_on.wait(60)
             raise failures.pop()
-        fetch_candidates(tuner, recipe, tell)
+        fetch_candidates(tuner, recipe, on_progress)
 
     go_on, fetch_candidates = threading.Event(), Tuner.fetch
     monkeypatch.setattr(bench, "AT_ONCE", 0)

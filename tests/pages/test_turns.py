@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 
-from pages.components.shell.turns import Turns
+from pages.components.shell.render_queue import RenderQueue
 
 SOON = 120.0  # seconds that a thread may take to do what it can do at once
 
@@ -14,7 +14,7 @@ SOON = 120.0  # seconds that a thread may take to do what it can do at once
 class _Visitor(threading.Thread):
     """Waits for a turn, notes that it has it, and keeps it until it is told to go."""
 
-    def __init__(self, turns: Turns, name: str, came: list[str]) -> None:
+    def __init__(self, turns: RenderQueue, name: str, came: list[str]) -> None:
         super().__init__(daemon=True)
         self._turns, self._name, self._came = turns, name, came
         self.has_turn, self.go = threading.Event(), threading.Event()
@@ -32,7 +32,7 @@ def _until(condition: Callable[[], bool]) -> None:
         pause.wait(0.001)
 
 
-def _queue(turns: Turns, names: str, came: list[str]) -> list[_Visitor]:
+def _queue(turns: RenderQueue, names: str, came: list[str]) -> list[_Visitor]:
     """Visitors who come one after the other."""
     visitors = []
     for name in names:
@@ -45,7 +45,7 @@ def _queue(turns: Turns, names: str, came: list[str]) -> list[_Visitor]:
 
 
 def test_turns_are_taken_in_the_order_of_arrival() -> None:
-    turns, came = Turns(2, lease=3600), list[str]()
+    turns, came = RenderQueue(2, lease=3600), list[str]()
     visitors = _queue(turns, "abcd", came)
     assert (came, turns.waiting) == (["a", "b"], 2)
     visitors[1].go.set()
@@ -63,7 +63,7 @@ def test_turns_are_taken_in_the_order_of_arrival() -> None:
 
 def test_who_takes_long_holds_nobody_up() -> None:
     now, came = [0.0], list[str]()
-    turns = Turns(1, lease=0.01, clock=lambda: now[0])
+    turns = RenderQueue(1, lease=0.01, clock=lambda: now[0])
     slow, next_one = _queue(turns, "ab", came)
     assert came == ["a"]
     now[0] = 1.0
@@ -76,7 +76,7 @@ def test_who_takes_long_holds_nobody_up() -> None:
 
 
 def test_a_page_that_fails_gives_its_turn_back() -> None:
-    turns = Turns(1, lease=3600)
+    turns = RenderQueue(1, lease=3600)
     for _ in range(2):
         with contextlib.suppress(ValueError), turns.one():
             raise ValueError

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import ArenaSummary, InvalidInput, KnowledgeBase, NotFound, Visitor
+from rag import ArenaSummary, InvalidInput, KnowledgeBase, NotFound, SessionOwner
 from rag.conversations.arena import by_question
 from rag.evaluation.inference.betting import capital, watched_mean
 from rag.types import Answer, Trace
@@ -96,7 +96,7 @@ def test_another_visitor_s_bouts_are_not_seen(tmp_path: Path) -> None:
     workspace = workspace_at(tmp_path)
     mine = workspace.create("notes", QUICK)
     vote(mine, "why?", "tie", random.Random(1))
-    other = workspace.base("notes", Visitor("other", ("other",)))
+    other = workspace.base("notes", SessionOwner("other", ("other",)))
     assert other.arena.summaries() == []
     assert other.arena.find(1) is None
     with pytest.raises(NotFound):

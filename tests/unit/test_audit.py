@@ -58,8 +58,10 @@ def test_what_is_done_is_kept_in_the_audit_log(workspace: Workspace) -> None:
     ben.create("more", QUICK)
     ben.delete("more")
 
-    def told(asker: ScopedWorkspace, **wanted: str) -> list[tuple[str | None, str, str, str, str]]:
-        found = reversed(asker.audit(**wanted))
+    def told(
+        principal: ScopedWorkspace, **wanted: str
+    ) -> list[tuple[str | None, str, str, str, str]]:
+        found = reversed(principal.audit(**wanted))
         return [
             (line.email, line.entry.base, line.entry.kind, line.entry.action, line.entry.detail)
             for line in found

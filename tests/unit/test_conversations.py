@@ -20,13 +20,13 @@ from rag import (
     KnowledgeBase,
     NotFound,
     SentenceCheck,
-    Visitor,
+    SessionOwner,
     Workspace,
 )
 from rag.types import Answer, SentenceVerdict, Trace
 from tests.workspaces import QUICK, add, workspace_at
 
-ANN, BOB = Visitor("ann", ("ann",)), Visitor("bob", ("bob", LOCAL.key))
+ANN, BOB = SessionOwner("ann", ("ann",)), SessionOwner("bob", ("bob", LOCAL.key))
 
 
 @pytest.fixture

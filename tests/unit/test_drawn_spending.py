@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag import Asker, ScopedWorkspace, TouchstoneError, Workspace
+from rag import Principal, ScopedWorkspace, TouchstoneError, Workspace
 from tests.api import client, spoken
 from tests.costly_fields import VALUES, spied_providers
 from tests.unit.test_asking_fields import ASKING
@@ -37,7 +37,9 @@ def test_values_are_drawn_for_every_field_that_asks() -> None:
 def test_a_drawn_recipe_has_nothing_sent(workspace: Workspace, sent: list[str]) -> None:
     api = client(workspace, "read")
     _, row = workspace.base("manuals").links.create("fair", 3)
-    guest = ScopedWorkspace(workspace, Asker(link=row, via="link", key_id=row.id)).base("manuals")
+    guest = ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id)).base(
+        "manuals"
+    )
     key = guest.search("leave", QUICK).hits[0].chunk.key
 
     @settings(max_examples=15)

@@ -30,7 +30,7 @@ class _Heard(Reporter):
         self.told: list[tuple[int, int, str]] = []
         self._at, self._then = at, then
 
-    def tell(self, done: int, total: int, message: str) -> None:
+    def report(self, done: int, total: int, message: str) -> None:
         self.told.append((done, total, message))
         if total and done == self._at:
             self._then()

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from rag.documents.forecast import Forecast
+from rag.documents.remaining_time import RemainingTime
 
 PACES = {"reading pdf": 0.1, "reading": 0.0, "cutting": 0.001, "embedding slow": 0.01, "storing": 0}
 WORK = {"cutting": "cutting", "embedding": "embedding slow", "storing": "storing"}
@@ -29,19 +29,19 @@ def clock() -> Clock:
     return Clock()
 
 
-def left(forecast: Forecast) -> float:
+def left(forecast: RemainingTime) -> float:
     return forecast.told()[2]
 
 
 def test_what_is_typical_is_expected_before_anything_is_measured(clock: Clock) -> None:
-    forecast = Forecast(PACES, clock=clock)
+    forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 1000, WORK)
     assert forecast.seconds("a") == pytest.approx(1000 * 0.011)
     assert forecast.told() == (0, 10_000, math.inf)  # nothing of this job is known yet
 
 
 def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock: Clock) -> None:
-    forecast = Forecast(PACES, clock=clock)
+    forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 10_000, WORK)
     forecast.reached("a", "cutting")
     clock.now += 2
@@ -54,7 +54,7 @@ def test_the_time_of_what_was_not_expected_is_nobodys_pace(clock: Clock) -> None
 
 
 def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
-    forecast = Forecast(PACES, clock=clock)
+    forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 10_000, WORK)
     forecast.reached("a", "embedding", 0, 10)
     for done in range(1, 6):  # ten times as slow as usual
@@ -67,7 +67,7 @@ def test_the_pace_of_this_job_replaces_what_is_typical(clock: Clock) -> None:
 
 def test_time_before_and_between_the_items_counts_nowhere(clock: Clock) -> None:
     clock.now += 3600
-    forecast = Forecast(PACES, clock=clock)
+    forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "text", 1000, WORK)
     forecast.add("b", "text", 1000, WORK)
     forecast.reached("a", "embedding", 0, 1)
@@ -79,7 +79,7 @@ def test_time_before_and_between_the_items_counts_nowhere(clock: Clock) -> None:
 
 
 def test_the_share_never_falls_when_there_is_more_than_was_thought(clock: Clock) -> None:
-    forecast = Forecast(PACES, clock=clock)
+    forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "pdf", 1, PDF)
     shares = []
     for page in range(1, 51):
@@ -92,7 +92,7 @@ def test_the_share_never_falls_when_there_is_more_than_was_thought(clock: Clock)
 
 
 def test_a_document_says_of_others_of_its_kind_how_much_text_they_hold(clock: Clock) -> None:
-    forecast = Forecast(PACES, clock=clock)
+    forecast = RemainingTime(PACES, clock=clock)
     for name in "ab":
         forecast.add(name, "pdf", 100, PDF)
     before = forecast.seconds("b")
@@ -101,7 +101,7 @@ def test_a_document_says_of_others_of_its_kind_how_much_text_they_hold(clock: Cl
 
 
 def test_a_step_that_failed_says_nothing_of_the_pace(clock: Clock) -> None:
-    forecast = Forecast(PACES, clock=clock)
+    forecast = RemainingTime(PACES, clock=clock)
     forecast.add("a", "md", 1_000_000, FILE)
     forecast.add("b", "md", 1000, FILE)
     forecast.reached("a", "embedding", 0, 100)
@@ -112,7 +112,7 @@ def test_a_step_that_failed_says_nothing_of_the_pace(clock: Clock) -> None:
 
 
 def test_work_that_was_taken_up_goes_on_from_where_it_was(clock: Clock) -> None:
-    forecast = Forecast(PACES, floor=0.6, clock=clock)
+    forecast = RemainingTime(PACES, floor=0.6, clock=clock)
     forecast.add("a", "text", 1000, WORK)
     forecast.reached("a", "embedding", 0, 1)
     assert forecast.told()[0] == 6000
@@ -122,7 +122,7 @@ def test_work_that_was_taken_up_goes_on_from_where_it_was(clock: Clock) -> None:
 
 
 def test_what_is_done_once_for_all_weighs_all_of_them(clock: Clock) -> None:
-    forecast = Forecast({**PACES, "indexing": 0.5}, clock=clock)
+    forecast = RemainingTime({**PACES, "indexing": 0.5}, clock=clock)
     forecast.add("all", "all", 0, {"indexing": "indexing"})
     forecast.add("a", "text", 10, {"storing": "storing"})
     forecast.add("b", "text", 30, {"storing": "storing"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from rag.errors import InvalidInput
 from rag.questions.edits import QuestionRow
 from rag.questions.groups import groups_of, split_questions
 from rag.runs import groups as kept_groups
+from rag.runs.sized_cache import SizedCache
 from rag.types import Evidence, Question
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -136,8 +136,7 @@ def test_groups_are_kept_of_the_states_that_were_asked_for_last(
         return {}
 
     monkeypatch.setattr(kept_groups, "groups_of", noted)
-    monkeypatch.setattr(kept_groups, "_MOST", 2)
-    monkeypatch.setattr(kept_groups, "_kept", OrderedDict())
+    monkeypatch.setattr(kept_groups, "_groups", SizedCache(2))
     with workspace._services.database.read() as connection:
         for name in ("one", "two", "one", "three", "three", "one", "two"):
             kept_groups.groups_of_set(connection, base.id, name)

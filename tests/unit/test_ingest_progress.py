@@ -41,7 +41,7 @@ class _Told:
         self.shares: list[float] = []
         self.messages: list[str] = []
 
-    def tell(self, done: int, total: int, message: str, seconds_left: float) -> None:
+    def report(self, done: int, total: int, message: str, seconds_left: float) -> None:
         assert seconds_left >= 0
         self.shares.append(done / total)
         self.messages.append(message)

@@ -71,7 +71,7 @@ class Worker:
             items = rows.items(connection, job.id)
         for item in items:
             if item.status == "waiting":
-                reporter.tell(item.position, len(items), item.name)
+                reporter.report(item.position, len(items), item.name)
                 with self._database.write() as connection:
                     rows.set_item(connection, job.id, item.position, "added")
                 self.clock.seconds += self._seconds
@@ -237,7 +237,7 @@ def test_the_time_left_is_that_of_the_work_where_a_job_gives_no_way(
     def work(_job: JobRow, reporter: Reporter) -> str:
         if gives_way:
             reporter.give_way()
-        reporter.tell(1, 4, "reading", 1000.0)
+        reporter.report(1, 4, "reading", 1000.0)
         heard.set()
         assert go_on.wait(60)
         return ""

@@ -38,7 +38,7 @@ def test_a_job_runs_with_its_payload_and_ends_with_a_message(
     database: Database, base_id: int
 ) -> None:
     def work(job: JobRow, reporter: Reporter) -> str:
-        reporter.tell(1, 2, "half")
+        reporter.report(1, 2, "half")
         return f"n was {job.payload['n']}"
 
     jobs = Jobs(database, {"work": work})
@@ -82,7 +82,7 @@ def test_a_running_job_can_be_stopped(database: Database, base_id: int) -> None:
     def endless(_job: JobRow, reporter: Reporter) -> str:
         while True:
             started.set()
-            reporter.tell(1, 100, "turning")
+            reporter.report(1, 100, "turning")
             time.sleep(0.01)
 
     jobs = Jobs(database, {"work": endless})
@@ -181,7 +181,7 @@ def test_a_worker_that_lost_its_job_goes_on_with_the_next(database: Database, ba
             assert rows.claim(connection, "host:2:two", first) == first
         while not reporter.cancelled():
             time.sleep(0.01)
-        reporter.tell(1, 1, "never heard")
+        reporter.report(1, 1, "never heard")
         return "never returned"
 
     jobs = Jobs(database, {"work": work})
@@ -198,7 +198,7 @@ def test_shutting_down_gives_the_job_back(database: Database, base_id: int) -> N
     def patient(_job: JobRow, reporter: Reporter) -> str:
         while True:
             started.set()
-            reporter.tell(0, 1, "waiting")
+            reporter.report(0, 1, "waiting")
             time.sleep(0.01)
 
     jobs = Jobs(database, {"work": patient})
@@ -302,7 +302,7 @@ def test_the_time_left_is_kept_with_the_job(database: Database, base_id: int) ->
     told = threading.Event()
 
     def work(_job: JobRow, reporter: Reporter) -> str:
-        reporter.tell(1, 4, "reading", 90.0)
+        reporter.report(1, 4, "reading", 90.0)
         assert told.wait(60)
         return ""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag import InvalidInput, KnowledgeBase, Workspace
-from rag.storage.conversations import Visitor
+from rag.storage.conversations import SessionOwner
 from tests.answer_runs import ASKING, Chat, with_chat
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -107,7 +107,7 @@ def test_the_memory_of_another_visitor_is_another_measurement(
     workspace, base = parts
     with_chat(monkeypatch, Learner())
     remember(base, f"{QUESTIONS[0]} Please tell")
-    other = workspace.base("handbook", Visitor("other", ("other",)))
+    other = workspace.base("handbook", SessionOwner("other", ("other",)))
     assert "no example for any of 12 questions" in measured(workspace, other)
     assert base.memory_trials.effect(SET, RECIPE) is None
 

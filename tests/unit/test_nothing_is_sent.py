@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag import Asker, NotAllowed, ScopedWorkspace, Workspace
+from rag import NotAllowed, Principal, ScopedWorkspace, Workspace
 from rag.protocols import InputType
 from rag.providers.hashing import HashingEmbedder
 from rag.types.arrays import Vectors
@@ -68,7 +68,7 @@ def test_the_kind_of_a_build_is_told_without_asking(workspace: Workspace, paid: 
 
 def reader(workspace: Workspace) -> ScopedWorkspace:
     _, row = workspace.access.tokens.create("reader", ["read"])
-    return ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=row))
+    return ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
 
 
 def test_a_reader_has_no_attribution_from_who_is_paid(workspace: Workspace, paid: _Paid) -> None:

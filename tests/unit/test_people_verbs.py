@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rag import Asker, Claims, ScopedWorkspace, Settings, Workspace
+from rag import Claims, Principal, ScopedWorkspace, Settings, Workspace
 from rag.__main__ import main
 from tests.workspaces import QUICK, add, database_at, workspace_at
 
@@ -79,7 +79,7 @@ def test_the_log_is_listed_and_saved(
     workspace: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
-    ScopedWorkspace(workspace, Asker(ann)).base("manuals").save_recipe(QUICK)
+    ScopedWorkspace(workspace, Principal(ann)).base("manuals").save_recipe(QUICK)
     (entry,) = told(capsys, "audit", "--kind", "recipe", "--days", "1")["entries"]
     assert (entry["who"], entry["knowledge_base"], entry["action"]) == (
         "ann@example.org",
@@ -99,9 +99,9 @@ def test_what_is_old_is_deleted(home: Path, capsys: pytest.CaptureFixture[str]) 
     for name in ("old", "new"):
         assert main(["ask", "manuals", "How long is leave?", "--session", name]) == 0
     ann = workspace.access.people.sign_in(Claims("i", "ann", "ann@example.org"))
-    asker = ScopedWorkspace(workspace, Asker(ann))
-    asker.base("manuals").save_recipe(QUICK)
-    asker.base("manuals").save_recipe(QUICK)
+    principal = ScopedWorkspace(workspace, Principal(ann))
+    principal.base("manuals").save_recipe(QUICK)
+    principal.base("manuals").save_recipe(QUICK)
     workspace.close()
     figures = "CAST(metrics AS VARCHAR)"
     with closing(database_at(home)) as database, database.write() as connection:

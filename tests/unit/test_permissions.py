@@ -9,19 +9,19 @@ import pytest
 
 from rag import (
     ROLES,
-    Asker,
     Claims,
     InvalidInput,
     NotAllowed,
     NotFound,
     Person,
+    Principal,
     ScopedWorkspace,
     Settings,
     Workspace,
 )
 from rag.storage.quality import answers
 from rag.storage.quality.answers import RunAnswer
-from rag.workspace.rights import AUDITED, FILES_ONLY, LEAST, TOLD
+from rag.workspace.rights import AUDITED, AUDITED_ARGUMENTS, FILES_ONLY, REQUIRED_ROLES
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -51,19 +51,19 @@ def names(thing: object, path: str = "") -> set[str]:
 
 def test_every_method_of_a_knowledge_base_has_a_least_role(workspace: Workspace) -> None:
     methods = names(workspace.base("manuals"))
-    assert methods - LEAST.keys() == FILES_ONLY
+    assert methods - REQUIRED_ROLES.keys() == FILES_ONLY
     attributes = {"id", "name", "maps.methods", "memory.scope"}
-    assert LEAST.keys() - methods == attributes
-    assert set(LEAST.values()) == {"guest", *ROLES}
-    assert AUDITED.keys() <= LEAST.keys()
-    assert AUDITED.keys() >= TOLD.keys()
+    assert REQUIRED_ROLES.keys() - methods == attributes
+    assert set(REQUIRED_ROLES.values()) == {"guest", *ROLES}
+    assert AUDITED.keys() <= REQUIRED_ROLES.keys()
+    assert AUDITED.keys() >= AUDITED_ARGUMENTS.keys()
 
 
 def test_all_that_changes_something_is_audited() -> None:
     """What takes more than looking is either noted, or stores nothing that stays."""
-    unnoted = {path for path, role in LEAST.items() if role not in ("guest", "viewer")} - set(
-        AUDITED
-    )
+    unnoted = {
+        path for path, role in REQUIRED_ROLES.items() if role not in ("guest", "viewer")
+    } - set(AUDITED)
     assert unnoted == {
         "documents.prepare_build",
         "evaluator.measure",
@@ -290,7 +290,7 @@ def test_a_link_shows_one_base_until_it_is_revoked(workspace: Workspace) -> None
     secret, row = base.links.create("fair", 3)
     link = workspace.access.link(secret)
     assert link == row
-    guest = ScopedWorkspace(workspace, Asker(link=link, via="link", key_id=row.id))
+    guest = ScopedWorkspace(workspace, Principal(link=link, via="link", key_id=row.id))
     assert [info.name for info in guest.bases()] == ["manuals"]
     assert guest.base("manuals").ask("When is leave lost?", QUICK).answer.text
     for refused in (
@@ -315,7 +315,7 @@ def test_a_guest_has_conversations_apart_from_those_of_the_browser(workspace: Wo
     base = workspace.base("manuals")
     mine = base.conversations.open(None)
     _, link = base.links.create()
-    guest = ScopedWorkspace(workspace, Asker(link=link)).base("manuals")
+    guest = ScopedWorkspace(workspace, Principal(link=link)).base("manuals")
     assert guest.conversations.find(mine) is None
     theirs = guest.conversations.open(None)
     assert base.conversations.find(theirs) is None

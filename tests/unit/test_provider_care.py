@@ -8,9 +8,9 @@ import pytest
 
 from rag import providers
 from rag.errors import InvalidInput, ProviderRejected, ProviderUnavailable
-from rag.providers import Patience
-from rag.providers.care import FAILURES_IN_A_ROW, PAUSE, Care
+from rag.providers import RetryPolicy
 from rag.providers.endpoint import Busy
+from rag.providers.request_limiter import FAILURES_IN_A_ROW, PAUSE, RequestLimiter
 from rag.settings import Settings
 from tests.servers import Reply, openai_error, openai_vectors, scripted
 
@@ -26,11 +26,11 @@ class Clock:
         self.now += seconds
 
 
-def care(clock: Clock, at_once: int = 8, per_minute: int = 0) -> Care:
-    return Care("Somebody", at_once, per_minute, clock, clock.sleep)
+def care(clock: Clock, at_once: int = 8, per_minute: int = 0) -> RequestLimiter:
+    return RequestLimiter("Somebody", at_once, per_minute, clock, clock.sleep)
 
 
-def fail(bounds: Care) -> None:
+def fail(bounds: RequestLimiter) -> None:
     with pytest.raises(Busy, match="away"), bounds.turn(1.0):
         raise Busy("It is away.")
 
@@ -45,7 +45,7 @@ def test_requests_are_spread_over_the_minute() -> None:
 
 def test_too_long_a_queue_is_refused() -> None:
     clock = Clock()
-    bounds = Care("Somebody", 8, 1, clock, lambda _: None)
+    bounds = RequestLimiter("Somebody", 8, 1, clock, lambda _: None)
     bounds.paced(clock)
     bounds.paced(clock)
     with pytest.raises(Busy, match="more requests waiting") as told:
@@ -128,7 +128,7 @@ def test_a_server_that_is_down_is_not_asked_by_the_sixth_question() -> None:
     with scripted(openai_error(503, "down")) as script:
         variables = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{script.url}/v1"}
         model = providers.embedder(
-            "openai:m", Settings.from_env(variables), Patience(timeout=60, tries=1)
+            "openai:m", Settings.from_env(variables), RetryPolicy(timeout=60, tries=1)
         )
         for _ in range(FAILURES_IN_A_ROW):
             with pytest.raises(ProviderUnavailable, match="answered 503"):
@@ -160,7 +160,7 @@ def test_a_stream_that_is_left_gives_its_slot_back() -> None:
             "TOUCHSTONE_PROVIDER_AT_ONCE": "openai=1",
         }
         chat = providers.chat_model(
-            "openai", "m", Settings.from_env(variables), Patience(timeout=60, tries=1)
+            "openai", "m", Settings.from_env(variables), RetryPolicy(timeout=60, tries=1)
         )
         assert chat is not None
         for _ in range(3):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rag import Asker, InvalidRecipe, NotAllowed, Recipe, ScopedWorkspace, Settings, Workspace
+from rag import InvalidRecipe, NotAllowed, Principal, Recipe, ScopedWorkspace, Settings, Workspace
 from rag.access.rates import Rates
-from rag.workspace.rights import ANSWERS, ASKS_NO_MODEL, LEAST
+from rag.workspace.rights import ANSWERS, ASKS_NO_MODEL, REQUIRED_ROLES
 from rag.workspace.spending import beyond
 from tests.people import signed_in
 from tests.workspaces import QUICK, add, workspace_at
@@ -102,12 +102,12 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def guest(workspace: Workspace) -> ScopedWorkspace:
     _, row = workspace.base("manuals").links.create("fair", 3)
-    return ScopedWorkspace(workspace, Asker(link=row, via="link", key_id=row.id))
+    return ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id))
 
 
 def reader(workspace: Workspace) -> ScopedWorkspace:
     _, row = workspace.access.tokens.create("reader", ["read"])
-    return ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=row))
+    return ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
 
 
 HYDE = QUICK.with_fields({**PAID, "search.hyde": True})
@@ -156,9 +156,9 @@ def test_what_the_owner_saved_is_asked_for_everybody(
 
 def test_who_may_spend_names_models(workspace: Workspace) -> None:
     _, row = workspace.access.tokens.create("asker", ["read", "ask"])
-    program = ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=row))
+    program = ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=row))
     assert program.base("manuals").search("leave", HYDE).hits
-    ann = ScopedWorkspace(workspace, Asker(signed_in(workspace, "ann")))
+    ann = ScopedWorkspace(workspace, Principal(signed_in(workspace, "ann")))
     assert ann.base("manuals").search("leave", HYDE).hits
     assert ann.costs(ann.base("manuals"), HYDE) == ""
 
@@ -186,7 +186,7 @@ def test_a_file_of_the_server_is_opened_for_who_saves_recipes(workspace: Workspa
     manuals.members.add("vic@example.org", "viewer")
     manuals.members.add("ed@example.org", "editor")
     looks, edits = (
-        ScopedWorkspace(workspace, Asker(who)).base("manuals") for who in (viewer, editor)
+        ScopedWorkspace(workspace, Principal(who)).base("manuals") for who in (viewer, editor)
     )
     by_path = QUICK.with_fields({"search.rerank": "onnx:/nowhere"})
     assert edits.search("leave", by_path).failures  # nothing is there
@@ -213,8 +213,8 @@ def test_the_guests_of_a_link_have_as_many_searches_that_cost(
 
 
 def test_what_is_said_to_ask_no_model_is_in_the_table_of_rights() -> None:
-    assert LEAST.keys() >= ASKS_NO_MODEL
-    assert LEAST.keys() >= ANSWERS
+    assert REQUIRED_ROLES.keys() >= ASKS_NO_MODEL
+    assert REQUIRED_ROLES.keys() >= ANSWERS
     assert not ASKS_NO_MODEL & ANSWERS
 
 

@@ -59,11 +59,11 @@ def test_remembered_results_of_a_filter_by_tag_follow_the_tags(base: KnowledgeBa
 
 def test_only_filters_by_tag_and_date_name_documents(base: KnowledgeBase) -> None:
     by_name = QUICK.with_fields({"search.documents": ["*.md"], "search.pages": "1"})
-    assert (base.let_through(QUICK), base.let_through(by_name)) == ("", "")
-    nothing, all_of_them = base.let_through(TAGGED), base.let_through(DATED)
+    assert (base.filter_digest(QUICK), base.filter_digest(by_name)) == ("", "")
+    nothing, all_of_them = base.filter_digest(TAGGED), base.filter_digest(DATED)
     for name in ("leave.md", "pump.txt", "travel.txt"):
         base.documents.tag(name, ["policy"])
-    assert base.let_through(TAGGED) == all_of_them != nothing
+    assert base.filter_digest(TAGGED) == all_of_them != nothing
     assert len(nothing) == 12
 
 
@@ -73,7 +73,7 @@ def test_a_run_without_such_a_filter_still_counts(
     workspace, base = filled
     run = base.evaluator.evaluate(SET, QUICK, (1, 3)).run
     base.documents.tag("leave.md", ["policy"])
-    assert (run.base_version, run.let_through) == (base.version(), base.let_through(run.recipe))
+    assert (run.base_version, run.filter_digest) == (base.version(), base.filter_digest(run.recipe))
     workspace.bundle(run.id, tmp_path / "run.zip")
     assert "have changed since this run" not in base.reports.html(run.id)
 

@@ -15,10 +15,10 @@ from rag import (
 )
 from rag import (
     SCOPES,
-    Asker,
     KnowledgeBase,
     NotAllowed,
     NotFound,
+    Principal,
     ScopedWorkspace,
     Workspace,
 )
@@ -96,7 +96,7 @@ def test_what_a_link_shows_ends_with_it(
     monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
     base = workspace.base("manuals")
     _, row = base.links.create("fair", 3)
-    guest = ScopedWorkspace(workspace, Asker(link=row, via="link", key_id=row.id))
+    guest = ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id))
     drawn = guest.base("manuals")
     assert drawn.search("leave", QUICK).hits
     base.links.revoke(row.id)
@@ -105,7 +105,7 @@ def test_what_a_link_shows_ends_with_it(
         drawn.search("leave", QUICK)
     _, row = base.links.create("fair", 3)
     over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
-    _nothing(ScopedWorkspace(workspace, Asker(link=over, via="link", key_id=over.id)))
+    _nothing(ScopedWorkspace(workspace, Principal(link=over, via="link", key_id=over.id)))
 
 
 @pytest.mark.parametrize("members", [False, True])
@@ -116,9 +116,9 @@ def test_what_a_token_opened_ends_with_it(
     monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
     if members:
         signed_in(workspace, "ann")
-    owner = view(workspace, signed_in(workspace, "ann")).asker.person if members else NOBODY
+    owner = view(workspace, signed_in(workspace, "ann")).principal.person if members else NOBODY
     _, row = workspace.access.tokens.create("program", SCOPES, owner=owner.id)
-    program = ScopedWorkspace(workspace, Asker(owner, "api", row.id, token=row))
+    program = ScopedWorkspace(workspace, Principal(owner, "api", row.id, token=row))
     base = program.base("manuals")
     job = base.documents.add_text("more", "Cats purr.")
     assert base.search("leave", QUICK).hits
@@ -138,7 +138,7 @@ def test_a_token_that_is_over_is_noticed_at_once(workspace: Workspace) -> None:
     _, row = workspace.access.tokens.create("program", SCOPES)
     over = replace(row, expires=datetime.now(UTC) - timedelta(seconds=1))
     with pytest.raises(NotAllowed, match="over, or was revoked"):
-        ScopedWorkspace(workspace, Asker(via="api", key_id=row.id, token=over)).base("manuals")
+        ScopedWorkspace(workspace, Principal(via="api", key_id=row.id, token=over)).base("manuals")
 
 
 @pytest.mark.parametrize("taken", ["role", "link", "token"])
@@ -156,12 +156,12 @@ def test_an_answer_is_not_written_on_for_who_may_not_ask_any_more(
     _, token = workspace.access.tokens.create("program", SCOPES)
     base.members.add("ben@example.org")
     ben = signed_in(workspace, "ben") if taken == "role" else NOBODY
-    asker, take = {
-        "role": (Asker(ben), lambda: base.members.remove("ben@example.org")),
-        "link": (Asker(link=link), lambda: base.links.revoke(link.id)),
-        "token": (Asker(token=token), lambda: workspace.access.tokens.revoke(token.id)),
+    principal, take = {
+        "role": (Principal(ben), lambda: base.members.remove("ben@example.org")),
+        "link": (Principal(link=link), lambda: base.links.revoke(link.id)),
+        "token": (Principal(token=token), lambda: workspace.access.tokens.revoke(token.id)),
     }[taken]
-    stream = ScopedWorkspace(workspace, asker).base("manuals").ask("leave", QUICK)
+    stream = ScopedWorkspace(workspace, principal).base("manuals").ask("leave", QUICK)
     assert next(stream) == "Unused "
     take()
     with pytest.raises((NotAllowed, NotFound)):

@@ -32,7 +32,7 @@ class _Heard(Reporter):
         self.told: list[tuple[int, int]] = []
         self.result = None
 
-    def tell(self, done: int, total: int, message: str) -> None:
+    def report(self, done: int, total: int, message: str) -> None:
         self.told.append((done, total))
 
 
@@ -137,7 +137,7 @@ def test_progress_of_a_search_and_a_fit_only_climbs(
     assert told[-1][0] == told[-1][1]
     heard: list[tuple[int, int]] = []
     sweeper = base.tuning.sweeper(SET)
-    sweeper.sweep(Grid.parse(grid, WORDS), tell=lambda *each: heard.append(each))
+    sweeper.sweep(Grid.parse(grid, WORDS), on_progress=lambda *each: heard.append(each))
     _climbs(heard)
     assert heard[-1][0] == heard[-1][1]
     fitting = _Heard()

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from app import Guard
 from pages.components.shell.visitor import is_loopback, visitor_of
 from pages.components.shell.visitor_key import COOKIE, is_key, new_key, stored_key
-from rag import LOCAL, Visitor
+from rag import LOCAL, SessionOwner
 
 PAGE = {"accept": "text/html,application/xhtml+xml"}
 HERE = {"Origin": "http://localhost:8501", "Host": "localhost:8501"}
@@ -51,12 +51,12 @@ def test_a_key_that_was_not_made_here_is_replaced(client: TestClient, held: str)
 
 def test_a_visitor_from_elsewhere_sees_only_what_the_key_has() -> None:
     far = {"Origin": "https://kb.example", "Host": "kb.example"}
-    assert visitor_of(far, {COOKIE: KEY}, "10.0.0.7") == Visitor(MINE, (MINE,))
+    assert visitor_of(far, {COOKIE: KEY}, "10.0.0.7") == SessionOwner(MINE, (MINE,))
     assert KEY not in MINE
 
 
 def test_a_browser_on_this_machine_sees_what_the_command_line_asked() -> None:
-    assert visitor_of(HERE, {COOKIE: KEY}, None) == Visitor(MINE, (MINE, LOCAL.key))
+    assert visitor_of(HERE, {COOKIE: KEY}, None) == SessionOwner(MINE, (MINE, LOCAL.key))
     assert visitor_of({}, {}, None) == LOCAL
 
 

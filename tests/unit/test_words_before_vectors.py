@@ -151,7 +151,7 @@ def test_a_job_that_was_killed_between_words_and_vectors_is_gone_on_with(
 
 
 class _Silent:
-    def tell(self, *_: object) -> None: ...
+    def report(self, *_: object) -> None: ...
 
     def cancelled(self) -> bool:
         return False

@@ -9,7 +9,7 @@ from pages.components.shell.buttons import action_button
 from pages.components.shell.guard import show_error
 from pages.components.shell.text import lines, plain
 from pages.components.shell.wording import shortened
-from rag import ArenaSummary, Bout, KnowledgeBase, Side, counted
+from rag import ArenaComparison, ArenaSummary, KnowledgeBase, Side, counted
 
 _VOTES = (
     ("left", "A is better", "arrow_back"),
@@ -20,7 +20,7 @@ _VOTES = (
 _QUOTES = "quotes"
 
 
-def bout(base: KnowledgeBase, held: Bout, *, blind: bool) -> None:
+def bout(base: KnowledgeBase, held: ArenaComparison, *, blind: bool) -> None:
     """Two answers side by side; after the vote, which recipe gave which."""
     st.markdown(f"**{lines(held.question)}**")
     told = bool(held.vote) or not blind

@@ -13,7 +13,7 @@ from pages.components.shell import job_progress
 from pages.components.shell.buttons import action_button, confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
-from pages.components.shell.session import remembered, workspace
+from pages.components.shell.session import cache_data, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from rag import BuildRow, IndexRecipe, JobRow, KnowledgeBase, TouchstoneError, counted
@@ -208,7 +208,7 @@ def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
     return expected_passages(base, recipe)
 
 
-@remembered(64, show_spinner="Counting passages …")
+@cache_data(64, show_spinner="Counting passages …")
 def expected_passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
     """How many passages a recipe cuts all documents into, and whether all were really cut."""
     library, exact = base.documents, recipe.chunker != "semantic"

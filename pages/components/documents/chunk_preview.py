@@ -13,7 +13,7 @@ from pages.components.documents.passage_edits import passage_edits
 from pages.components.shell.buttons import action_button, download_button
 from pages.components.shell.charts import Figure, draw_chart, empty_figure
 from pages.components.shell.palette import palette
-from pages.components.shell.session import remembered
+from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from pages.components.shell.wording import CONTEXT_HELP, CONTEXTS, chunker_name, cut, kind
 from pages.components.source.passages import draw_passages
@@ -111,7 +111,7 @@ def _follow(stored: IndexRecipe) -> None:
     st.session_state[_OVERLAP] = min(stored.chunk_overlap, stored.chunk_size // 2)
 
 
-@remembered(64)
+@cache_data(64)
 def _chunks(base: KnowledgeBase, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
     return list(base.documents.preview(base.documents.document(document_id), recipe))
 

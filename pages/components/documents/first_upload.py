@@ -11,7 +11,7 @@ from pages.components.documents.chunk_preview import cut_controls
 from pages.components.recipe import working_recipe
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard
-from pages.components.shell.session import remembered, workspace
+from pages.components.shell.session import cache_data, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import cut, duration
 from pages.components.source.passages import draw_passages
@@ -92,7 +92,7 @@ def _preview(base: KnowledgeBase, uploads: Sequence[Upload], wanted: IndexRecipe
     draw_passages(text, chunks, "documents_first_window")
 
 
-@remembered(32, show_spinner="Reading …")
+@cache_data(32, show_spinner="Reading …")
 def _cut(
     base: KnowledgeBase, identity: str, wanted: IndexRecipe, _upload: Upload
 ) -> tuple[str, list[Chunk], bool]:
@@ -109,7 +109,7 @@ def _amounts(base: KnowledgeBase, uploads: Sequence[Upload]) -> list[Amount]:
     return [Amount(each.pages * share, each.characters * share) for each in looked]
 
 
-@remembered(1024)
+@cache_data(1024)
 def _amount(base: KnowledgeBase, identity: str, _upload: Upload) -> Amount:
     return base.additions.amount(_upload)
 

@@ -16,7 +16,7 @@ from pages.components.shell.charts import clicked_point, draw_chart
 from pages.components.shell.guard import guard
 from pages.components.shell.palette import palette
 from pages.components.shell.permission import offered
-from pages.components.shell.session import remembered
+from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from rag import Hit, IndexRecipe, KnowledgeBase, PassageMap, Placed, Recipe, Trace, counted
 
@@ -110,7 +110,7 @@ def _wait(base: KnowledgeBase, recipe: Recipe, method: Method) -> None:
     job_progress.card(job, "map")
 
 
-@remembered(KEPT)
+@cache_data(KEPT)
 def _placed(
     base: KnowledgeBase, index: IndexRecipe, _shown: PassageMap, question: str, state: object
 ) -> Placed:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.components.shell.session import bases, question_sets, shared, workspace
+from pages.components.shell.session import bases, question_sets, shared_cache, workspace
 from rag import FurtherBase, KnowledgeBase, Message, Question, Recipe, Trace
 
 SUGGESTED = "suggested"
@@ -66,7 +66,7 @@ def suggestions(base: KnowledgeBase) -> list[str]:
     return _suggestions(base, sets)
 
 
-@shared(16)
+@shared_cache(16)
 def _suggestions(base: KnowledgeBase, sets: tuple[tuple[str, str], ...]) -> list[str]:
     questions = [item for name, _changed in sets for item in base.questions.usable(name)]
     return [item.text for item in _chosen(questions)]

@@ -11,7 +11,7 @@ from pages.components.labels.question_sets import SET
 from pages.components.shell.buttons import confirm_button
 from pages.components.shell.guard import guard
 from pages.components.shell.permission import offered
-from pages.components.shell.session import question_sets, shared, show
+from pages.components.shell.session import question_sets, shared_cache, show
 from pages.components.shell.text import plain
 from rag import (
     HIGHEST_GRADE,
@@ -228,12 +228,12 @@ def _labels(
     return _read(base, name, changed[name], question, recipe.index)
 
 
-@shared(16)
+@shared_cache(16)
 def _asked(base: KnowledgeBase, name: str, changed: str) -> Callable[[str], bool]:
     return base.passage_labels.asked(name)
 
 
-@shared(64)
+@shared_cache(64)
 def _read(
     base: KnowledgeBase, name: str, changed: str, question: str, index: IndexRecipe
 ) -> QuestionLabels:

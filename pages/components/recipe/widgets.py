@@ -32,7 +32,7 @@ class Widgets:
         self.base = base
         self.recipe, self.saved = working_recipe.working(base), working_recipe.saved(base)
         # An address may name what costs: a search refuses it, and the widgets can take it back.
-        may_spend = workspace().asker.may_spend
+        may_spend = workspace().principal.may_spend
         self._frugal = not may_spend and not workspace().costs(base, self.recipe)
 
     def choice(self, key: str, label: str, help: str) -> None:

@@ -147,8 +147,8 @@ def _bundled(base: KnowledgeBase, run: Run) -> dict[str, Any]:
 def _changed(base: KnowledgeBase, run: Run) -> bool:
     """Whether questions, documents or tags are others than when a run was made."""
     versions = {item.name: item.version for item in base.questions.every()}
-    now = (versions.get(run.question_set), base.let_through(run.recipe))
-    return documents_changed(base, run) or now != (run.set_version, run.let_through)
+    now = (versions.get(run.question_set), base.filter_digest(run.recipe))
+    return documents_changed(base, run) or now != (run.set_version, run.filter_digest)
 
 
 def documents_changed(base: KnowledgeBase, run: Run) -> bool:

@@ -14,7 +14,7 @@ from pages.components.runs.questions import questions_table, select
 from pages.components.runs.table import run_names
 from pages.components.runs.traces import traces
 from pages.components.shell.buttons import switch
-from pages.components.shell.session import remembered, show, to_url
+from pages.components.shell.session import cache_data, show, to_url
 from pages.components.shell.text import plain
 from pages.components.shell.wording import capitalised, difference
 from rag import (
@@ -119,7 +119,7 @@ def _held_out(base: KnowledgeBase, set_name: str) -> tuple[str, ...] | None:
     return ids if choice == HELD_OUT else None
 
 
-@remembered(32)
+@cache_data(32)
 def _compared(
     base: KnowledgeBase,
     others: Sequence[str],
@@ -196,7 +196,7 @@ def _open_hits(base: KnowledgeBase, shown: RunComparison, only: tuple[str, ...] 
         st.caption(f"{icon} {plain(pooled.sentence)}")
 
 
-@remembered(32)
+@cache_data(32)
 def _pooled(
     base: KnowledgeBase,
     version: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.components.shell.wording import capitalised
-from rag import KnowledgeBase, Look, metric_title
+from rag import KnowledgeBase, Trial, metric_title
 
 
 def ledger(base: KnowledgeBase, set_name: str) -> None:
@@ -32,7 +32,7 @@ def ledger(base: KnowledgeBase, set_name: str) -> None:
         )
 
 
-def _row(look: Look) -> dict[str, object]:
+def _row(look: Trial) -> dict[str, object]:
     held_out = look.split_seed is not None
     return {
         "First": look.first,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.metrics.interval_picture import interval_picture, scale
 from pages.components.shell.palette import palette
-from pages.components.shell.session import remembered, to_url
+from pages.components.shell.session import cache_data, to_url
 from pages.components.shell.tables import pick_rows
 from pages.components.shell.wording import clipped
 from rag import (
@@ -42,7 +42,7 @@ def rows(
     )
 
 
-@remembered(32)
+@cache_data(32)
 def _leaderboard(
     base: KnowledgeBase, set_name: str, metric: str, depends: object
 ) -> list[LeaderboardRow]:

@@ -12,7 +12,7 @@ from rag import Person
 
 def account_view() -> None:
     """Who one is, and the way to delete what is one's own."""
-    person = workspace().asker.person
+    person = workspace().principal.person
     said = ", administrator" if person.administrator else ""
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
@@ -24,7 +24,7 @@ def account_view() -> None:
 
 def people_view() -> None:
     """Everybody who signed in or was invited."""
-    mine = workspace().asker.person.id
+    mine = workspace().principal.person.id
     for person in workspace().people().every():
         if person.id == mine:
             continue
@@ -45,7 +45,7 @@ def _confirm(person: Person) -> None:
 
 
 def _forget(person: Person) -> None:
-    mine = person.id == workspace().asker.person.id
+    mine = person.id == workspace().principal.person.id
     workspace().forget(person)
     if mine:
         st.logout()

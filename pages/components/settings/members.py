@@ -28,7 +28,7 @@ def members_view() -> None:
 
 
 def _row(base: KnowledgeBase, member: Member, owns: bool) -> None:
-    person, mine = member.person, member.person.id == workspace().asker.person.id
+    person, mine = member.person, member.person.id == workspace().principal.person.id
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         said = f"**{plain(person.called)}** :gray[{plain(person.email)}]"
         st.markdown(said + " :gray[(you)]" * mine, width="stretch")
@@ -95,7 +95,7 @@ def links_view() -> None:
         made = st.form_submit_button("Make a link", icon=":material/add_link:")
     if made:
         with guard():
-            secret, _ = base.links.create(name, _LIVES[life], workspace().asker.person.id)
+            secret, _ = base.links.create(name, _LIVES[life], workspace().principal.person.id)
             server = (st.context.url or "").rpartition("/")[0]
             draft_stored("links")
             st.session_state[_SHOWN] = f"{server}/share/{secret}"

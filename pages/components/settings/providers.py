@@ -27,7 +27,7 @@ def _row(status: ProviderStatus) -> None:
     with st.container(border=True, gap="xsmall"):
         head, action = st.columns([6, 1], vertical_alignment="center")
         head.markdown(f"**{plain(status.label)}** {_badges(status)}")
-        wanted = workspace().asker.administrator and action.button(
+        wanted = workspace().principal.administrator and action.button(
             "Test",
             key=f"settings_test_{status.name}",
             help="Makes a tiny real call.",

@@ -39,7 +39,7 @@ def base_picker(bases: list[BaseInfo], page: str) -> None:
         if names:
             first = names.index(oldest(bases))
             st.selectbox("Knowledge base", names, first, key=BASE, bind="query-params")
-        if workspace().asker.link is None:
+        if workspace().principal.link is None:
             new_base_button("frame_new", "New", width="content" if names else "stretch")
     chosen = next((info for info in bases if info.name == st.session_state.get(BASE)), None)
     if chosen is not None:

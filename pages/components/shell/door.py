@@ -72,15 +72,15 @@ def _sign_in() -> None:
 
 def who_is_in() -> None:
     """Who is in, and the way out; nothing where nobody signs in."""
-    asker = workspace().asker
-    if asker.link is not None:
+    principal = workspace().principal
+    if principal.link is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
-            until = f"{asker.link.expires:%Y-%m-%d}"
+            until = f"{principal.link.expires:%Y-%m-%d}"
             st.caption(f"Shown to you by a link until {until}.", width="stretch")
             _leave_button()
-    elif not asker.local:
+    elif not principal.local:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(plain(asker.person.called), width="stretch")
+            st.caption(plain(principal.person.called), width="stretch")
             st.button(
                 "Sign out",
                 key="door_out",
@@ -102,8 +102,8 @@ def _leave_button() -> None:
 
 def role_note(base_id: int) -> None:
     """What may be done in the chosen knowledge base, where that is not everything."""
-    asker = workspace().asker
-    role = None if asker.local or asker.link else workspace().role_in(base_id)
+    principal = workspace().principal
+    role = None if principal.local or principal.link else workspace().role_in(base_id)
     if role in ("viewer", "labeller"):
         told = {"viewer": "look and ask", "labeller": "look, ask and label"}[role]
         st.caption(f":material/visibility: You may {told} here, as {role}.")

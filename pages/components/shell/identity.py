@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.components.shell.share_cookie import SHARED, is_secret
-from rag import Asker, Claims, NotAllowed, Person, Workspace
+from rag import Claims, NotAllowed, Person, Principal, Workspace
 
 _PERSON = "identity_person"
 
@@ -60,7 +60,7 @@ def share_secret() -> str:
     return st.context.cookies.get(SHARED, "") if st.context.headers else ""
 
 
-def asker(workspace: Workspace) -> Asker:
+def principal(workspace: Workspace) -> Principal:
     """Who asks. Raises SignInNeeded, NotAllowed."""
     people = workspace.access.people
     if get_script_run_ctx() is None and people.in_use():
@@ -69,17 +69,17 @@ def asker(workspace: Workspace) -> Asker:
         link = workspace.access.link(secret)
         if link is None:
             raise NotAllowed("This link is over, or was revoked.", "Ask for another one, or leave.")
-        return Asker(link=link, via="link", key_id=link.id)
+        return Principal(link=link, via="link", key_id=link.id)
     if not workspace.settings.sign_in:
-        return Asker()
+        return Principal()
     if configured():
-        return Asker(_person(workspace))
+        return Principal(_person(workspace))
     if people.in_use():
         raise NotAllowed(
             "The sign-in of this server is not set up any more.",
             "Bring back [auth] in .streamlit/secrets.toml, or set TOUCHSTONE_SIGN_IN=0.",
         )
-    return Asker()
+    return Principal()
 
 
 def _person(workspace: Workspace) -> Person:

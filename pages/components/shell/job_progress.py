@@ -9,8 +9,8 @@ from datetime import datetime
 import streamlit as st
 
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.once import once
 from pages.components.shell.permission import offered
+from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import base, workspace
 from pages.components.shell.text import plain
 from pages.components.shell.wording import duration
@@ -30,7 +30,7 @@ def active(base_id: int | None = None) -> list[JobRow]:
 
 def running_jobs() -> None:
     """The jobs of all knowledge bases; asks for their progress only while there are any."""
-    if once(_ACTIVE, active):
+    if cached_per_run(_ACTIVE, active):
         _running_jobs(base().id)
 
 
@@ -196,7 +196,7 @@ def reading(base_id: int) -> list[JobRow]:
     """The jobs that bring documents into a knowledge base."""
     return [
         job
-        for job in once(_ACTIVE, active)
+        for job in cached_per_run(_ACTIVE, active)
         if job.base_id == base_id and job.kind in ("ingest", "import-beir", "duplicate")
     ]
 

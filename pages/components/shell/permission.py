@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.shell.once import once
+from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.session import workspace
 from rag import BaseInfo, BaseOverview, KnowledgeBase
 
@@ -17,7 +17,7 @@ def refusal(base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str) -> s
     ``base`` is a knowledge base or the id of one.
     """
     base_id = base if isinstance(base, int) else base.id
-    return once(("refusal", base_id, path), lambda: workspace().refusal(base_id, path))
+    return cached_per_run(("refusal", base_id, path), lambda: workspace().refusal(base_id, path))
 
 
 def offered(
@@ -38,4 +38,4 @@ def allowed(base: KnowledgeBase, path: str) -> bool:
 
 def guest() -> bool:
     """Whether the visitor came by a link: only the chat and the runs are there then."""
-    return workspace().asker.link is not None
+    return workspace().principal.link is not None

@@ -10,8 +10,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
-from pages.components.shell.identity import asker
-from pages.components.shell.once import once
+from pages.components.shell.identity import principal
+from pages.components.shell.run_cache import cached_per_run
 from pages.components.shell.visitor import visitor
 from rag import (
     BaseInfo,
@@ -42,7 +42,9 @@ def opened() -> Workspace:
 
 def workspace() -> ScopedWorkspace:
     """The workspace as whoever looks at the page may see it. Raises SignInNeeded, NotAllowed."""
-    return once("workspace", lambda: ScopedWorkspace(opened(), asker(opened()), visitor()))
+    return cached_per_run(
+        "workspace", lambda: ScopedWorkspace(opened(), principal(opened()), visitor())
+    )
 
 
 def start_work() -> None:
@@ -72,22 +74,22 @@ def base() -> KnowledgeBase:
     chosen = st.session_state.get(BASE)
     known = any(info.name == chosen for info in bases())
     name = chosen if known else oldest(bases())
-    return once(("base", name), lambda: workspace().base(name))
+    return cached_per_run(("base", name), lambda: workspace().base(name))
 
 
 def question_sets(base: KnowledgeBase) -> list[QuestionSet]:
     """The question sets of a knowledge base by name."""
-    return once(("question sets", base.id), base.questions.every)
+    return cached_per_run(("question sets", base.id), base.questions.every)
 
 
-def remembered(most: int, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def cache_data(most: int, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """``st.cache_data`` for what follows from the documents of a knowledge base and arguments."""
     named = {KnowledgeBase: _state, Document: lambda document: document.id}
     options = {"show_spinner": False} | options
     return st.cache_data(max_entries=most, hash_funcs=named, **options)
 
 
-def shared(
+def shared_cache(
     most: int,
 ) -> Callable[
     [Callable[Concatenate[KnowledgeBase, Asked], Value]],
@@ -125,7 +127,7 @@ def shared(
 
 
 def _state(base: KnowledgeBase) -> tuple[str, int, int]:
-    return str(opened().settings.home), base.id, once(("version", base.id), base.version)
+    return str(opened().settings.home), base.id, cached_per_run(("version", base.id), base.version)
 
 
 def show(key: str, value: object) -> None:

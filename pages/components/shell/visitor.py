@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from pages.components.shell.visitor_key import COOKIE, is_key, new_key, stored_key
-from rag import LOCAL, Visitor
+from rag import LOCAL, SessionOwner
 
 _HELD = "visitor"
 _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
 
 
-def visitor() -> Visitor:
+def visitor() -> SessionOwner:
     """Who looks at the page."""
-    held: Visitor | None = st.session_state.get(_HELD)
+    held: SessionOwner | None = st.session_state.get(_HELD)
     if held is None:
         context = st.context
         held = visitor_of(context.headers, context.cookies, context.ip_address)
@@ -27,7 +27,7 @@ def visitor() -> Visitor:
 
 def visitor_of(
     headers: Mapping[str, str], cookies: Mapping[str, str], address: str | None
-) -> Visitor:
+) -> SessionOwner:
     """The visitor of a connection. One that keeps no cookies is another one each time.
 
     A browser on this machine sees the conversations of the command line too, and those from before
@@ -37,7 +37,7 @@ def visitor_of(
         return LOCAL
     key = cookies.get(COOKIE, "")
     mine = stored_key(key if is_key(key) else new_key())
-    return Visitor(mine, (mine, LOCAL.key) if _is_here(headers, address) else (mine,))
+    return SessionOwner(mine, (mine, LOCAL.key) if _is_here(headers, address) else (mine,))
 
 
 def _is_here(headers: Mapping[str, str], address: str | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.components.shell.session import remembered
+from pages.components.shell.session import cache_data
 from pages.components.shell.text import plain
 from rag import Document, KnowledgeBase, PageImage, TouchstoneError, counted
 
@@ -43,7 +43,7 @@ def _said(document: Document, number: int, drawn: PageImage) -> str:
     return f"Page {number} of {document.name}; the passage is {marked}."
 
 
-@remembered(KEPT, show_spinner="Drawing the page")
+@cache_data(KEPT, show_spinner="Drawing the page")
 def _drawn(
     base: KnowledgeBase, document: Document, number: int, marks: Sequence[tuple[int, int]]
 ) -> PageImage | str:

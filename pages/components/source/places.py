@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pages.components.shell.once import once
-from pages.components.shell.session import shared, workspace
+from pages.components.shell.run_cache import cached_per_run
+from pages.components.shell.session import shared_cache, workspace
 from rag import Chunk, Document, KnowledgeBase, NotFound, Place, place_of
 
 
@@ -43,12 +43,12 @@ def _outline_in(base: KnowledgeBase, document_id: str, of: str) -> Document | No
     if of in ("", base.name):
         return _outline(base, document_id)
     try:
-        other = once(("base", of), lambda: workspace().base(of))
+        other = cached_per_run(("base", of), lambda: workspace().base(of))
     except NotFound:
         return None
     return _outline(other, document_id)
 
 
-@shared(1024)
+@shared_cache(1024)
 def _outline(base: KnowledgeBase, document_id: str) -> Document | None:
     return base.outline(document_id)

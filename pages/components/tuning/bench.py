@@ -85,7 +85,7 @@ def bench(
     if saved is not None and saved.index != recipe.index and base.documents.missing(saved.index):
         saved = None
 
-    def tell(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if done % 10 == 0:
             place.progress(done / total, f"Finding candidates, once: {done:,} of {total:,}")
 
@@ -94,7 +94,7 @@ def bench(
     if missing and measuring.questions > AT_ONCE:
         return Missing(measuring, missing)
     for needed in recipes:
-        measuring.fetch(needed, tell)
+        measuring.fetch(needed, on_progress)
     place.empty()
     return Bench(base, measuring, chosen.name, recipe, saved, part, state)
 

@@ -107,7 +107,7 @@ def every_link(request: Request, base: Base, part: Part) -> Any:
 def create_link(workspace: Shared, base: Base, body: NewLink) -> Any:
     """Makes a link. `path` has its secret, which is answered this once and kept nowhere: so there
     is no idempotency key."""
-    secret, row = base.links.create(body.name, body.days, workspace.asker.person.id)
+    secret, row = base.links.create(body.name, body.days, workspace.principal.person.id)
     return link_data(row) | {"path": f"/share/{secret}"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from rag import EVERYBODY, ArenaSummary, Bout, InvalidInput, KnowledgeBase, Side
+from rag import EVERYBODY, ArenaComparison, ArenaSummary, InvalidInput, KnowledgeBase, Side
 from rag.cli import asked, inputs
 from rag.cli.printing import Output, snippet
 
@@ -50,7 +50,7 @@ def _ask(args: argparse.Namespace) -> Output:
     return _shown(base, base.arena.get(base.arena.add(question, mine, theirs)))
 
 
-def _shown(base: KnowledgeBase, bout: Bout) -> Output:
+def _shown(base: KnowledgeBase, bout: ArenaComparison) -> Output:
     """Both answers; which recipe gave which is told after the vote."""
     row = _row(base, bout, told=bool(bout.vote))
     lines = [f"{bout.id}  {bout.question}"]
@@ -61,7 +61,7 @@ def _shown(base: KnowledgeBase, bout: Bout) -> Output:
     return Output(row, "\n".join([*lines, "", said]))
 
 
-def _row(base: KnowledgeBase, bout: Bout, *, told: bool) -> dict[str, Any]:
+def _row(base: KnowledgeBase, bout: ArenaComparison, *, told: bool) -> dict[str, Any]:
     def side(held: Side) -> dict[str, Any]:
         name = base.recipe_names.of(held.recipe) if told else None
         return {"recipe": name, "answer": held.answer["text"], "status": held.answer["status"]}
@@ -76,7 +76,7 @@ def _row(base: KnowledgeBase, bout: Bout, *, told: bool) -> dict[str, Any]:
     }
 
 
-def _line(bout: Bout) -> str:
+def _line(bout: ArenaComparison) -> str:
     return f"{bout.id:5}  {bout.vote or '-':8}  {snippet(bout.question, 100)}"
 
 

@@ -124,7 +124,7 @@ class _Talk:
             print(f"Note: settings of the session were left out. {error.message}", file=sys.stderr)
             return recipe
 
-    def ask(self, question: str, tell: Callable[[str], object]) -> AnswerStream:
+    def ask(self, question: str, on_progress: Callable[[str], object]) -> AnswerStream:
         """Stores a question, tells its answer piece by piece, and stores that.
 
         Ctrl-C stops the answer; what was said so far is kept. Raises what the search raises.
@@ -135,10 +135,14 @@ class _Talk:
         turn = talks.ask(self.id, question, recipe, also, settings=self._settings(also))
         asked = {"base": self.base.id, "question": question, "recipe": recipe}
         with spanning("turn", {**asked, "session": self.id, "turn": turn}):
-            return self._answered(turn, question, said, tell)
+            return self._answered(turn, question, said, on_progress)
 
     def _answered(
-        self, turn: int, question: str, said: Sequence[Message], tell: Callable[[str], object]
+        self,
+        turn: int,
+        question: str,
+        said: Sequence[Message],
+        on_progress: Callable[[str], object],
     ) -> AnswerStream:
         talks, recipe = self.base.conversations, self._recipe
         try:
@@ -155,7 +159,7 @@ class _Talk:
             raise
         try:
             for piece in stream:
-                tell(piece)
+                on_progress(piece)
         except KeyboardInterrupt:
             pass
         finally:

@@ -67,7 +67,7 @@ def sweep(args: argparse.Namespace) -> Output:
         as_shown=args.as_shown,
         with_context=args.context,
         apart=None if args.held_out else sweeper.tellable(by, cutoffs, grid),
-        tell=printing.progress,
+        on_progress=printing.progress,
     )
     if by not in found.names:
         raise InvalidInput(f"{by!r} was not measured.", "There are: " + ", ".join(found.names))
@@ -79,7 +79,7 @@ def sweep(args: argparse.Namespace) -> Output:
     )
     if args.verify < 1:
         return tuning.sweep(found, best, (), None, by, rows)
-    mismatches = sweeper.verify(found, args.verify, tell=printing.progress)
+    mismatches = sweeper.verify(found, args.verify, on_progress=printing.progress)
     return tuning.sweep(found, best, mismatches, min(args.verify, len(grid)), by, rows)
 
 

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rag.protocols import InputType
-from rag.providers.care import held
 from rag.providers.clients import Clients
 from rag.providers.endpoint import (
     CONNECT_SECONDS,
@@ -20,6 +19,7 @@ from rag.providers.endpoint import (
     require_configured,
     required,
 )
+from rag.providers.request_limiter import held
 from rag.providers.spanned import reranked
 from rag.providers.tokens import encodable
 from rag.types import Delta, Message, Scores, Usage
@@ -171,7 +171,7 @@ class BedrockReranker:
 def _connected(endpoint: Endpoint, service: str) -> Any:
     boto3, config = required("boto3"), required("botocore.config")
     require_configured(endpoint)
-    seconds = endpoint.patience.timeout
+    seconds = endpoint.retry_policy.timeout
     return boto3.Session().client(
         service,
         region_name=endpoint.region,

@@ -8,9 +8,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rag.protocols import InputType
-from rag.providers.care import held
 from rag.providers.clients import Clients
 from rag.providers.endpoint import Endpoint, require_configured, required
+from rag.providers.request_limiter import held
 from rag.types import Delta, Message, Usage
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _wait(error: ollama.ResponseError) -> str | None:
 def _connected(endpoint: Endpoint) -> ollama.Client:
     package = required("ollama")
     require_configured(endpoint)
-    client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.patience.timeout)
+    client: ollama.Client = package.Client(endpoint.base_url, timeout=endpoint.retry_policy.timeout)
     return client
 
 

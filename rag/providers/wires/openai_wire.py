@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rag.errors import ProviderRejected
 from rag.protocols import InputType
-from rag.providers.care import held
 from rag.providers.clients import Clients
 from rag.providers.endpoint import (
     CONNECT_SECONDS,
@@ -16,6 +15,7 @@ from rag.providers.endpoint import (
     require_configured,
     required,
 )
+from rag.providers.request_limiter import held
 from rag.providers.wires.google_sign_in import google_token
 from rag.types import Delta, Message, Usage
 
@@ -139,7 +139,7 @@ def _connected(endpoint: Endpoint) -> openai.OpenAI:
     require_configured(endpoint)
     # Retries are ours (one behaviour for all providers). A key must be given even where none
     # is needed, or the package would send the one in OPENAI_API_KEY to a stranger.
-    timeout = endpoint.patience.timeout
+    timeout = endpoint.retry_policy.timeout
     common: dict[str, Any] = {
         "timeout": package.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS)),
         "max_retries": 0,

@@ -31,7 +31,7 @@ def post(
     import httpx
 
     require_configured(endpoint)
-    seconds = endpoint.patience.timeout
+    seconds = endpoint.retry_policy.timeout
     timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     base = endpoint.base_url.rstrip("/")
     url = base if base.endswith(path) else f"{base}{path}"

@@ -22,7 +22,7 @@ from rag.runs.quality.spending import UNLIMITED, Budget, Spent, told_cost
 from rag.search.tools import refuse_tools
 from rag.services import Services
 from rag.storage import runs
-from rag.storage.conversations import LOCAL, Visitor
+from rag.storage.conversations import LOCAL, SessionOwner
 from rag.storage.quality import answers as rows
 from rag.storage.quality.answers import RunAnswer
 from rag.types import Answer, Cost, Question, Usage
@@ -47,7 +47,7 @@ class Answering(Protocol):
     ) -> AnswerStream: ...
 
 
-Opening = Callable[[int, Visitor], Answering]
+Opening = Callable[[int, SessionOwner], Answering]
 """The knowledge base of an id, with the memory of a visitor."""
 
 
@@ -55,7 +55,7 @@ class AnswerEvaluations:
     """The evaluations with answers of one knowledge base."""
 
     def __init__(
-        self, services: Services, jobs: Jobs, base_id: int, visitor: Visitor = LOCAL
+        self, services: Services, jobs: Jobs, base_id: int, visitor: SessionOwner = LOCAL
     ) -> None:
         self._services = services
         self._evaluator = Evaluator(services, base_id)
@@ -160,7 +160,7 @@ def evaluate_answers(services: Services, opened: Opening, job: JobRow, reporter:
     for item, answer in _answered(todo, work, Budget.of(payload), going):
         _count(going, answer)
         done = len(questions) - len(todo) + going.answers
-        reporter.tell(done, len(questions), f"{done:,} of {len(questions):,} answers, {item.id}")
+        reporter.report(done, len(questions), f"{done:,} of {len(questions):,} answers, {item.id}")
     if going.answers < len(todo) or (going.failed and not again):
         return _paused(len(questions), len(todo), going)
     with services.database.read() as connection:
@@ -192,7 +192,7 @@ class _Work:
         self._run_id = run_id
         self._recipe = recipe
         key, keys = job.payload.get("visitor") or ("", ("",))
-        visitor = Visitor(str(key), None if keys is None else tuple(keys))
+        visitor = SessionOwner(str(key), None if keys is None else tuple(keys))
         self._base = opened(job.base_id, visitor)
         name = str(job.payload.get("judge") or "")
         self._judge = judge_named(services, name) if name else None

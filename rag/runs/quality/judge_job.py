@@ -102,7 +102,7 @@ def judge_hits(services: Services, job: JobRow, reporter: Reporter) -> str:
             )
             with services.database.write() as connection:
                 rows.add(connection, run_id, stored)
-        reporter.tell(held + done, held + len(todo), f"{held + done:,} of {held + len(todo):,}")
+        reporter.report(held + done, held + len(todo), f"{held + done:,} of {held + len(todo):,}")
     left = len(todo) - made_now
     said = f"{held + made_now:,} hits are judged"
     if not left:

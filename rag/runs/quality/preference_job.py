@@ -83,7 +83,7 @@ class Preferences:
         return said + (f" {counted(self.open, 'question')} not judged yet." if self.open else "")
 
 
-class Preferring:
+class PairwiseComparisons:
     """Preferences by models between the runs of one knowledge base."""
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
@@ -204,7 +204,7 @@ def judge_answers(services: Services, job: JobRow, reporter: Reporter) -> str:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         told_of = _answered(pool, now, telemetry.carried(asked), spent, budget)
         for done, (key, told) in enumerate(told_of, start=1):
-            reporter.tell(len(held) + done, len(pair.texts), f"{len(held) + done:,} questions")
+            reporter.report(len(held) + done, len(pair.texts), f"{len(held) + done:,} questions")
             usage = told.usage if isinstance(told, Preferred) else told
             spent.add(usage, cost := judge.cost(usage))
             if not isinstance(told, Preferred):

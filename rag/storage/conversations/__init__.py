@@ -10,7 +10,7 @@ from rag.storage.conversations.sessions import (
     Conversation,
     ConversationRow,
     Scope,
-    Visitor,
+    SessionOwner,
 )
 from rag.storage.conversations.turns import StoredExample, Turn
 
@@ -20,9 +20,9 @@ __all__ = [
     "Conversation",
     "ConversationRow",
     "Scope",
+    "SessionOwner",
     "StoredCitation",
     "StoredExample",
     "Turn",
     "TurnDetails",
-    "Visitor",
 ]

@@ -29,7 +29,7 @@ LOCAL_KEY = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class SessionOwner:
     """Who asks. What is new belongs to ``key``; what belongs to ``keys`` is seen.
 
     ``keys`` None sees all: that is for whoever holds the files anyway.
@@ -39,8 +39,8 @@ class Visitor:
     keys: tuple[str, ...] | None = (LOCAL_KEY,)
 
 
-LOCAL = Visitor()
-EVERYBODY = Visitor(keys=None)
+LOCAL = SessionOwner()
+EVERYBODY = SessionOwner(keys=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Scope:
     """The conversations that a visitor has in one knowledge base: what every query asks for."""
 
     base_id: int
-    visitor: Visitor = LOCAL
+    visitor: SessionOwner = LOCAL
 
     @property
     def condition(self) -> ColumnElement[bool]:

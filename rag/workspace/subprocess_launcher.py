@@ -13,7 +13,7 @@ from rag.services import Services
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class SubprocessLauncher:
     """Starts them for the worker of ``services``, if they are worth it. Their end: ``do_job``."""
 
     services: Services

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rag.evaluation.comparison import CROWNING_P
 from rag.evaluation.inference.spending import level
 from rag.storage import Database, runs
-from rag.storage.runs import Look
+from rag.storage.runs import Trial
 
 _ORDINALS = (
     *("first", "second", "third", "fourth", "fifth"),
@@ -52,19 +52,19 @@ class Attempt:
         return "; ".join(said)
 
 
-class Ledger:
+class TrialLog:
     """Keeps what was tried on the question sets of one knowledge base."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database
         self._base_id = base_id
 
-    def every(self, set_name: str) -> list[Look]:
+    def every(self, set_name: str) -> list[Trial]:
         """What was tried on a set, the first first."""
         with self._database.read() as connection:
             return runs.looks(connection, self._base_id, set_name)
 
-    def note(self, set_name: str, look: Look) -> Attempt:
+    def note(self, set_name: str, look: Trial) -> Attempt:
         """Counts a look, once however often it is taken, and says where it stands."""
         found = self.every(set_name)
         if not _has(found, look):
@@ -78,7 +78,7 @@ class Ledger:
         return _splits(self.every(set_name))
 
 
-def attempt(found: Sequence[Look], look: Look) -> Attempt:
+def attempt(found: Sequence[Trial], look: Trial) -> Attempt:
     """Where a look stands that is among those ``found``."""
     family = [each.look for each in found if each.family == look.family]
     split = 0
@@ -100,11 +100,11 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _has(found: Sequence[Look], look: Look) -> bool:
+def _has(found: Sequence[Trial], look: Trial) -> bool:
     return any((each.family, each.look) == (look.family, look.look) for each in found)
 
 
-def _splits(found: Sequence[Look]) -> list[tuple[int, float]]:
+def _splits(found: Sequence[Trial]) -> list[tuple[int, float]]:
     return list(
         dict.fromkeys(
             (each.split_seed, each.split_share)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from rag.access.people import NOBODY_SIGNS_IN, Person
 from rag.storage.access.links import LinkRow
 from rag.storage.access.tokens import TokenRow
-from rag.storage.conversations import Visitor
+from rag.storage.conversations import SessionOwner
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class Principal:
     """Who asks: a person, or whoever has a link; ``via`` what, and by which token or link.
 
     Who asks by a ``token`` is asked for it again while something goes on.
@@ -38,10 +38,10 @@ class Asker:
         """Whether what may cost money is asked because a request names it: see ``spending``."""
         return self.link is None and (self.token is None or "ask" in self.token.scopes)
 
-    def visitor(self, visitor: Visitor) -> Visitor:
+    def visitor(self, visitor: SessionOwner) -> SessionOwner:
         """Whose conversations there are: a person's; else those of the browser, with a link apart
         from those without."""
         if self.link is not None:
             key = f"{self.link.id}:{visitor.key}"
-            return Visitor(key, (key,))
-        return visitor if self.person.local else Visitor(self.person.id, (self.person.id,))
+            return SessionOwner(key, (key,))
+        return visitor if self.person.local else SessionOwner(self.person.id, (self.person.id,))

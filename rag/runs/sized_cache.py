@@ -1,4 +1,4 @@
-"""What was read of runs and their questions, kept for whoever asks for the same again."""
+"""A cache of sized values, bounded by the sum of their sizes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value", bound=Sized)
 
 
-class Kept(Generic[Value]):
-    """The values that were asked for last, of at most ``most`` entries together.
+class SizedCache(Generic[Value]):
+    """A least-recently-used cache whose values have at most ``most`` entries together.
 
-    Whoever gets one must not change it. The latest is kept whatever its size. Safe to share
-    between threads, of which two may read the same.
+    Callers must not change a value. The latest value stays whatever its size. Safe to share between
+    threads, two of which may read the same value.
     """
 
     def __init__(self, most: int) -> None:
@@ -23,7 +23,7 @@ class Kept(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, read: Callable[[], Value]) -> Value:
-        """The value of a key, ``read`` where it is not kept."""
+        """Return the value of a key; call ``read`` if it is not cached."""
         with self._lock:
             known = self._values.get(key)
         value = read() if known is None else known

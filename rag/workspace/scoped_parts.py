@@ -1,4 +1,4 @@
-"""Jobs, tokens and tools, as far as they are an asker's."""
+"""Jobs, tokens and tools, as far as they are a principal's."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rag.http_tools import HttpTool, ToolOutcome
 from rag.jobs import JobItem, JobRow, Jobs
 from rag.search.tools import Tools
 from rag.storage.access.tokens import TokenRow
-from rag.workspace.asker import Asker
-from rag.workspace.rights import ASK, least_role, refusal
+from rag.workspace.principal import Principal
+from rag.workspace.rights import ASK, refusal, required_role
 
 Note = Callable[..., None]
 
 
-class OwnJobs:
+class ScopedJobs:
     """The jobs of the knowledge bases that may be seen; others are not there."""
 
     def __init__(self, jobs: Jobs, role_in: Callable[[int], str | None], note: Note) -> None:
@@ -52,7 +52,7 @@ class OwnJobs:
     def cancel(self, job_id: int) -> None:
         """Asks a job to stop. Raises NotFound, NotAllowed."""
         job = self.get(job_id)
-        role, least = self._role_in(job.base_id) or GUEST, least_role("cancel")
+        role, least = self._role_in(job.base_id) or GUEST, required_role("cancel")
         if not reaches(role, least):
             raise NotAllowed(refusal(role, least), ASK)
         self._jobs.cancel(job_id)
@@ -66,15 +66,15 @@ class OwnJobs:
 class OwnTokens:
     """The tokens of one person."""
 
-    def __init__(self, tokens: Tokens, asker: Asker, note: Note) -> None:
+    def __init__(self, tokens: Tokens, principal: Principal, note: Note) -> None:
         self._tokens = tokens
-        self._asker = asker
+        self._asker = principal
         self._note = note
 
     def create(
         self, name: str, scopes: Collection[str], days: int | None = 90
     ) -> tuple[str, TokenRow]:
-        """A new token of the asker. Raises InvalidInput, NotAllowed."""
+        """A new token of the principal. Raises InvalidInput, NotAllowed."""
         if self._asker.link is not None:
             raise NotAllowed("You may not do this with a link.", "Sign in.")
         secret, row = self._tokens.create(name, scopes, days, self._asker.person.id)

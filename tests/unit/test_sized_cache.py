@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rag.runs.kept import Kept
+from rag.runs.sized_cache import SizedCache
 
 
 def test_the_values_that_were_asked_for_last_are_kept() -> None:
-    kept, read = Kept[list[int]](10), list[str]()
+    kept, read = SizedCache[list[int]](10), list[str]()
 
     def ask(name: str, size: int) -> list[int]:
         def value() -> list[int]:
@@ -27,7 +27,7 @@ def test_the_values_that_were_asked_for_last_are_kept() -> None:
 
 
 def test_a_value_that_is_too_large_is_kept_alone() -> None:
-    kept = Kept[list[int]](10)
+    kept = SizedCache[list[int]](10)
     large = kept.get("large", lambda: [0] * 50)
     assert kept.get("large", list) is large
     small = kept.get("small", list)

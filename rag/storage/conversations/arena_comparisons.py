@@ -23,7 +23,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Bout:
+class ArenaComparison:
     """A question with the answers of two recipes as they were shown; ``vote`` is "" until one."""
 
     id: int
@@ -51,7 +51,7 @@ def add(connection: Connection, scope: Scope, question: str, left: Side, right: 
     return int(connection.execute(new.returning(bout.c.id)).scalar_one())
 
 
-def find(connection: Connection, scope: Scope, bout_id: int) -> Bout | None:
+def find(connection: Connection, scope: Scope, bout_id: int) -> ArenaComparison | None:
     """A bout, where it is one of the scope."""
     statement = select(bout).where(scope.over(bout), bout.c.id == bout_id)
     row = connection.execute(statement).first()
@@ -64,20 +64,20 @@ def vote(connection: Connection, scope: Scope, bout_id: int, given: str) -> bool
     return connection.execute(statement.returning(bout.c.id)).first() is not None
 
 
-def every(connection: Connection, scope: Scope, limit: int) -> list[Bout]:
+def every(connection: Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
     """The bouts, newest first."""
     statement = select(bout).where(scope.over(bout)).order_by(bout.c.id.desc()).limit(limit)
     return [_read(row) for row in connection.execute(statement)]
 
 
-def voted(connection: Connection, scope: Scope) -> list[Bout]:
+def voted(connection: Connection, scope: Scope) -> list[ArenaComparison]:
     """The bouts that have a vote, oldest first."""
     statement = select(bout).where(scope.over(bout), bout.c.vote != "").order_by(bout.c.id)
     return [_read(row) for row in connection.execute(statement)]
 
 
-def _read(row: Any) -> Bout:
+def _read(row: Any) -> ArenaComparison:
     left, right = (
         Side(Recipe.restore(side["recipe"]), side["answer"]) for side in (row.left, row.right)
     )
-    return Bout(row.id, row.question, left, right, row.vote, row.created)
+    return ArenaComparison(row.id, row.question, left, right, row.vote, row.created)

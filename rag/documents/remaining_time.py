@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from rag.documents.paces import UNKNOWN_EMBEDDING
+from rag.documents.throughput import UNKNOWN_EMBEDDING
 
 _BELIEVED_SECONDS = 1.0  # how much work the typical pace counts for, beside what is measured
 CHARACTERS: Mapping[str, float] = {
@@ -64,7 +64,7 @@ class _Item:
     open: dict[str, float] = field(default_factory=dict)  # the share of each step that is left
 
 
-class Forecast:
+class RemainingTime:
     """Of one job. Items are pages of PDFs, bytes of other files, or characters of text."""
 
     def __init__(

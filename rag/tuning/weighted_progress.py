@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rag.types import Tell
+from rag.types import ProgressCallback
 
 PER_RECIPE = 1 / 2000
 """What a recipe of a sweep takes, in searches of as many questions: arithmetic is that quick."""
 
 
-class Effort:
+class WeightedProgress:
     """Tells ``done`` of ``total``, both in searches of one question."""
 
-    def __init__(self, tell: Tell, total: float) -> None:
-        self._tell = tell
+    def __init__(self, on_progress: ProgressCallback, total: float) -> None:
+        self._tell = on_progress
         self._total = max(total, 1.0)
         self._before = self._told = 0.0
 
     @contextmanager
-    def part(self, weight: float) -> Iterator[Tell]:
+    def part(self, weight: float) -> Iterator[ProgressCallback]:
         """What is told inside counts for ``weight`` of the whole, also when it is told again."""
         start = self._before
 
-        def tell(done: int, total: int) -> None:
+        def on_progress(done: int, total: int) -> None:
             self._show(start + weight * done / max(total, 1))
 
-        tell(0, 1)
-        yield tell
+        on_progress(0, 1)
+        yield on_progress
         self._before = start + weight
         self._show(self._before)
 

@@ -24,12 +24,12 @@ from rag.lexical import (
 from rag.lexical.analyzers import AUTO
 from rag.lexical.explain import term_spans
 from rag.lexical.spelling import corrections
-from rag.stores.moments import Moment
+from rag.stores.build_snapshots import BuildSnapshot
 from rag.types import Keys, Scores
 
 
 @dataclass(frozen=True, eq=False)
-class ServedWords:
+class RemoteLexicalIndex:
     """The words of a build on ``server`` as one moment holds them; cutting texts is done here.
 
     Passages of other moments are not found, but count in the statistics while the server has them.
@@ -37,26 +37,26 @@ class ServedWords:
 
     server: LexicalServer
     analyzer: Analyzer
-    moment: Moment
+    snapshot: BuildSnapshot
 
     @classmethod
-    def empty(cls, server: LexicalServer, build: str, analyzer_name: str) -> ServedWords:
+    def empty(cls, server: LexicalServer, build: str, analyzer_name: str) -> RemoteLexicalIndex:
         """A build anew; what the server has of it is replaced, and then deleted. StorageError."""
-        return cls(server, analyzer(analyzer_name), Moment.of(server, build))
+        return cls(server, analyzer(analyzer_name), BuildSnapshot.of(server, build))
 
     @classmethod
     def load(
         cls, server: LexicalServer, build: str, analyzer_name: str, folder: Path | str
-    ) -> ServedWords:
+    ) -> RemoteLexicalIndex:
         """What ``save`` noted. Raises OSError, or ValueError where the server has lost some."""
-        return cls(server, analyzer(analyzer_name), Moment.load(server, build, folder))
+        return cls(server, analyzer(analyzer_name), BuildSnapshot.load(server, build, folder))
 
-    def added(self, items: Iterable[tuple[int, str]]) -> ServedWords:
+    def added(self, items: Iterable[tuple[int, str]]) -> RemoteLexicalIndex:
         """A later moment that also holds ``items``, (key, text); a later text of a key counts."""
         passages = dict(items)
         if passages:
-            self.server.upsert(self.moment.build, self.analyzer.name, list(passages.items()))
-        return replace(self, moment=self.moment.plus(np.array(list(passages), np.int64)))
+            self.server.upsert(self.snapshot.build, self.analyzer.name, list(passages.items()))
+        return replace(self, snapshot=self.snapshot.plus(np.array(list(passages), np.int64)))
 
     @property
     def analyzers(self) -> set[str]:
@@ -71,35 +71,35 @@ class ServedWords:
     @property
     def bytes(self) -> int:
         """About how much memory of this process it takes: the words are elsewhere."""
-        return self.moment.keys.nbytes
+        return self.snapshot.keys.nbytes
 
-    def removed(self, keys: Keys) -> ServedWords:
+    def removed(self, keys: Keys) -> RemoteLexicalIndex:
         """A later moment without ``keys``; ``moment.tidy`` deletes them when nobody reads them."""
-        return replace(self, moment=self.moment.minus(np.asarray(keys, dtype=np.int64)))
+        return replace(self, snapshot=self.snapshot.minus(np.asarray(keys, dtype=np.int64)))
 
     def search(
         self, query: Query, k: int, *, allowed: Keys | None = None, **options: Unpack[Bm25Options]
     ) -> tuple[Keys, Scores]:
         """The ``k`` best of this moment with a score above 0, best first; ties break by key."""
-        build, terms, choice = self.moment.build, self._terms(query), self.moment.among(allowed)
-        return self.moment.first(
+        build, terms, choice = self.snapshot.build, self._terms(query), self.snapshot.among(allowed)
+        return self.snapshot.first(
             k, lambda n: self.server.search(build, terms, n, allowed=choice, **options)
         )
 
     def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
         """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
-        found = self.server.scores(self.moment.build, self._terms(query), keys, **options)
-        return np.where(self.moment.holds(keys), found, 0.0)
+        found = self.server.scores(self.snapshot.build, self._terms(query), keys, **options)
+        return np.where(self.snapshot.holds(keys), found, 0.0)
 
     def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
         """Why a passage has its score. Raises NotFound for a key that is not there."""
-        if not self.moment.holds(np.array([key])).all():
+        if not self.snapshot.holds(np.array([key])).all():
             raise NotFound(f"The words of passage {key:016x} are not on the server.", "Ask again.")
-        return self.server.explain(self.moment.build, self._terms(query), key, **options)
+        return self.server.explain(self.snapshot.build, self._terms(query), key, **options)
 
     def frequencies(self, query: Query, **variants: Unpack[Variants]) -> Mapping[str, int]:
         """The index terms that count for a query, by how many passages hold each."""
-        return self.server.frequencies(self.moment.build, self._terms(query), **variants)
+        return self.server.frequencies(self.snapshot.build, self._terms(query), **variants)
 
     def matched_spans(
         self, query: Query, text: str, **variants: Unpack[Variants]
@@ -113,16 +113,16 @@ class ServedWords:
 
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""
-        build = self.moment.build
+        build = self.snapshot.build
         return corrections(question, self.analyzer, lambda term: self.server.meant(build, term))
 
     def similar_words(self, word: str) -> Mapping[str, int]:
         """Words of passages within one edit of a word, and itself, by how many passages hold it."""
-        return self.server.similar_words(self.moment.build, word)
+        return self.server.similar_words(self.snapshot.build, word)
 
     def save(self, folder: Path | str) -> None:
         """Notes what is on the server in an existing, empty folder. Raises OSError."""
-        self.moment.save(folder)
+        self.snapshot.save(folder)
 
     def _terms(self, query: Query) -> Mapping[str, float]:
         return self.terms(query) if isinstance(query, str) else query

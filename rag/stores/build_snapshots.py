@@ -34,7 +34,7 @@ class RowServer(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class BuildSnapshot:
     """The ``keys`` of a build at one moment, in order, each once.
 
     ``_living`` has the moments of this build that somebody holds, and ``_gone`` the keys that the
@@ -45,14 +45,14 @@ class Moment:
     server: RowServer
     build: str
     keys: Keys
-    _living: WeakSet[Moment] = field(default_factory=WeakSet, repr=False)
+    _living: WeakSet[BuildSnapshot] = field(default_factory=WeakSet, repr=False)
     _gone: list[tuple[float, Keys]] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         self._living.add(self)
 
     @classmethod
-    def of(cls, server: RowServer, build: str, keys: Keys = _NONE) -> Moment:
+    def of(cls, server: RowServer, build: str, keys: Keys = _NONE) -> BuildSnapshot:
         """A first moment; what the server has besides ``keys`` is gone.
 
         Raises ValueError where the server has lost some, StorageError.
@@ -63,7 +63,7 @@ class Moment:
         return cls(server, build, wanted, _gone=[(monotonic(), np.setdiff1d(held, wanted))])
 
     @classmethod
-    def load(cls, server: RowServer, build: str, folder: Path | str) -> Moment:
+    def load(cls, server: RowServer, build: str, folder: Path | str) -> BuildSnapshot:
         """What ``save`` noted. Raises OSError, ValueError as ``of`` does, StorageError."""
         return cls.of(server, build, np.load(Path(folder) / "served.npy", allow_pickle=False))
 
@@ -92,11 +92,11 @@ class Moment:
         """Those of ``keys`` that are there; None stays None."""
         return keys if keys is None else keys[self.holds(keys)]
 
-    def plus(self, keys: Keys) -> Moment:
+    def plus(self, keys: Keys) -> BuildSnapshot:
         """A later moment, after ``keys`` were put on the server."""
         return replace(self, keys=np.union1d(self.keys, keys))
 
-    def minus(self, keys: Keys) -> Moment:
+    def minus(self, keys: Keys) -> BuildSnapshot:
         """A later moment without ``keys``, which stay on the server until it is tidied."""
         self._gone.append((monotonic(), keys[self.holds(keys)]))
         return replace(self, keys=np.setdiff1d(self.keys, keys))
@@ -116,7 +116,7 @@ class Moment:
         young = [(since, keys) for since, keys in self._gone if since > latest]
         old = [keys for since, keys in self._gone if since <= latest]
         gone = np.setdiff1d(np.concatenate([_NONE, *old]), self.keys)
-        read = np.concatenate([_NONE, *(moment.keys for moment in self._living)])
+        read = np.concatenate([_NONE, *(snapshot.keys for snapshot in self._living)])
         unread = np.setdiff1d(gone, read) if len(gone) else gone
         try:
             if len(unread):

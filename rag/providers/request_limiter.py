@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from rag import telemetry
 from rag.errors import ProviderRejected
-from rag.providers.endpoint import LONGEST_WAIT, Busy, Endpoint, patiently
+from rag.providers.endpoint import LONGEST_WAIT, Busy, Endpoint, with_retries
 
 T = TypeVar("T")
 Service = Literal["embedding", "chat", "reranking"]
@@ -23,7 +23,7 @@ PAUSE = 30.0
 """Seconds in which a provider that failed so often is not asked; then one request tries it."""
 
 
-class Care:
+class RequestLimiter:
     """The bounds of one service at one address."""
 
     def __init__(
@@ -108,17 +108,17 @@ class Care:
             self._failures, self._closed_until = 0, 0.0
 
 
-_cares: dict[tuple[str, str, Service, int, int], Care] = {}
+_cares: dict[tuple[str, str, Service, int, int], RequestLimiter] = {}
 _guard = threading.Lock()
 
 
-def care_of(endpoint: Endpoint, service: Service) -> Care:
+def care_of(endpoint: Endpoint, service: Service) -> RequestLimiter:
     """What all models of an endpoint share for one service."""
     at_once, per_minute = endpoint.at_once, endpoint.per_minute
     key = endpoint.row.name, endpoint.base_url, service, at_once, per_minute
     with _guard:
         if key not in _cares:
-            _cares[key] = Care(endpoint.row.label, at_once, per_minute)
+            _cares[key] = RequestLimiter(endpoint.row.label, at_once, per_minute)
         return _cares[key]
 
 
@@ -136,8 +136,8 @@ def held(endpoint: Endpoint, service: Service, call: Callable[[], T]) -> Iterato
     """The same for what goes on after the call, as a stream does: its slot is free at the end."""
     care, started, outcome = care_of(endpoint, service), time.perf_counter(), "failed"
     try:
-        with care.turn(endpoint.patience.timeout):
-            yield patiently(lambda: care.paced(call), endpoint.patience)
+        with care.turn(endpoint.retry_policy.timeout):
+            yield with_retries(lambda: care.paced(call), endpoint.retry_policy)
         outcome = "answered"
     except ProviderRejected:
         outcome = "refused"

@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 @contextmanager
-def one_reading() -> Iterator[None]:
+def run_cache() -> Iterator[None]:
     """Inside of it ``once`` reads once. The frame puts it around the drawing of a whole page."""
     st.session_state[_READ] = {}
     try:
@@ -23,7 +23,7 @@ def one_reading() -> Iterator[None]:
         st.session_state.pop(_READ, None)
 
 
-def once(name: Hashable, read: Callable[[], Value]) -> Value:
+def cached_per_run(name: Hashable, read: Callable[[], Value]) -> Value:
     """What ``read`` gives, read the first time that a page asks for ``name`` while it is drawn.
 
     Callbacks, and fragments that are drawn by themselves, read each time: they come after changes.

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from rag.questions.ledger import Attempt, Ledger, name_of
+from rag.questions.trial_log import Attempt, TrialLog, name_of
 from rag.results import Run
 from rag.runs.differences import Asked, differences
 from rag.runs.groups import split_of_set
 from rag.storage import Connection, Database, runs
-from rag.storage.runs import Look
+from rag.storage.runs import Trial
 
 
 def other_runs(
@@ -66,7 +66,7 @@ def compared(
     if divided is None:  # the set is gone, and with it what was tried on it
         return Attempt()
     seed, share = (None, None) if held_out is None else divided
-    look = Look(
+    look = Trial(
         family=f"comparison with {baseline.id}",
         look=name_of(metric, seed, share),
         kind="comparison",
@@ -76,12 +76,12 @@ def compared(
         split_seed=seed,
         split_share=share,
     )
-    return Ledger(database, baseline.base_id).note(baseline.question_set, look)
+    return TrialLog(database, baseline.base_id).note(baseline.question_set, look)
 
 
 def looked(database: Database, kind: str, run: Run, baseline: Run, metric: str) -> None:
     """Notes that a run was held against a baseline by a gate or in a report."""
-    look = Look(
+    look = Trial(
         family=kind,
         look=name_of(run.id, baseline.id, metric),
         kind=kind,
@@ -89,4 +89,4 @@ def looked(database: Database, kind: str, run: Run, baseline: Run, metric: str) 
         alternatives=1,
         recipes=(run.recipe.hash, baseline.recipe.hash),
     )
-    Ledger(database, baseline.base_id).note(run.question_set, look)
+    TrialLog(database, baseline.base_id).note(run.question_set, look)

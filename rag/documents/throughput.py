@@ -57,7 +57,7 @@ def steps(recipe: IndexRecipe, number: int) -> tuple[str, str]:
     return f"cutting{build}", f"embedding{build}"
 
 
-class Paces:
+class Throughput:
     """The paces of a home, kept in a file; what cannot be kept is measured again."""
 
     def __init__(self, services: Services) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from rag.errors import StorageError
 from rag.protocols import VectorServer
+from rag.stores.build_snapshots import BuildSnapshot
 from rag.stores.given import check_dimension, checked
-from rag.stores.moments import Moment
 from rag.types import Keys, Scores, Vectors
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ _BLOCK = 4096  # vectors in one request
 
 
 @dataclass(frozen=True, eq=False)
-class ServedVectors:
+class RemoteVectorIndex:
     """The vectors of a build on ``server`` as one moment holds them.
 
     A key must always have the same vector in a build, as it has where a build is named after the
@@ -29,17 +29,19 @@ class ServedVectors:
 
     server: VectorServer
     dimension: int
-    moment: Moment
+    snapshot: BuildSnapshot
 
     @classmethod
-    def empty(cls, server: VectorServer, build: str, dimension: int) -> ServedVectors:
+    def empty(cls, server: VectorServer, build: str, dimension: int) -> RemoteVectorIndex:
         """A build anew; what the server has of it is replaced, and then deleted. StorageError."""
-        return cls(server, dimension, Moment.of(server, build))
+        return cls(server, dimension, BuildSnapshot.of(server, build))
 
     @classmethod
-    def load(cls, server: VectorServer, build: str, dimension: int, folder: str) -> ServedVectors:
+    def load(
+        cls, server: VectorServer, build: str, dimension: int, folder: str
+    ) -> RemoteVectorIndex:
         """What ``save`` noted. Raises OSError, or ValueError where the server has lost some."""
-        return cls(server, dimension, Moment.load(server, build, folder))
+        return cls(server, dimension, BuildSnapshot.load(server, build, folder))
 
     @property
     def exact(self) -> bool:
@@ -48,26 +50,26 @@ class ServedVectors:
 
     def __len__(self) -> int:
         """Number of vectors that can be found."""
-        return len(self.moment.keys)
+        return len(self.snapshot.keys)
 
-    def added(self, keys: Keys, vectors: Vectors) -> ServedVectors:
+    def added(self, keys: Keys, vectors: Vectors) -> RemoteVectorIndex:
         """A later moment that also holds ``vectors``, which are on the server from now on.
 
         Raises InvalidInput for vectors of another dimension or number, StorageError.
         """
         names, rows, kept = checked(keys, vectors, self.dimension)
         for part in _blocks(kept):
-            self.server.upsert(self.moment.build, names[part], rows[part])
-        return replace(self, moment=self.moment.plus(names))
+            self.server.upsert(self.snapshot.build, names[part], rows[part])
+        return replace(self, snapshot=self.snapshot.plus(names))
 
     @property
     def bytes(self) -> int:
         """About how much memory of this process it takes: the vectors are elsewhere."""
-        return self.moment.keys.nbytes
+        return self.snapshot.keys.nbytes
 
-    def removed(self, keys: Keys) -> ServedVectors:
+    def removed(self, keys: Keys) -> RemoteVectorIndex:
         """A later moment without ``keys``; ``moment.tidy`` deletes them when nobody reads them."""
-        return replace(self, moment=self.moment.minus(np.asarray(keys, dtype=np.int64)))
+        return replace(self, snapshot=self.snapshot.minus(np.asarray(keys, dtype=np.int64)))
 
     def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
         """The k nearest of this moment: whatever else the server has is passed over.
@@ -78,8 +80,8 @@ class ServedVectors:
         check_dimension(len(vector), self.dimension)
         if k < 1 or not len(self):
             return np.empty(0, dtype=np.int64), np.empty(0)
-        build, choice = self.moment.build, self.moment.among(allowed)
-        return self.moment.first(k, lambda n: self.server.search(build, vector, n, choice))
+        build, choice = self.snapshot.build, self.snapshot.among(allowed)
+        return self.snapshot.first(k, lambda n: self.server.search(build, vector, n, choice))
 
     def vectors(self, keys: Keys) -> Vectors:
         """Vectors of ``keys``, in their order, fetched in blocks.
@@ -87,7 +89,7 @@ class ServedVectors:
         Raises KeyError for an unknown key, StorageError.
         """
         names = np.asarray(keys, dtype=np.int64)
-        held = self.moment.holds(names)
+        held = self.snapshot.holds(names)
         if not held.all():
             raise KeyError(int(names[~held][0]))
         result = np.empty((len(names), self.dimension), dtype=np.float32)
@@ -97,7 +99,7 @@ class ServedVectors:
 
     def _fetched(self, keys: Keys) -> Vectors:
         try:
-            return self.server.vectors(self.moment.build, keys)
+            return self.server.vectors(self.snapshot.build, keys)
         except KeyError as error:  # another process has removed it, or the server lost it
             raise StorageError(
                 f"The vector server lacks passage {error}.",
@@ -107,7 +109,7 @@ class ServedVectors:
     def save(self, folder: str) -> None:
         """Settles, and notes in an existing, empty folder what is on the server. Raises OSError."""
         self.settle()
-        self.moment.save(folder)
+        self.snapshot.save(folder)
 
     @property
     def settled(self) -> bool:
@@ -117,9 +119,9 @@ class ServedVectors:
     def settle(self) -> None:
         """Lets the server make what its searches are quick by."""
         try:
-            self.server.settle(self.moment.build)
+            self.server.settle(self.snapshot.build)
         except StorageError:  # searches go on, more slowly
-            log.warning("Build %s is not settled.", self.moment.build, exc_info=True)
+            log.warning("Build %s is not settled.", self.snapshot.build, exc_info=True)
 
 
 def _blocks(rows: Keys) -> Iterator[Keys]:
