@@ -60,7 +60,7 @@ def _answer(side: Side, *, timed: bool) -> None:
 
 
 def summary(base: KnowledgeBase) -> None:
-    """What the votes say of each two recipes."""
+    """Draw the result of the votes for each pair of recipes."""
     found = base.arena.summaries()
     if not found:
         return

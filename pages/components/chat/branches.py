@@ -29,14 +29,14 @@ class Again:
     goes_on: bool = False
 
     def history(self, base: KnowledgeBase) -> Sequence[Message]:
-        """What was said before that turn."""
+        """The messages before that turn."""
         if self.turn.parent is None:
             return ()
         return base.conversations.history(self.turn.conversation_id, self.turn.parent)
 
 
 def wanted() -> Again | None:
-    """What was asked for on the page, until ``taken``."""
+    """Return the request of the page to answer a turn again, until ``taken`` removes it."""
     again: Again | None = st.session_state.get(_INSTEAD)
     return again
 
@@ -55,7 +55,7 @@ def before(turns: Sequence[Turn], again: Again | None) -> Sequence[Turn]:
 
 
 def version_switch(base: KnowledgeBase, turn: Turn) -> None:
-    """Which of several versions of a turn is shown, and the way to its neighbours."""
+    """Draw the position of a turn among its versions, with buttons for the versions next to it."""
     if len(turn.versions) < 2:
         return
     at, most = turn.versions.index(turn.id), len(turn.versions) - 1

@@ -135,7 +135,7 @@ def _cited(base: KnowledgeBase, turn: Turn) -> list[_Gradable]:
 
 
 def _others(base: KnowledgeBase, turn: Turn, hits: Sequence[Hit]) -> list[_Gradable]:
-    """What was retrieved and not cited."""
+    """The retrieved passages of this knowledge base that the answer doesn't cite."""
     cited = {citation.chunk_id for citation in turn.citations}
     return [
         _Gradable(
@@ -200,7 +200,7 @@ def _store(base: KnowledgeBase, turn: Turn, passages: Sequence[_Gradable]) -> No
 
 
 def _span(citation: StoredCitation) -> tuple[int, int]:
-    """Where the quoted words stand in the document; without a quote, the passage."""
+    """The span of the quoted words in the document; without a quote, the span of the passage."""
     at = citation.text.find(citation.quote) if citation.quote else -1
     if at < 0:
         return citation.start, citation.end

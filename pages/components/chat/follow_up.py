@@ -15,7 +15,7 @@ _AS_IT_IS = "chat_as_it_is"
 
 
 def understood(turn: Turn) -> None:
-    """What was searched instead of the words that were typed, and a way to say it better."""
+    """Draw the rewritten question that was searched, with a form to edit it and ask again."""
     if not turn.rewritten:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -41,7 +41,7 @@ def _ask_instead(key: str) -> None:
 
 
 def history(base: KnowledgeBase, conversation_id: int | None) -> Sequence[Message]:
-    """What a new question may refer to: nothing, where it was worded to stand by itself."""
+    """The messages that a new question may refer to; none if the user edited its rewritten form."""
     if st.session_state.pop(_AS_IT_IS, False) or conversation_id is None:
         return ()
     return base.conversations.history(conversation_id)

@@ -1,4 +1,4 @@
-"""How an answer came about: decisions, how the prompt was spent, what it should have cited."""
+"""Details of an answer: decisions, token budget, and the quotes that it doesn't cite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from rag import Decision, StoredCitation, Turn, counted, money
 
 
 def how_answered(turn: Turn) -> None:
-    """What was decided on the way to an answer and how its prompt was spent; nothing for quotes."""
+    """Draw the decisions, the token budget and the examples of an answer.
+
+    Draw nothing if there are none, as for an answer that only quotes.
+    """
     told = turn.details
     rows = [_decision(each) for each in told.decisions]
     if told.suspicious:
@@ -48,7 +51,7 @@ def _spent(metrics: Mapping[str, Any]) -> str:
 
 
 def quotes_beside(turn: Turn) -> None:
-    """What the passages say, beside an answer that cites none of them."""
+    """Draw quotes from the passages, next to an answer that cites none of them."""
     quotes = turn.details.quotes
     if not quotes:
         return

@@ -24,7 +24,7 @@ def share(count: int, of: int) -> str:
 
 
 def queue(base: KnowledgeBase) -> None:
-    """What waits, newest first."""
+    """Draw the answers that wait for review, newest first."""
     kind = st.segmented_control(
         "Which", _KINDS, default=_KINDS[0], required=True, key="review_kind", bind="query-params"
     )

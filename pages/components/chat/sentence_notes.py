@@ -1,4 +1,4 @@
-"""What speaks against sentences of an answer, under it."""
+"""Notes under an answer about sentences without support or source."""
 
 from __future__ import annotations
 

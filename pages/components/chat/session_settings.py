@@ -1,4 +1,4 @@
-"""What a conversation is asked with: kept with it, and there again when it is opened."""
+"""Settings of a conversation: stored with it, and restored when it is opened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LISTED = 4  # fields that are named under the title
 
 
 def of_page(base: KnowledgeBase, also: Sequence[FurtherBase]) -> dict[str, Any]:
-    """What the page asks with now, as it is stored."""
+    """The current settings of the page, in their stored form."""
     changes = working_recipe.differences(base)
     settings = {
         "recipe": {name: value for name, (_saved, value) in changes.items()},

@@ -48,7 +48,7 @@ _BESIDE_PASSAGES = ("tool", "general")  # modes whose answers are of no passages
 
 
 def question(text: str) -> None:
-    """What the user asked."""
+    """Draw the question of the user."""
     with st.chat_message("user", avatar=":material/person:"):
         st.markdown(lines(text))
 
@@ -104,7 +104,11 @@ def _text(base: KnowledgeBase, turn: Turn) -> str:
 
 
 def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
-    """Where the source of a citation opens: this very page, with it beside the answer."""
+    """Return a function from a citation number to the URL that opens its source.
+
+    The URL is that of the current page, with the source next to the answer. It is empty for a
+    number without a citation.
+    """
     cited = {citation.n for citation in turn.citations}
     kept = {BASE: base.name, TALK: st.query_params.get(TALK, "")}
 
@@ -117,7 +121,7 @@ def _address(base: KnowledgeBase, turn: Turn) -> Callable[[int], str]:
 
 
 def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
-    """What stands under an answer: notes, sources, links."""
+    """Draw the parts below an answer: notes, sources, links."""
     if turn.status == "refused":
         _refused(base, turn)
     elif turn.status in ("failed", "asked"):
@@ -132,7 +136,7 @@ def _after_answer(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def _notes(turn: Turn) -> None:
-    """How the answer was made, and what the reader has to know before trusting it."""
+    """Draw the mode of an answer, and the warnings that a reader needs before trusting it."""
     label = _MODES.get(turn.mode, plain(turn.mode))
     notes = [turn.note] if turn.note else []
     if turn.answer and not turn.citations and turn.status != "complete":
@@ -325,7 +329,7 @@ def inspect_button(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def retrieved(base: KnowledgeBase, turn: Turn) -> Sequence[Hit]:
-    """What the search of a turn gave, or came nearest; nothing where it fails now."""
+    """Return the hits of a turn, or its nearest candidates; nothing if the search now fails."""
     with guard():
         trace = retrieval.search(
             base, turn.complete, _usable(base, turn.recipe), federation.known(turn.also)
