@@ -1,1 +1,1 @@
-"""What is in a knowledge base and how it is cut."""
+"""Components for the documents of a knowledge base and their chunking."""

@@ -81,7 +81,7 @@ def _vectors(base: KnowledgeBase, recipe: IndexRecipe) -> str:
 
 
 def _note_vectors(base: KnowledgeBase, active: IndexRecipe) -> None:
-    """How the build that answers is searched, where its size decides that."""
+    """Draw the kind of vector index of the active build, if the size of the build decides it."""
     with guard():
         choice = base.documents.vector_index(active)
         if choice.limit is not None:
@@ -201,7 +201,7 @@ def cost_of(base: KnowledgeBase, recipes: Sequence[IndexRecipe]) -> str:
 
 
 def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
-    """How many passages a build will have, and whether that is exact."""
+    """The number of passages of a build, and whether that number is exact."""
     known = [build for build in base.documents.builds() if build.recipe.cut == recipe.cut]
     if known and not base.documents.missing(known[0].recipe):
         return known[0].passages, True
@@ -210,7 +210,10 @@ def _passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
 
 @cache_data(64, show_spinner="Counting passages …")
 def expected_passages(base: KnowledgeBase, recipe: IndexRecipe) -> tuple[int, bool]:
-    """How many passages a recipe cuts all documents into, and whether all were really cut."""
+    """The number of passages that a recipe cuts all documents into, and whether it is exact.
+
+    Past the first million characters, and for the semantic chunker, the number is an estimate.
+    """
     library, exact = base.documents, recipe.chunker != "semantic"
     if not exact:  # it would embed every sentence, only to count
         recipe = recipe.model_copy(update={"chunker": "recursive"})

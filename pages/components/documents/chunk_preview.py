@@ -1,4 +1,4 @@
-"""How a document is cut, and how another cut would look, before anything is embedded."""
+"""A preview of the chunks of a document under two recipes, before anything is embedded."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _LONG = 100
 
 
 def passage_edits(base: KnowledgeBase, info: DocumentInfo) -> None:
-    """What was decided about a document's passages, and a form for more."""
+    """Draw the edits of a document's passages, and a form to add more."""
     edits, lost = base.passage_edits.of(info.id), base.passage_edits.lost()
     title = "Edit passages" + (f": {counted(len(edits), 'edit')}" if edits else "")
     with st.expander(title, icon=":material/content_cut:"):
