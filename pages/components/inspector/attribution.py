@@ -1,4 +1,4 @@
-"""What carries the cosine of question and passage, by leaving out one part at a time."""
+"""Attribution of the cosine of question and passage, by leaving out one part at a time."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def takeaway(trace: Trace, shown: Sequence[Candidate]) -> str:
 
 
 def labelled(shown: Sequence[Candidate], grades: Mapping[int, int]) -> str:
-    """How many of the candidates are known to be relevant; "" while nothing is known."""
+    """The number of candidates that are labelled relevant, in words; empty without labels."""
     keys = {candidate.hit.chunk.key for candidate in shown}
     known = [grade for key, grade in grades.items() if key in keys]
     if not known:
@@ -143,7 +143,7 @@ def _where(candidate: Candidate) -> str:
 
 
 def _ring(candidate: Candidate, colours: Palette) -> dict[str, object]:
-    """What stands around the point of the selected passage."""
+    """The trace of the ring around the point of the selected passage."""
     return {
         "type": "scatter",
         "x": [candidate.hit.rank],

@@ -1,4 +1,4 @@
-"""What became of every candidate of a retrieval, in the order in which the cards show them."""
+"""Candidates of a retrieval and their outcomes, in the order in which the cards show them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Candidate:
 
     @property
     def origin(self) -> FoundBy:
-        """Which retriever found it."""
+        """The retriever that found the passage."""
         if self.hit.from_tool:
             return "tool"
         parts = self.hit.parts

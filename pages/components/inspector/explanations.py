@@ -34,9 +34,10 @@ def compare(
 def attribution(
     base: KnowledgeBase, trace: Trace, recipe: Recipe, key: int, *, wanted: bool
 ) -> Attribution | None:
-    """What carries the cosine: what is known, or, where ``wanted``, computed with its progress.
+    """Return the cached attribution of the cosine; compute it, with a progress bar, if ``wanted``.
 
-    Whatever this visitor does meanwhile ends the work. Raises TouchstoneError.
+    Return None if it is neither cached nor wanted. A rerun interrupts the computation. Raises
+    TouchstoneError.
     """
     held: dict[object, Attribution] = st.session_state.setdefault(_ATTRIBUTIONS, {})
     asked = _build(base, recipe), trace.question, key

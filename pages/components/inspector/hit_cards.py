@@ -38,9 +38,9 @@ _SCORES = (
 
 @dataclass(frozen=True, slots=True)
 class CardContext:
-    """What a card needs besides its passage; labels are those of the base ``labelled``.
+    """The data of a hit card besides its passage; labels are those of the base ``labelled``.
 
-    ``spans`` are the matched words in the text of a hit, ``around`` those in its context.
+    ``spans`` returns the matched words in the text of a hit, ``around`` those in its context.
     """
 
     trace: Trace
@@ -148,7 +148,7 @@ def _suspicious(hit: Hit) -> str:
 
 
 def indexed_with(context: str, spans: Sequence[Span] = ()) -> str:
-    """What is indexed with a passage and not a part of its text, and what matched there."""
+    """The context that is indexed with a passage and not part of its text, and its matches."""
     if not context:
         return ""
     around = f":small[:gray[:material/add_link: Indexed with: {shown_context(context)}]]"
@@ -159,7 +159,7 @@ def indexed_with(context: str, spans: Sequence[Span] = ()) -> str:
 
 
 def bar(share: ScoreContribution | None, best: float) -> str:
-    """Who contributed how much, as two coloured lengths; a full bar is the best score."""
+    """A bar of the dense and the lexical contribution, as Markdown; the best score fills it."""
     if share is None or best <= 0:
         return ""
     dense, lexical = (round(BAR * part / best) for part in (share.dense, share.lexical))

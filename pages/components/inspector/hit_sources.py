@@ -50,7 +50,7 @@ class HitSources:
         return self._others.get(hit.base, self.own)
 
     def shares(self) -> Mapping[int, ScoreContribution]:
-        """What dense and lexical retrieval contributed, as each base ranks by itself."""
+        """The dense and lexical score contributions by passage, from the ranking of each base."""
         contributions: dict[int, ScoreContribution] = {}
         for source in (*self._others.values(), self.own):
             contributions.update(source.base.score_contributions(source.trace, source.recipe))
@@ -75,8 +75,10 @@ def result_view(name: str, title: str, text: str, url: str, height: int = 520) -
 
 
 def search_notes(trace: Trace) -> None:
-    """What the search read differently, and what it could not do: a line for corrected words, for a
-    language that the embedder does not know, and for each step that failed.
+    """Draw how the search changed the question, and the steps that failed.
+
+    Draw one line for corrected words, one for a language that the embedder doesn't know, and one
+    for each failed step.
     """
     if trace.read_as:
         st.caption(f":material/spellcheck: {plain(trace.read_as)}")

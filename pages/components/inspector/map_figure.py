@@ -25,7 +25,7 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Drawing:
-    """What the figure shows: the map, the question on it, its hits, labels and the open passage."""
+    """The content of the figure: map, question, hits, labels and the selected passage."""
 
     shown: PassageMap
     placed: Placed

@@ -114,7 +114,7 @@ def _wait(base: KnowledgeBase, recipe: Recipe, method: Method) -> None:
 def _placed(
     base: KnowledgeBase, index: IndexRecipe, _shown: PassageMap, question: str, state: object
 ) -> Placed:
-    """Where the question stands in the map that ``state`` tells apart from others."""
+    """Return the place of the question on the map, whose version ``state`` identifies."""
     return base.maps.place(index, _shown, question)
 
 
@@ -135,7 +135,7 @@ def takeaway(shown: PassageMap, placed: Placed) -> str:
 
 
 def note(shown: PassageMap) -> str:
-    """How far the map can be trusted."""
+    """Return a note on the accuracy of the map."""
     if shown.method == "umap":
         return (
             "UMAP keeps neighbours together; distances between groups mean little, and the "

@@ -1,4 +1,4 @@
-"""Why one passage stands where it stands, what would change it, and where a missing one went."""
+"""The what-if view of one passage: its rank, what would change it, or why it is missing."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def _finding(base: KnowledgeBase, finding: Finding) -> None:
 
 
 def gap_words(finding: Finding) -> str:
-    """Why it is not on top: what it lacks against the last passage that is shown."""
+    """The gap to the last passage shown: score differences and the question words it lacks."""
     gap, lacking = finding.gap, finding.standing.figures.lacking
     if gap is None:
         return ""
