@@ -65,7 +65,7 @@ def _key(what: str, hit: Hit) -> str:
 
 
 def _span(hit: Hit) -> Span:
-    """What is chosen now. Raises InvalidInput for words that are not there."""
+    """The span that the user selected. Raises InvalidInput if the passage lacks the words."""
     pieces = sentences(hit.chunk.text)
     first, last = st.session_state.get(_key("from", hit), (1, len(pieces)))
     return chosen(hit.chunk.text, pieces[first - 1 : last], st.session_state[_key("words", hit)])

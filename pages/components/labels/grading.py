@@ -130,7 +130,7 @@ def grading_bar(base: KnowledgeBase, question: str, recipe: Recipe) -> Grading:
 
 
 def state(known: QuestionLabels) -> str:
-    """What a set says about a question, as a badge."""
+    """A badge with the labels of a question in a question set."""
     if known.question_id is None:
         return ":gray-badge[not in this set yet]"
     if not known.answerable:
@@ -140,7 +140,7 @@ def state(known: QuestionLabels) -> str:
 
 
 def labels_in_words(known: QuestionLabels) -> str:
-    """How many labels a question has, as all pages count them."""
+    """The number of labels of a question in words, for all pages."""
     words = counted(known.relevant, "label") if known.relevant else "no label yet"
     rest = len(known.labels) - known.relevant
     return f"{words}, {rest:,} not relevant" if rest else words

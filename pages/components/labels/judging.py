@@ -137,7 +137,10 @@ def _next(label: int | None = None) -> None:
 
 
 def _undo(base: KnowledgeBase, set_name: str) -> None:
-    """What is in the queue had no label before, so the one that it got goes."""
+    """Undo the last judgement: remove its label and put the passage back into the queue.
+
+    Passages in the queue had no label before, so there is no earlier label to restore.
+    """
     hit, label = st.session_state[_LAST]
     with guard(in_dialog=True):
         if label is not None:

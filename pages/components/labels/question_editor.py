@@ -75,7 +75,7 @@ def _edit(base: KnowledgeBase, set_name: str) -> None:
 
 
 def _grouped(groups: Mapping[str, str]) -> str:
-    """What groups do, and how many there are."""
+    """Describe the number of groups and their effect."""
     if not groups:
         return "Every question stands by itself: none share a source or their words."
     return (
@@ -114,7 +114,10 @@ def read_rows(edited: Sequence[Mapping[str, Any]]) -> list[QuestionRow]:
 
 
 def _split(base: KnowledgeBase, set_name: str) -> None:
-    """Which questions are held out: by a share and a seed, the same on every machine."""
+    """Draw the split into tuning and held-out questions, with its share and seed.
+
+    The same share and seed give the same split on every machine.
+    """
     stored = base.questions.named(set_name)
     st.markdown("**Tuning and held-out questions**")
     try:

@@ -88,7 +88,10 @@ def import_dialog(base: KnowledgeBase) -> None:
 
 
 def existing_choice(base: KnowledgeBase, name: str) -> Existing | None:
-    """What becomes of a set that has the name already; None until that is chosen."""
+    """Ask what to do with a question set of the same name; return None until the user chooses.
+
+    Return "refuse" if no set has the name.
+    """
     present = {item.name: item for item in base.questions.every()}.get(name)
     if present is None:
         return "refuse"  # should somebody make one meanwhile
