@@ -1,4 +1,4 @@
-"""How good the answers of a run are: cards like those of retrieval, where it has answers."""
+"""Cards for the answer metrics of a run, in the style of the retrieval cards."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def figures_table(run: Run) -> None:
 
 
 def comparison(before: Run | None, between: RunDifferences | None, *, pinned: bool) -> str:
-    """What the changes on the cards are measured against; ``pinned`` for the baseline."""
+    """Describe the run that the changes are measured against; ``pinned`` if it is the baseline."""
     if before is None or between is None:
         return "The first run of this set: the next one shows what changed."
     which = "the baseline, the run" if pinned else "the run"

@@ -28,7 +28,7 @@ def against_k(run: Run) -> None:
 
 
 def depth_takeaway(run: Run) -> str:
-    """What the lines say, in a sentence."""
+    """Summarize the chart of metrics by depth in one sentence."""
     five, ten = run.metrics.get("recall@5"), run.metrics.get("recall@10")
     if five is None or ten is None:
         return "How the figures change with the number of passages looked at."
@@ -58,7 +58,7 @@ def _lines(run: Run) -> Figure:
 
 
 def first_ranks(results: Sequence[QuestionResult]) -> None:
-    """How many questions have their first relevant passage at which rank."""
+    """Draw a histogram of the rank of the first relevant passage of each question."""
     counts = rank_counts(results)
     st.markdown("**Where is the first relevant passage?**")
     said = rank_takeaway(counts)
@@ -79,7 +79,7 @@ def rank_counts(results: Sequence[QuestionResult]) -> dict[str, int]:
 
 
 def rank_takeaway(counts: Mapping[str, int]) -> str:
-    """What the bars say, in a sentence."""
+    """Summarize the histogram of first ranks in one sentence."""
     total = sum(counts.values())
     if not total:
         return "No question of this set has a labelled passage."

@@ -1,4 +1,4 @@
-"""What happened to every question of a run, failures first."""
+"""A table of the outcomes of all questions of a run, failures first."""
 
 from __future__ import annotations
 
@@ -108,8 +108,9 @@ def _columns(run: Run) -> dict[str, object]:
 
 
 def address(base: KnowledgeBase, run: Run, result: QuestionResult) -> dict[str, str]:
-    """Where the inspector shows a question: with what would have to change for the labelled
-    passage that it missed, if there is one.
+    """The query parameters that open a question in the inspector.
+
+    If the run missed a labelled passage, they open the what-if view of this passage.
     """
     labels = base.passage_labels.of(run.question_set, result.text, run.recipe.index)
     results = base.runs.results(run.id)

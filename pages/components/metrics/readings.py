@@ -1,7 +1,7 @@
-"""What the metrics page reads and computes of a set and its runs, once for each state of both.
+"""Cached reads and metrics of a question set and its runs, by the state of both.
 
-A run never changes once it is stored, but its figures are judged by the labels of today: a caller
-names the version of the question set, and ``shared`` adds that of the documents.
+A stored run never changes, but its metrics depend on the current labels. A caller passes the
+version of the question set, and ``shared_cache`` adds the state of the documents.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Version: TypeAlias = tuple[int, int]
 
 
 def version_of(questions: QuestionSet) -> Version:
-    """What names the state of a question set; another set of the same name has another one."""
+    """The id and version of a question set; another set of the same name has another id."""
     return questions.id, questions.version
 
 
@@ -47,13 +47,13 @@ def changes(
 
 @shared_cache(16)
 def between(base: KnowledgeBase, run_id: str, before_id: str, _version: Version) -> RunDifferences:
-    """What a run has otherwise than another one."""
+    """The differences between a run and an earlier one."""
     return base.runs.differences(run_id, before_id)
 
 
 @shared_cache(16)
 def unjudged(base: KnowledgeBase, run_id: str, _version: Version) -> UnjudgedShare | None:
-    """What is open among the first hits of a run."""
+    """The share of passages without a judgement among the first hits of a run."""
     return base.run_figures.unjudged(run_id)
 
 
@@ -67,19 +67,19 @@ def by_tag(
 
 @shared_cache(4)
 def outcomes(base: KnowledgeBase, run_id: str) -> Sequence[QuestionResult]:
-    """What happened to each question of a run, with the beginnings of their rankings."""
+    """The results of all questions of a run, with shortened rankings."""
     return base.runs.results(run_id, depth=0)
 
 
 @shared_cache(16)
 def plan(base: KnowledgeBase, set_name: str, _runs: Sequence[str], _version: Version) -> Plan:
-    """What a question set can show, going by its latest runs."""
+    """The power analysis of a question set, based on its latest runs."""
     return base.run_figures.plan(set_name)
 
 
 @shared_cache(16)
 def named_like_documents(base: KnowledgeBase, set_name: str, _version: Version) -> int:
-    """How many questions of a set have the name of a document as their id."""
+    """The number of questions of a set whose id is the name of a document."""
     return base.evaluations.alike(set_name)
 
 
