@@ -1,1 +1,1 @@
-"""How a knowledge base does in use."""
+"""Components for a knowledge base in operation."""

@@ -1,4 +1,4 @@
-"""What the turns of a period come to, as cards."""
+"""Cards with the totals of the turns of a period."""
 
 from __future__ import annotations
 

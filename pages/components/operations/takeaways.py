@@ -1,4 +1,4 @@
-"""What the charts of the operations page say, in a sentence each."""
+"""One-sentence summaries of the charts of the operations page."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rag import OperationPeriod, counted
 
 
 def unit(periods: Sequence[OperationPeriod]) -> str:
-    """What a period is: an hour or a day."""
+    """The length of a period: hour or day."""
     if len(periods) > 1:
         return "hour" if (periods[1].start - periods[0].start).days < 1 else "day"
     return "hour"
 
 
 def questions(periods: Sequence[OperationPeriod]) -> str:
-    """When most was asked."""
+    """Summarize the number of questions, with the busiest period."""
     most = max(periods, key=lambda each: each.figures.questions)
     total = sum(each.figures.questions for each in periods)
     if len(periods) == 1:
@@ -25,7 +25,7 @@ def questions(periods: Sequence[OperationPeriod]) -> str:
 
 
 def refusals(periods: Sequence[OperationPeriod]) -> str:
-    """How much was refused, and where most."""
+    """Summarize the share of refusals, with the period that has most of them."""
     refused = sum(each.figures.refused for each in periods)
     total = sum(each.figures.questions for each in periods)
     if not refused:
@@ -38,7 +38,7 @@ def refusals(periods: Sequence[OperationPeriod]) -> str:
 
 
 def times(periods: Sequence[OperationPeriod]) -> str:
-    """How long answers took where it was slowest."""
+    """Summarize the answer time of the slowest period, as the 95th percentile."""
     timed = [each for each in periods if each.figures.p95 is not None]
     if not timed:
         return "No answer was timed"
@@ -50,7 +50,7 @@ def times(periods: Sequence[OperationPeriod]) -> str:
 
 
 def tokens(periods: Sequence[OperationPeriod]) -> str:
-    """What prompts and answers came to."""
+    """Summarize the tokens of prompts and answers."""
     prompts = sum(each.figures.prompt_tokens for each in periods)
     answers = sum(each.figures.completion_tokens for each in periods)
     if not prompts + answers:
@@ -59,7 +59,7 @@ def tokens(periods: Sequence[OperationPeriod]) -> str:
 
 
 def thumbs(periods: Sequence[OperationPeriod]) -> str:
-    """What readers said."""
+    """Summarize the ratings of readers."""
     up = sum(each.figures.thumbs_up for each in periods)
     down = sum(each.figures.thumbs_down for each in periods)
     return f"{counted(up, 'thumb')} up, {down:,} down" if up + down else "Nobody rated an answer"

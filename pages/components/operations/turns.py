@@ -73,7 +73,7 @@ def _row(base: KnowledgeBase, turn: TurnRow, where: str, badge: str) -> None:
 
 
 def _told(turn: TurnRow) -> str:
-    """What was counted and timed, as far as it was."""
+    """The metrics of a turn in one line, without those that are unknown."""
     known = turn.metrics
     if not known:
         return "From before turns were timed."
