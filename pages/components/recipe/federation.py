@@ -1,4 +1,4 @@
-"""Which other knowledge bases are searched with the chosen one, and how much they count."""
+"""A picker for additional knowledge bases to search, with their weights."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _restore(base: KnowledgeBase, unchosen: tuple[FurtherBase, ...] | None = Non
 
 
 def known(also: Sequence[str]) -> tuple[FurtherBase, ...]:
-    """What a stored turn was asked of too, without what is gone."""
+    """The additional knowledge bases of a stored turn, without those that no longer exist."""
     names = {info.name for info in bases()}
     there = []
     for text in also:

@@ -98,7 +98,10 @@ class _Panel(Widgets):
     """The widgets of one knowledge base's working recipe."""
 
     def search(self) -> DeltaGenerator:
-        """What is used most: mode, weight, threshold, top-k. Returns the threshold's caption."""
+        """Draw the most used fields: mode, weight, threshold, top-k.
+
+        Return the slot for the caption of the threshold.
+        """
         self.choice(
             "mode",
             "Mode",
@@ -190,7 +193,7 @@ class _Panel(Widgets):
         return min(max(round(value or 0.0, 2), 0.0), 1.0)
 
     def advanced(self) -> None:
-        """What is rarely touched: depth, fusion, BM25, and the room in the prompt."""
+        """Draw the rarely used fields: depth, fusion, BM25, and the context budget."""
         self.number(
             "candidates",
             "Candidates",
@@ -233,7 +236,7 @@ class _Panel(Widgets):
             )
 
     def answers(self) -> None:
-        """Who answers, and at what length."""
+        """Draw the fields of the answer: provider, model, sources and length."""
         statuses = workspace().statuses()
         self.pick(
             "provider",
@@ -260,7 +263,10 @@ class _Panel(Widgets):
         self.number("memory", "Past interactions as examples", step=1)
 
     def _may_call(self) -> None:
-        """Which tools the model may choose; those asked with each question are among them."""
+        """Draw the tools that the model may call.
+
+        Tools that are called for every question are among them.
+        """
         every = [tool.name for tool in workspace().tools.every()]
         chosen, kept = self.recipe.answer.tools, self.saved.answer.tools
         self.draw(

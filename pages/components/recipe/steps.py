@@ -84,7 +84,7 @@ class _Steps(Widgets):
             self._needs_a_model()
 
     def ranking(self) -> None:
-        """Who reads the first passages again; copies and diversity."""
+        """Draw the fields of reranking, near-duplicate removal and diversity."""
         self.pick(
             "rerank",
             "Rerank with",
@@ -128,7 +128,7 @@ class _Steps(Widgets):
             self._text("in_before", "Until", "2024-12-31")
 
     def context(self) -> None:
-        """How much is shown, and in which order."""
+        """Draw the context size and the order of the passages."""
         self.choice("show", "Show", help="The hit itself, or what is around it.")
         if self.recipe.search.context == "neighbours":
             self.slider("around", "Neighbours")

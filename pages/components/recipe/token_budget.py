@@ -1,4 +1,4 @@
-"""How the tokens of a prompt were spent, wherever one is shown."""
+"""The token budget of a prompt, as lines for all pages that show one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def budget_lines(parts: Sequence[BudgetPart]) -> list[str]:
 
 
 def _spent(parts: Sequence[BudgetPart]) -> str:
-    """How a budget of tokens was spent: a bar, and of each part what it took of its share."""
+    """The used part of a token budget: a bar, and the tokens and share of each part."""
     spent = [part for part in parts if part.used]
     total = sum(part.used for part in spent) or 1
     bar = "".join(

@@ -196,5 +196,5 @@ def _change(base: KnowledgeBase, changes: dict[str, Any]) -> None:
 
 
 def refused() -> str:
-    """Why the last change was not taken, "" where it was."""
+    """The reason why the last change was rejected; empty if it was accepted."""
     return str(st.session_state.get(_REFUSED, ""))
