@@ -1,4 +1,4 @@
-"""What can be done with one run: pin it, describe it, use its recipe, take it away, delete it."""
+"""Actions on one run: pin, describe, use its recipe, download, delete."""
 
 from __future__ import annotations
 

@@ -184,7 +184,10 @@ def _one(table: Sequence[RunComparison], names: Mapping[str, str]) -> RunCompari
 
 
 def _open_hits(base: KnowledgeBase, shown: RunComparison, only: tuple[str, ...] | None) -> None:
-    """What nobody judged, and how far it could move the difference."""
+    """Draw the share of unjudged passages, and how much it could change the difference.
+
+    Draw nothing if the question set no longer exists.
+    """
     try:
         version = base.questions.named(shown.run.question_set).version
         pair = shown.run.id, shown.baseline.id
@@ -227,7 +230,11 @@ def _verdict(shown: RunComparison, names: Mapping[str, str]) -> None:
 
 
 def _matters(shown: RunComparison) -> None:
-    """How probable it is that the difference is one to act upon; nothing for a few questions."""
+    """Draw the probability that the difference matters.
+
+    Draw nothing for too few questions, or if the runs are not comparable or the comparison is in
+    doubt.
+    """
     figures = shown.figures
     settled = figures.verdict != "incomparable" and not figures.doubt
     if not settled or posterior(figures.differences, clusters=shown.groups) is None:

@@ -51,7 +51,7 @@ def takeaway(compared: RunComparison) -> str:
 
 
 def _words(compared: RunComparison) -> tuple[str, str, str]:
-    """What bars that go up, down, or nowhere say; without a judgement where nothing compares."""
+    """The words for bars that rise, fall or stay; neutral if the runs aren't comparable."""
     if compared.differences.comparable:
         return "better", "worse", "the same"
     return "higher", "lower", "the same"

@@ -1,4 +1,4 @@
-"""What was tried on a question set: the ledger of looks."""
+"""The trial log of a question set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two runs has the better answers, as a language model judges them."""
+"""Comparison of the answers of two runs, judged by a language model."""
 
 from __future__ import annotations
 

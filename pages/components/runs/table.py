@@ -50,7 +50,7 @@ def _leaderboard(
 
 
 def run_name(row: LeaderboardRow) -> str:
-    """What to call a run where there is little room."""
+    """The name of a run, shortened for narrow places."""
     return clipped(row.name, _LONGEST_NAME)
 
 

@@ -1,4 +1,4 @@
-"""What two runs retrieved for one question, side by side, with the moves marked."""
+"""Passages that two runs retrieved for one question, side by side, with the moves marked."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _side(
 
 
 def ranking(passages: Sequence[RankedPassage], *, is_after: bool) -> None:
-    """What one side retrieved, as cards."""
+    """Draw the passages of one ranking as cards."""
     if not passages:
         st.info("Nothing came back.", icon=":material/block:")
         return
@@ -77,7 +77,7 @@ def card(passage: RankedPassage, *, is_after: bool) -> str:
 
 
 def moved_to(passage: RankedPassage) -> str:
-    """How a passage of the later ranking moved."""
+    """A badge with the move of a passage of the later ranking."""
     if passage.other is None:
         return ":blue-badge[new]"
     if passage.other == passage.rank:
@@ -87,7 +87,7 @@ def moved_to(passage: RankedPassage) -> str:
 
 
 def moved_from(passage: RankedPassage) -> str:
-    """Where a passage of the earlier ranking went."""
+    """A badge with the move of a passage of the earlier ranking."""
     if passage.other is None:
         return ":orange-badge[gone]"
     return "" if passage.other == passage.rank else f":gray[→ {passage.other}]"
