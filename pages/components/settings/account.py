@@ -11,7 +11,7 @@ from rag import Person
 
 
 def account_view() -> None:
-    """Who one is, and the way to delete what is one's own."""
+    """Draw the account of the signed-in person, with a button to delete that person's data."""
     person = workspace().principal.person
     said = ", administrator" if person.administrator else ""
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):

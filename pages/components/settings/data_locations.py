@@ -1,4 +1,4 @@
-"""Where data is kept, in words, without secrets."""
+"""Descriptions of the data locations, without secrets."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def shown_database(url: str) -> str:
 
 
 def size(folder: Path) -> str:
-    """How much a folder holds: ``8 MB``."""
+    """The total size of the files in a folder, such as ``8 MB``."""
     total = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return f"{total / 1e6:,.0f} MB" if total >= 1e6 else f"{total / 1e3:,.0f} kB"

@@ -1,4 +1,4 @@
-"""Who may do what in the chosen knowledge base, and links that show it."""
+"""Members of the chosen knowledge base with their roles, and its share links."""
 
 from __future__ import annotations
 
