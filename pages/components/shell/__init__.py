@@ -1,1 +1,1 @@
-"""What every page stands in: session, sidebar, jobs, errors, words and colours."""
+"""The frame of all pages: session, sidebar, jobs, errors, terms and colours."""

@@ -71,7 +71,7 @@ def _sign_in() -> None:
 
 
 def who_is_in() -> None:
-    """Who is in, and the way out; nothing where nobody signs in."""
+    """Draw the name of the visitor and a button to leave; draw nothing without a sign-in."""
     principal = workspace().principal
     if principal.link is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -101,7 +101,7 @@ def _leave_button() -> None:
 
 
 def role_note(base_id: int) -> None:
-    """What may be done in the chosen knowledge base, where that is not everything."""
+    """Draw the permissions of a viewer or labeller; draw nothing for any other role."""
     principal = workspace().principal
     role = None if principal.local or principal.link else workspace().role_in(base_id)
     if role in ("viewer", "labeller"):

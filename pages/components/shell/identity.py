@@ -1,4 +1,4 @@
-"""Who looks at the page: somebody who signed in, whoever has a link, or the one local user."""
+"""Identification of the visitor: a signed-in person, a guest with a link, or the local user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def configured() -> bool:
 
 
 def claims() -> Claims | None:
-    """What the identity provider says of who looks at the page; None before the sign-in."""
+    """The claims of the identity provider about the visitor; None before the sign-in."""
     user = st.user.to_dict()
     if not user.get("is_logged_in"):
         return None
@@ -61,7 +61,7 @@ def share_secret() -> str:
 
 
 def principal(workspace: Workspace) -> Principal:
-    """Who asks. Raises SignInNeeded, NotAllowed."""
+    """Return the principal of the current session. Raises SignInNeeded, NotAllowed."""
     people = workspace.access.people
     if get_script_run_ctx() is None and people.in_use():
         raise NotAllowed("Nobody looks at a page here.")

@@ -95,7 +95,7 @@ def follow(job_id: int, place: str) -> None:
 
 
 def failure(job: JobRow | None, after: datetime | None = None) -> None:
-    """Why a job failed, unless there is something newer than that."""
+    """Draw the error of a failed job, unless ``after`` is later than the failure."""
     if job is None or job.status != "failed" or job.finished is None:
         return
     if after is None or after < job.finished:
@@ -114,7 +114,7 @@ def progress(job: JobRow) -> float:
 
 
 def state(job: JobRow) -> str:
-    """What a job does now, and how much longer it takes."""
+    """The state of a job: its progress and the remaining time."""
     if job.cancel:
         return "stopping"
     if job.status == "queued":  # one that gave way to another has come some way
@@ -125,7 +125,7 @@ def state(job: JobRow) -> str:
 
 
 def time_left(job: JobRow) -> str:
-    """What whoever works on it reckons, the same in every tab; "" while there is nothing."""
+    """The remaining time that the worker estimates, the same in every tab; empty without one."""
     return "" if job.seconds_left is None else f"about {duration(job.seconds_left)} left"
 
 
@@ -149,7 +149,7 @@ def file_rows(
 
 
 def answers_by_words(job: JobRow) -> str:
-    """What is said of documents whose vectors a job makes."""
+    """Describe how documents can be searched while a job computes their vectors."""
     left = job.seconds_left
     soon = "later" if left is None else f"in about {duration(left)}"
     return f"answers by words, by meaning {soon}"
@@ -172,7 +172,7 @@ def _stage(job: JobRow, item: JobItem, current: bool) -> str:
 
 
 def summary(job: JobRow, items: Sequence[JobItem]) -> str:
-    """What an upload came to, in a sentence."""
+    """Summarize the outcome of an upload in one sentence."""
     counts = {status: sum(item.status == status for item in items) for status in _ITEM_WORDS}
     parts = [f"{number:,} {_ITEM_WORDS[status]}" for status, number in counts.items() if number]
     passages = sum(item.chunks for item in items)

@@ -1,6 +1,6 @@
-"""What a callback of a dialog or fragment has to say, kept until the page is drawn again.
+"""Messages of callbacks in dialogs and fragments, kept in session state until the next rerun.
 
-Streamlit takes what such a callback draws for the top of the page, which blanks the whole page.
+Streamlit draws the output of such a callback at the top of the page, which blanks the whole page.
 """
 
 from __future__ import annotations

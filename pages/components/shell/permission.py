@@ -1,4 +1,4 @@
-"""What the role of a visitor does not allow is not offered: it is off, and says which role may."""
+"""Permission checks of widgets: a forbidden action is disabled, and its help names the role."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rag import BaseInfo, BaseOverview, KnowledgeBase
 
 
 def refusal(base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str) -> str:
-    """Why the visitor may not do what the table of rights calls ``path``; "" where it is allowed.
+    """The reason why the visitor may not do ``path``; empty if it is allowed.
 
-    ``base`` is a knowledge base or the id of one.
+    ``path`` is a name in the table of required roles. ``base`` is a knowledge base or its id.
     """
     base_id = base if isinstance(base, int) else base.id
     return cached_per_run(("refusal", base_id, path), lambda: workspace().refusal(base_id, path))

@@ -31,7 +31,7 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """How many wait for a turn."""
+        """The number of threads that wait for a turn."""
         return len(self._waiting)
 
     @contextmanager

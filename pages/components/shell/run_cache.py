@@ -1,4 +1,4 @@
-"""What the parts of a page read alike is read once while the page is drawn."""
+"""A cache that lasts for one rerun of a page and is shared by the parts of the page."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def run_cache() -> Iterator[None]:
 
 
 def cached_per_run(name: Hashable, read: Callable[[], Value]) -> Value:
-    """What ``read`` gives, read the first time that a page asks for ``name`` while it is drawn.
+    """Return the value of ``read``, which is called once per rerun of the page for each ``name``.
 
-    Callbacks, and fragments that are drawn by themselves, read each time: they come after changes.
+    Callbacks and fragment reruns call ``read`` each time, because they follow changes.
     """
     known: dict[Hashable, Value] | None = st.session_state.get(_READ)
     if known is None:

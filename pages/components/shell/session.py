@@ -95,10 +95,12 @@ def shared_cache(
     [Callable[Concatenate[KnowledgeBase, Asked], Value]],
     Callable[Concatenate[KnowledgeBase, Asked], Value],
 ]:
-    """As ``remembered``, for what is small, asked for often, and changed by nobody who gets it.
+    """Cache small, frequently read values that no caller mutates, without copying them.
 
-    ``st.cache_data`` hashes the arguments and unpacks a copy each time: of a page with many cards
-    that was a tenth. Here the arguments are compared, and the value is handed out as it is.
+    The key includes the state of the knowledge base, as in ``cache_data``. ``st.cache_data`` hashes
+    the arguments and unpickles a copy on each call, which took a tenth of the time of a page with
+    many cards. This cache compares the arguments and returns the value itself. It keeps ``most``
+    values and evicts the least recently used one.
     """
 
     def decorated(

@@ -21,7 +21,7 @@ def is_secret(text: str) -> bool:
 
 
 def kept(secret: str, *, secure: bool) -> dict[str, Any]:
-    """How a browser keeps a secret: out of reach of scripts and of other sites."""
+    """The parameters of the cookie for a secret, which scripts and other sites can't read."""
     return {
         "key": SHARED,
         "value": secret,

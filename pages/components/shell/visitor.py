@@ -1,4 +1,4 @@
-"""Whose conversations are on the page: those of the browser's key, until there is a sign-in."""
+"""The owner of the conversations on the page: the browser's key, or the person who signed in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via")
 
 
 def visitor() -> SessionOwner:
-    """Who looks at the page."""
+    """Return the visitor of the session, cached in session state."""
     held: SessionOwner | None = st.session_state.get(_HELD)
     if held is None:
         context = st.context

@@ -25,7 +25,7 @@ def is_key(text: str) -> bool:
 
 
 def stored_key(key: str) -> str:
-    """What is stored in place of a key: whoever reads the database cannot pass for a visitor."""
+    """The stored form of a key: a digest, so that a database reader can't impersonate a visitor."""
     return sha256(key.encode()).hexdigest()[:32]
 
 

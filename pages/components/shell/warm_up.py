@@ -26,7 +26,10 @@ def warm_up() -> None:
 
 
 def _load() -> None:
-    """What fails here fails again where somebody sees it, so it is only noted."""
+    """Open the workspace, import the slow modules, warm up the workspace and start the worker.
+
+    Only log an error: it occurs again on the page of a visitor, where it is shown.
+    """
     try:
         opened()
         time.sleep(_FIRST_PAGE_SECONDS)

@@ -64,7 +64,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(moment: datetime) -> str:
-    """How long ago a moment in UTC was: ``just now``, ``5 min ago``, else its date."""
+    """The age of a moment in UTC: ``just now``, ``5 min ago``, or its date after a day."""
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     seconds = (datetime.now(UTC) - moment).total_seconds()
     if seconds < 60:
@@ -79,7 +79,7 @@ def kind(media_type: str) -> str:
 
 
 def relevance(trace: Trace) -> str:
-    """What the threshold of a retrieval is compared with, as people call it."""
+    """The name of the value that the threshold of a retrieval is compared with."""
     return "cosine" if trace.relevance == "cosine" else "probability"
 
 
@@ -89,7 +89,7 @@ def chunker_name(chunker: str) -> str:
 
 
 def cut(recipe: IndexRecipe) -> str:
-    """How a recipe cuts documents, and what it indexes with the passages.
+    """The chunking of a recipe and the context that it indexes with the passages, in words.
 
     ``sections, 200 tokens, overlap 20, with document, headings``.
     """
@@ -104,10 +104,10 @@ def cut(recipe: IndexRecipe) -> str:
 
 
 def shown_context(context: str) -> str:
-    """What is indexed with a passage on one line, as markdown."""
+    """The context that is indexed with a passage, on one line, as Markdown."""
     return plain(" · ".join(context.splitlines()))
 
 
 def placed(hit: Hit) -> str:
-    """Where a passage stands: ``rank 3``, or that no retriever found it."""
+    """The rank of a passage, such as ``rank 3``, or ``no candidate`` if no retriever found it."""
     return f"rank {hit.rank}" if hit.rank else "no candidate"
