@@ -1,4 +1,4 @@
-"""Where a passage stands, as all pages say it: by the page and heading that have most of it."""
+"""Places of passages for all pages: the page and heading that contain most of a passage."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def is_here(base: KnowledgeBase, document_id: str, of: str = "") -> bool:
 
 
 def recognised(base: KnowledgeBase, document_id: str, page: int | None, of: str = "") -> str:
-    """How surely a page was recognised in a picture; "" for text of its own, and where it is gone.
+    """The confidence of the text recognition of a scanned page, in words.
 
-    ``of`` names the base of the document, where it is another.
+    Return an empty string for native text, or if the document doesn't exist. ``of`` names the
+    base of the document if it is another base.
     """
     outline = _outline_in(base, document_id, of)
     if outline is None:
@@ -36,9 +37,9 @@ def recognised(base: KnowledgeBase, document_id: str, page: int | None, of: str 
 
 
 def _outline_in(base: KnowledgeBase, document_id: str, of: str) -> Document | None:
-    """What is known of a document; None where it is gone, or of a base that is not seen here.
+    """Return the outline of a document; None if it is gone or in a base that isn't visible here.
 
-    Whether that base is seen is asked each time: what is kept, all who see it share.
+    Check the access to another base on each call, because all principals share the cached outlines.
     """
     if of in ("", base.name):
         return _outline(base, document_id)

@@ -22,7 +22,7 @@ TEXT = "Text"
 
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
-    """Where to look: a span of a document, and the words in it that matter most."""
+    """A span of a document to show, and the words in it to emphasize."""
 
     document_id: str
     start: int
