@@ -1,1 +1,1 @@
-"""What another recipe would do."""
+"""Components that predict the effect of another recipe."""

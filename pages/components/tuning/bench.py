@@ -1,4 +1,4 @@
-"""What the tuning page measures with: candidates that are there already, one recipe, one part."""
+"""The state of the tuning page: fetched candidates, one recipe, one part of the questions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Bench:
 
     @property
     def key(self) -> Key:
-        """What all figures depend on, beside the recipe."""
+        """The part of a cache key that all metrics share, without the recipe."""
         return self.base.id, self.state, self.part
 
     @property
@@ -54,7 +54,7 @@ class Bench:
 
     @property
     def relevance(self) -> str:
-        """What the threshold is compared with, as an axis has it."""
+        """The name of the value that the threshold is compared with, as an axis title."""
         by = self.recipe.search.relevance
         return "cosine" if by == "cosine" else "probability of being relevant"
 
@@ -64,7 +64,7 @@ class Bench:
         return WhatIf(self.tuner, self.recipe, self.part, self.threshold)
 
     def without(self, *fields: str) -> Key:
-        """What figures depend on when these search fields are varied."""
+        """The cache key of metrics that vary these search fields."""
         search = self.recipe.search.model_dump()
         return (*self.key, self.recipe.index.hash, *(search[n] for n in search if n not in fields))
 
@@ -100,7 +100,7 @@ def bench(
 
 
 def tuner(base: KnowledgeBase, chosen: QuestionSet, recipe: Recipe) -> Tuner:
-    """What measures a set, before anything is fetched."""
+    """Return the tuner of a question set, before any candidates are fetched."""
     return _current(base, chosen, recipe)[0]
 
 
@@ -116,7 +116,7 @@ def _tuner(_base: KnowledgeBase, state: str, set_name: str) -> Tuner:
 
 @st.cache_data(max_entries=128, show_spinner="Measuring …")
 def cached(_measure: Callable[[], Measured], name: str, key: Key) -> Measured:
-    """What a function measures, once for all that it depends on."""
+    """Measure once for each ``name`` and ``key``, and cache the result."""
     return _measure()
 
 
@@ -127,7 +127,7 @@ def figures(found: Bench, recipe: Recipe) -> QuestionFigures:
 
 
 def topics(found: Bench) -> TopicProbabilities | None:
-    """How likely the documents speak of each question; None where nothing was taught."""
+    """The probability that each question is on topic; None without a trained topic model."""
     rest = found.without("refuse", "threshold", "top_k", "dense_weight", "fusion", "rrf_k")
     return cached(partial(found.tuner.topic_probabilities, found.recipe), "topics", rest)
 
@@ -143,7 +143,7 @@ def meaning(found: Bench) -> str:
 
 
 def shares(found: Bench) -> str:
-    """Which questions the recipe answers and which it rightly refuses, as the cards have it."""
+    """The shares of questions answered and of questions rightly refused, as on the cards."""
     now = figures(found, found.recipe)
     means = {"answers": now.means("answered"), "rightly refuses": now.means("correct_refusal")}
     return ", ".join(f"{verb} {row[0]:.0%}" for verb, row in means.items() if row is not None)

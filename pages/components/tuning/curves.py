@@ -1,4 +1,4 @@
-"""What would happen if one thing were changed: the curves of the tuning page."""
+"""The curves of the tuning page: the effect of a change to one parameter."""
 
 from __future__ import annotations
 

@@ -105,14 +105,14 @@ def _fields(bench: Bench) -> dict[str, Sequence[Any]]:
 
 
 def _number(value: object) -> object:
-    """What was typed as a number where it is one; the recipe refuses what is not."""
+    """Convert typed digits to an integer; return anything else as is, for the recipe to reject."""
     return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
 
 
 def _missing(
     base: KnowledgeBase, wanted: Sequence[IndexRecipe], missing: Sequence[IndexRecipe]
 ) -> None:
-    """What has to be built first, and what that costs."""
+    """Draw the builds that are missing and their cost, with a button to start them."""
     stopped = any(
         job.kind == _BUILD and job.status in ("cancelled", "failed")
         for job in workspace().jobs.recent(base.id)[:1]

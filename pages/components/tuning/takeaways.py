@@ -1,4 +1,4 @@
-"""What the curves of the tuning page say, in a sentence each."""
+"""One-sentence summaries of the curves of the tuning page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ ANSWERED, REFUSED = "Questions answered", "Rightly refused"
 def threshold_takeaway(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], now: float | None
 ) -> str:
-    """What it costs to refuse nearly all that should be refused."""
+    """Summarize the cost of refusing nearly all questions that should be refused.
+
+    The cost is the threshold and the share of answerable questions that it still answers. Without
+    these two lines, summarize up to which threshold recall stays within a point of its best.
+    """
     answered, refused = lines.get(ANSWERED), lines.get(REFUSED)
     if answered is None or refused is None:
         recall = next(row for label, row in lines.items() if label.startswith("Recall"))
@@ -38,7 +42,7 @@ def _now(now: float | None) -> str:
 
 
 def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> str:
-    """Where nDCG@10 peaks, and whether that is more than noise."""
+    """Summarize the peak of nDCG@10, and whether it exceeds the noise."""
     if best is None or best.difference < UNCHANGED:
         return f"nDCG@10 is at its best where it is, at {name} {now:.2f}."
     said = f"nDCG@10 peaks at {name} {at:.2f}: {signed(best.difference)}"
@@ -53,7 +57,7 @@ def peak_takeaway(name: str, at: float, now: float, best: Comparison | None) -> 
 def depth_takeaway(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], now: int, budget: int
 ) -> str:
-    """What more passages would bring, and what they would cost."""
+    """Summarize the recall and the token cost of more passages."""
     if now > len(x):
         return f"The first {len(x)} passages hold {lines['Recall'][-1]:.0%} of what is relevant."
     more = min(2 * now, len(x))
@@ -75,7 +79,7 @@ def heat_takeaway(
     now: float,
     best: Comparison,
 ) -> str:
-    """Where the map is best, and whether that is more than noise."""
+    """Summarize the best cell of the heat map, and whether it exceeds the noise."""
     table = np.array(scores)
     row, column = (int(place) for place in np.unravel_index(int(table.argmax()), table.shape))
     gain = float(table[row, column]) - now
@@ -96,7 +100,7 @@ def front_takeaway(
     what: str,
     change: Comparison | None = None,
 ) -> str:
-    """What the front has that is cheaper than (tokens, quality) of the present recipe."""
+    """Compare the present recipe with the best cheaper one; both are (tokens, quality)."""
     if best is None or best[0] > now[0] * 0.98:
         return "Nothing here is as good as the present recipe and cheaper."
     return (
@@ -120,7 +124,7 @@ def time_takeaway(
     what: str,
     change: Comparison | None = None,
 ) -> str:
-    """What the front has that is quicker than (milliseconds, quality) of the present recipe."""
+    """Compare the present recipe with the best faster one; both are (milliseconds, quality)."""
     if best is None or best[0] > now[0] * 0.9:
         return "Nothing here is as good as the present recipe and clearly quicker."
     return (

@@ -44,7 +44,7 @@ def threshold_panel(bench: Bench) -> None:
 
 
 def _promise(bench: Bench) -> None:
-    """What the recipe does, what its threshold does, and which one gives a wanted precision."""
+    """Draw the effects of the recipe and its threshold, and a threshold for a wanted precision."""
     half = ", on the tuning half" if bench.part == "tuning" else ""
     st.markdown(f"**Now{half}:** {shares(bench)}, as on the cards.")
     rest = bench.without("threshold", "top_k", "dense_weight", "fusion", "rrf_k")
@@ -93,7 +93,7 @@ def _promised(bench: Bench, rest: Key, wanted: float) -> ThresholdPromise | None
 
 
 def _refusal(bench: Bench) -> None:
-    """What refusing other topics does to these questions, and the limit that they would choose."""
+    """Draw the effect of refusing off-topic questions, and the limit that the labels suggest."""
     known = topics(bench)
     if known is None:
         return
@@ -124,7 +124,7 @@ def _refusal(bench: Bench) -> None:
 
 
 def _measured(bench: Bench) -> str:
-    """Which questions the promise rests on."""
+    """Describe the questions that the precision guarantee is measured on."""
     if bench.recipe.search.relevance == "cosine":
         return "Measured on all questions."
     held_out = counted(bench.tuner.counted("held-out"), "held-out question")
