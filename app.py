@@ -38,7 +38,10 @@ INDEX = Path(st.__file__).parent / "static" / "index.html"
 
 
 def headers(index: str) -> dict[str, str]:
-    """What every answer carries. Of inline scripts only those of Streamlit's own page may run."""
+    """The security headers of every response.
+
+    Of inline scripts, the policy allows only those of Streamlit's own page, ``index``.
+    """
     inline = re.findall(r"<script>(.*?)</script>", index, re.DOTALL)
     digests = [b64encode(sha256(script.encode()).digest()).decode() for script in inline]
     allowed = ["'self'", "'unsafe-eval'", "blob:", *(f"'sha256-{digest}'" for digest in digests)]

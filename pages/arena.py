@@ -1,4 +1,4 @@
-"""Which of two recipes gives the answers that people prefer?"""
+"""The Arena page: votes on the answers of two recipes, blind if wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who changed or read what?"""
+"""The Audit log page: a filtered table of its entries."""
 
 from __future__ import annotations
 

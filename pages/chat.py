@@ -127,7 +127,7 @@ def _conversation(base: KnowledgeBase) -> Conversation | None:
 
 
 def _welcome(base: KnowledgeBase, *, empty: bool) -> None:
-    """What stands where no question has been asked: something to ask, or what to do first."""
+    """Draw the start of an empty conversation: suggested questions, or the first steps."""
     if empty and reading(base.id):
         st.markdown("Answers come from your documents and cite them. The first are being read.")
         return

@@ -1,4 +1,4 @@
-"""Why these passages, and not those?"""
+"""The Inspector page: the results of one retrieval and their explanation."""
 
 from __future__ import annotations
 

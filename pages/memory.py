@@ -1,4 +1,4 @@
-"""What was asked before, and does it help?"""
+"""The Memory page: past interactions and their effect on answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good is retrieval?"""
+"""The Metrics page: retrieval and answer metrics of a question set."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _question_set(base: KnowledgeBase, sets: list[QuestionSet], recipe: Recipe) 
 
 
 def _plan(base: KnowledgeBase, chosen: QuestionSet) -> Plan:
-    """What a set can show, by its latest runs."""
+    """Return the power analysis of a question set, based on its latest runs."""
     made = tuple(run.id for run in base.runs.every(chosen.name))
     return readings.plan(base, chosen.name, made, readings.version_of(chosen))
 
@@ -211,7 +211,7 @@ def _about(base: KnowledgeBase, run: Run) -> str:
 
 
 def _open_judgements(found: UnjudgedShare | None) -> None:
-    """How many of the first ten nobody judged, and how far that could move the figures."""
+    """Draw the share of unjudged passages in the first hits, and the resulting bounds of nDCG."""
     if found is not None and found.unjudged:
         low, high = found.ndcg
         st.caption(

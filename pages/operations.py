@@ -1,4 +1,4 @@
-"""How does it do in use?"""
+"""The Operations page: usage, refusals, times and ratings of a knowledge base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which answers failed, and what becomes of them?"""
+"""The Review page: failed answers and what readers reported about them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _figures(figures: FeedbackFigures) -> None:
-    """What became of answers, in counts."""
+    """Draw the counts of ratings, refusals and other feedback."""
     with st.container(horizontal=True):
         for label, count, told in (
             ("Thumbs up", figures.up, "Answers with a thumb up."),

@@ -78,7 +78,7 @@ def _below(
     leaderboard: list[LeaderboardRow],
     metric: str,
 ) -> None:
-    """What follows from the ticked runs."""
+    """Draw the actions and the comparison for the selected runs."""
     has_baseline = any(row.is_baseline for row in leaderboard)
     if not chosen:
         st.caption(

@@ -1,4 +1,4 @@
-"""Which models answer, and where is the data kept?"""
+"""The Settings page: models, tools, members, data locations and caches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _storage(settings: Settings) -> None:
 
 
 def _caches() -> None:
-    """How often a question or a search was known already, since the server started."""
+    """Draw the hit rates of the caches since the server started."""
     st.header("Remembered", divider="gray")
     st.caption("What is asked again is answered from memory, until the documents change.")
     with st.grid(2, min_column_width=320):

@@ -1,4 +1,4 @@
-"""What should I change?"""
+"""The Tuning page: the measured effect of changes to the recipe."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def _workbench(base: KnowledgeBase, sets: list[QuestionSet]) -> None:
-    """Whatever follows the sliders of the sidebar."""
+    """Draw the parts of the page that depend on the recipe in the sidebar."""
     chosen, part = _questions(base, sets)
     place = st.empty()
     with st.sidebar:
@@ -71,7 +71,7 @@ def _meaning(
 
 
 def _questions(base: KnowledgeBase, sets: list[QuestionSet]) -> tuple[QuestionSet, QuestionPart]:
-    """Which questions count, and how they are split."""
+    """Draw the selection of a question set and of a part of it; return both."""
     by_name = {item.name: item for item in sets}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(

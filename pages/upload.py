@@ -1,4 +1,4 @@
-"""What is in the knowledge base, and how was it cut?"""
+"""The Documents page: the documents of a knowledge base, and how they are chunked."""
 
 import streamlit as st
 

@@ -1,1 +1,1 @@
-"""What several pages share: widgets, cards, charts and their colours."""
+"""Components that several pages share: widgets, cards, charts and their colours."""
