@@ -26,7 +26,7 @@ class Chat:
         self.prompts = list[str]()
 
     def reply(self, _prompt: str) -> str:
-        """What it answers."""
+        """The text of every answer."""
         return "It is in the handbook [1]."
 
     def stream(

@@ -1,4 +1,4 @@
-"""What tests of answers are made of: hits, traces, and a chat model that follows a script."""
+"""Test data for answers: hits, traces, and a chat model that follows a script."""
 
 from collections.abc import Iterator, Sequence
 

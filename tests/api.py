@@ -55,7 +55,7 @@ def spoken(
     parameters: Mapping[str, Any] | None = None,
     write: Callable[[Any], str | bytes] = json.dumps,
 ) -> tuple[int, dict[str, Any]]:
-    """What MCP answers to a request: a status, and an object of JSON-RPC."""
+    """Send a request to the MCP endpoint; return the status and the JSON-RPC object."""
     asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters or {}}
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     told = api.post("/mcp", content=write(asked), headers=headers)

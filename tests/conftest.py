@@ -1,4 +1,4 @@
-"""What all tests share: where the real collections are, a home of their own, no silent skips."""
+"""Fixtures for all tests: the real collections, a separate home, and no silent skips."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def postgres() -> Iterator["Server"]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where the workspaces of a test keep their data, once each: a SQLite file, and PostgreSQL.
+    """Run a test with its workspaces in a SQLite file, and again in PostgreSQL.
 
     For tests of storage: ``pytestmark = pytest.mark.usefixtures("database")``.
     """

@@ -124,12 +124,12 @@ def change_all(app: AppTest) -> None:
 
 
 def title(app: AppTest) -> str:
-    """Which page is open."""
+    """The title of the open page."""
     return app.title[0].value if app.title else ""
 
 
 def name_of(widget: Widget) -> str:
-    """What a control is called, without the numbers that tell it from others alike."""
+    """The name of a control, with its numbers masked so that similar controls share it."""
     return _NUMBER.sub("#", str(widget.key or getattr(widget, "label", "")))
 
 

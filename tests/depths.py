@@ -8,7 +8,7 @@ from rag.retrieval.candidates import NOT_FOUND, Candidates, Ranks
 
 
 def at_depth(deep: Candidates, depth: int) -> Candidates:
-    """What a search would have fetched that takes ``depth`` passages from each retriever."""
+    """The candidates of a search that takes ``depth`` passages from each retriever."""
     kept = (deep.dense_rank < depth) | (deep.lexical_rank < depth)
     return Candidates(
         deep.keys[kept],

@@ -1,4 +1,4 @@
-"""What documentation promises, checked against the code: each check returns what is wrong."""
+"""Checks of the documentation against the code; each returns the problems that it finds."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def commands(text: str) -> list[str]:
 
 
 def command_problem(line: str) -> str | None:
-    """Why a command cannot be run as it stands, or None."""
+    """The reason why a documented command can't be run, or None."""
     line = re.sub(r"^\w+=\$\((.*)\)$", r"\1", line)  # RUN=$(command)
     for part in line.split(" | "):
         words = shlex.split(part)

@@ -50,8 +50,11 @@ def drawn_pdfs(seeds: Sequence[int] = SEEDS) -> list[DrawnPdf]:
 
 
 def kept(document: Document, drawn: DrawnPdf) -> tuple[int, int, int]:
-    """How many rows there are, how many the document has cell by cell, and how many of all under
-    the right labels."""
+    """Count the rows of the drawn tables that a document reproduces.
+
+    Return the number of all rows, of the rows with the same cells, and of those of them with the
+    right labels.
+    """
     found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for table in document.tables:
         for line in document.text[table.start : table.end].split("\n"):

@@ -168,7 +168,7 @@ def _patterns_in(value: object) -> Iterator[re.Pattern]:
 
 
 def _methods(variable: str, tree: ast.Module) -> frozenset[str]:
-    """What is called on a variable; one that is handed on may be used in any way."""
+    """The methods that a module calls on a variable; "finditer" if it passes the variable on."""
     called, bases = set[str](), set[int]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_named(node.value, variable):
@@ -181,7 +181,10 @@ def _methods(variable: str, tree: ast.Module) -> frozenset[str]:
 
 
 def _handed_on(tree: ast.Module) -> frozenset[str]:
-    """How a module may use those of its table: by any method that it calls on local names."""
+    """The methods that a module may call on the patterns of a table.
+
+    These are all methods of patterns that it calls on local names, or "finditer" without any.
+    """
     called = {
         node.attr
         for node in ast.walk(tree)

@@ -17,12 +17,12 @@ _WORD = re.compile(rb'"content": ?"[^"]')  # of a reply in pieces, in either wir
 
 @dataclass
 class Front:
-    """What it does with requests: passes them on, but for the first ``busy`` of them.
+    """A reverse proxy that refuses the first ``busy`` requests and forwards the others.
 
-    Those it refuses with status 429 and a wish to be left alone for ``retry_after`` seconds. While
-    ``open`` is not set, a reply is passed on until there is a word in it. ``asked`` are the moments
-    at which requests came, on the clock of ``time.monotonic``, ``bodies`` are the requests;
-    ``hung_up`` is set when a reader goes before the end of a reply.
+    It refuses a request with status 429 and the header Retry-After: ``retry_after`` seconds. Until
+    ``open`` is set, it pauses a reply after the first word. ``asked`` are the times of the
+    requests, on the clock of ``time.monotonic``, and ``bodies`` are their bodies. ``hung_up`` is
+    set when a client disconnects before the end of a reply.
     """
 
     url: str

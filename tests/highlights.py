@@ -1,4 +1,4 @@
-"""How much of a passage's words the boxes on its page cover, read back from the file itself."""
+"""Coverage of a passage's words by the boxes on its page, read back from the file itself."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def _page(
 
 
 def _had(words: Sequence[str], others: Sequence[str]) -> int:
-    """How many of some words others have: as they are, or glued to or cut from a neighbour."""
+    """Count the words that ``others`` has too: unchanged, joined to a neighbour, or split off."""
     missing, glued = Counter(words) - Counter(others), "".join(others)
     found = sum(count for word, count in missing.items() if len(word) > 2 and word in glued)
     return len(words) - missing.total() + found
 
 
 def text_inside(path: Path, number: int, boxes: Sequence[Box]) -> str:
-    """What pypdfium2 reads of the characters whose middle lies in one of the boxes."""
+    """The text that pypdfium2 reads from the characters whose centre lies in one of the boxes."""
     letters, x, y = _characters(path, number)
     covered = np.zeros(len(letters), bool)
     for left, top, right, bottom in boxes:

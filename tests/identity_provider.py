@@ -31,7 +31,7 @@ class Provider:
         self.address = ""
 
     def routes(self) -> list[Route]:
-        """What to serve."""
+        """The routes of the server."""
         return [
             Route("/.well-known/openid-configuration", self._metadata),
             Route("/authorize", self._authorize),
@@ -102,7 +102,7 @@ def providing(*people: str) -> Iterator[str]:
 
 
 def secrets_file(address: str) -> str:
-    """What ``.streamlit/secrets.toml`` says for a provider."""
+    """The content of ``.streamlit/secrets.toml`` for a provider."""
     return f"""[auth]
 redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
 cookie_secret = "{secrets.token_urlsafe(32)}"

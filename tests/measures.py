@@ -21,7 +21,7 @@ Run = Mapping[str, Mapping[str, float]]
 
 
 class Searched(NamedTuple):
-    """What an evaluation holds when it has searched: each question with its ranking."""
+    """The state of an evaluation after its searches: the judge, and the ranking by question."""
 
     judge: Judge
     rankings: list[tuple[Question, Keys, Scores]]

@@ -15,5 +15,5 @@ def signed_in(workspace: Workspace, name: str) -> Person:
 
 
 def view(workspace: Workspace, person: Person) -> ScopedWorkspace:
-    """What somebody sees."""
+    """The workspace as a person sees it."""
     return ScopedWorkspace(workspace, Principal(person))

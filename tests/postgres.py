@@ -48,7 +48,7 @@ class Server:
         self.tell(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def url(self, name: str) -> str:
-        """What ``TOUCHSTONE_DATABASE_URL`` says for a database."""
+        """The value of ``TOUCHSTONE_DATABASE_URL`` for a database."""
         return f"postgresql+psycopg://{_ADMIN}@127.0.0.1:{self.port}/{name}"
 
     def tell(self, statement: sql.Composable | LiteralString) -> None:

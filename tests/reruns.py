@@ -1,4 +1,4 @@
-"""How long a page's script takes when an input changes: shared by benchmarks of pages."""
+"""Timing of the reruns of a page's script after an input changes, for the benchmarks of pages."""
 
 from __future__ import annotations
 

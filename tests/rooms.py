@@ -106,7 +106,7 @@ def within(name: str, room: str) -> bool:
 
 
 def order_breach(found: Import) -> str | None:
-    """Why an import runs against the order, or None."""
+    """The reason why an import violates the order of the rooms, or None."""
     if found.module.split(".")[0] not in PRODUCT:
         return None
     mine, theirs = room_of(found.importer), target_room(found)

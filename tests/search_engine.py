@@ -144,7 +144,7 @@ class Engine:
         return hits
 
     def _score(self, body: Json, row: Json) -> float | None:
-        """As documented for the maximum inner product; None where the row does not match."""
+        """Return the documented maximum inner product score; None if the row doesn't match."""
         if "knn" in body:
             assert (set(body), self.open_search) == ({"knn"}, False)
             near = body["knn"]

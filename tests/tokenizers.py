@@ -25,7 +25,7 @@ class Words:
 
 
 class WordPiece:
-    """What all-MiniLM-L6-v2 counts."""
+    """The tokenizer of all-MiniLM-L6-v2."""
 
     def __init__(self) -> None:
         self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
