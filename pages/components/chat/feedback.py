@@ -56,7 +56,7 @@ def _reason(base: KnowledgeBase, turn: Turn) -> None:
 
 
 def told(turn: Turn) -> str:
-    """The reason and the correction that a reader gave for a failed answer, as Markdown."""
+    """The reason and the correction of a failed answer, as Markdown; empty without both."""
     reason = f":orange-badge[{plain(turn.reason)}]" if turn.reason else ""
     right = f"Right would be: {plain(turn.correction)}" if turn.correction else ""
     return "  \n".join(each for each in (reason, right) if each)
