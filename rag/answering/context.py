@@ -1,4 +1,4 @@
-"""Which passages fit into a prompt."""
+"""Selection of the passages that fit into a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which past interactions fit into a prompt beside the passages."""
+"""Selection of the past interactions that fit into a prompt together with the passages."""
 
 from __future__ import annotations
 

@@ -185,7 +185,10 @@ def _is_cut(candidate: _Candidate) -> bool:
 
 
 def _likeliest(candidates: list[_Candidate]) -> list[_Candidate]:
-    """As many as may be embedded, by words shared, then by rank of their passage."""
+    """Return as many candidates as the embedding limit allows.
+
+    Candidates are ordered by shared words, then by the rank of their passage.
+    """
     kept, characters = list[_Candidate](), 0
     for candidate in sorted(candidates, key=lambda one: (-one.shared, one.n, one.statement.start)):
         characters += len(candidate.statement.text)

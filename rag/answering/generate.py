@@ -67,7 +67,7 @@ def answer(
 
 
 def _unmet(mode: AnswerMode) -> str:
-    """What is said of a mode that quotes cannot do justice to."""
+    """Return the warning for a mode that needs a language model, or an empty string."""
     return f"Mode {mode} {_NEEDS_MODEL}" if mode in ("balanced", "auto") else ""
 
 

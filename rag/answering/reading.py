@@ -1,4 +1,4 @@
-"""What passages say, read with their documents: statements without headings, and rows whole."""
+"""Statements of passages, read in their documents: without headings, and with complete rows."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class PassageReader:
         self._held: dict[tuple[str, str], _Known | None] = {}
 
     def statements(self, hit: Hit) -> list[Statement]:
-        """What a passage says, in order; ``start`` counts from the passage's beginning.
+        """Return the statements of a passage, in order; ``start`` is relative to the passage.
 
-        A row that the passage holds a part of is whole: it may begin before 0 and end beyond.
+        A row that the passage contains only in part is returned in full. It can begin before 0 and
+        end after the passage.
         """
         known = self._known(hit)
         if known is None:
@@ -41,7 +42,7 @@ class PassageReader:
         return sorted([*prose, *rows], key=lambda each: each.start)
 
     def context(self, hit: Hit) -> str:
-        """What a passage stands under: the document's name, headings, and the page's head."""
+        """Return the context of a passage: the document's name, its headings and its page header."""
         known = self._known(hit)
         pages = known.document.pages if known else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")
@@ -86,7 +87,7 @@ class PassageReader:
 
 
 def _headings(document: Document) -> Iterator[Span]:
-    """Where the lines stand that are nothing but a heading."""
+    """Return the spans of the lines that contain only a heading."""
     for heading in document.headings:
         stop = document.text.find("\n", heading.start)
         end = stop if stop >= 0 else len(document.text)
@@ -109,7 +110,7 @@ def _tabular(document: Document, hit: Hit) -> Iterator[Span]:
 
 
 def _last(text: str, caption: str) -> int:
-    """Where the words of a caption begin that a text ends with, white space aside; else -1."""
+    """Return the start of a caption at the end of a text, or -1. White space is ignored."""
     words = caption.split()
     at = text.rfind(words[0]) if words else -1
     while at >= 0:

@@ -1,4 +1,4 @@
-"""What is said when nothing relevant was found, or may have been missed."""
+"""Refusal messages for questions without relevant passages, or with possibly missed passages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def refusal(trace: Trace) -> tuple[str, str]:
 
 
 def of_language(trace: Trace) -> str:
-    """What a reader is told of a question in a language that the embedder does not know."""
+    """Return the message for a question in a language that the embedder does not support."""
     stage = trace.stage("language")
     return f"{stage.note[0].upper()}{stage.note[1:]}." if stage else ""
 

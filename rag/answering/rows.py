@@ -65,7 +65,7 @@ def tables_within(document: Document, span: Span) -> list[Table]:
 
 
 def body(document: Document, table: Table) -> list[Span]:
-    """Where the rows of a table stand below those that hold its labels."""
+    """Return the spans of a table's rows, without the header rows."""
     lines = list(_lines(document.text, table))
     heads = 0
     for start, end in lines:

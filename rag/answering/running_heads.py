@@ -23,7 +23,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def running_lines(document: Document) -> list[Span]:
-    """Where those lines of a PDF stand, in order."""
+    """Return the spans of the running headers and footers of a PDF, in order."""
     if document.media_type != "application/pdf" or len(document.pages) < 2:
         return []
     pages = [list(_edges(document.text, page)) for page in document.pages]

@@ -165,7 +165,7 @@ def _segments(passage: str) -> Iterator[_TextSegment]:
 
 
 def _kind(line: str) -> str:
-    """What a line is; "" for one that only separates."""
+    """Return the kind of a line; "" for a separator."""
     if not line.strip() or _RULE.fullmatch(line):
         return ""
     if _ROW.fullmatch(line):

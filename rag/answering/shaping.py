@@ -1,4 +1,4 @@
-"""What of a hit is shown: itself, its neighbours, section or page; what touches is joined."""
+"""Expansion of hits to neighbors, section or page, with adjacent passages merged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Fits = Callable[[str], bool]
 
 
 class Surroundings(Protocol):
-    """Where hits come from."""
+    """The source of documents and passages for the expansion of hits."""
 
     def document(self, document_id: str) -> Document | None:
         """A document, or None where it is not (any more) here."""

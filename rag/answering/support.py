@@ -1,4 +1,4 @@
-"""How much of a question a statement holds, each word weighed by how rare it is."""
+"""Share of a question's words in a statement, with each word weighted by its rarity."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class Support:
 
 
 def terms_of(statement: Statement, words: Vocabulary) -> Terms:
-    """What a statement speaks of, the title of a row's table included."""
+    """Return the terms of a statement, including the title of a row's table."""
     return words.terms(f"{statement.text} {statement.caption}")

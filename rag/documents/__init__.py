@@ -1,1 +1,1 @@
-"""What a knowledge base holds: documents, how they come in, and the jobs that index them."""
+"""Documents of a knowledge base, their ingestion, and the jobs that index them."""

@@ -1,4 +1,4 @@
-"""What adding files would come to, before anything of them is stored."""
+"""Size and duration estimates for files before they are stored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much there is to read and to embed: pages of PDFs, and characters of all text."""
+    """The amount of content to read and embed: pages of PDFs, and characters of all text."""
 
     pages: float
     characters: float
@@ -39,16 +39,16 @@ class Additions:
         self._services = services
 
     def amount(self, upload: Upload) -> Amount:
-        """How much a file holds; its text is guessed from its size, or the pages of a PDF."""
+        """Estimate the content of a file, from its size or from the pages of a PDF."""
         kind = extension_of(upload.name)
         with _file(upload) as path:
             size = file_size(path, kind)
         return Amount(size if kind == "pdf" else 0.0, size * CHARACTERS.get(kind, 1.0))
 
     def seconds(self, amounts: Sequence[Amount], embedder: str) -> float | None:
-        """How long files take with an embedder on this computer; None where nobody knows.
+        """Estimate the seconds that an embedder needs for files on this computer; None if unknown.
 
-        A model of this computer that no job has used yet is tried for a second.
+        A local model that no job has used yet is measured for about a second.
         """
         characters = sum(each.characters for each in amounts)
         pages = sum(each.pages for each in amounts)

@@ -1,4 +1,4 @@
-"""How documents on their way in are cut, in little memory."""
+"""Chunking of documents during ingestion, with little memory."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _QUICK_SECONDS, _SLOW_SECONDS = 0.5, 2.0
 
 
 class AtOnce:
-    """How many texts are embedded at once: so many that it takes about a second."""
+    """An adaptive batch size for embedding, chosen so that a batch takes about a second."""
 
     def __init__(self, breadth: int = 1) -> None:
         """``breadth`` is how many texts are embedded at the same time, on a cluster."""
@@ -115,7 +115,7 @@ class EmbeddingAhead:
         return None
 
     def _fetched(self, build_hash: str) -> _Queue | None:
-        """What comes next in a build, and that nobody else has."""
+        """Return the next texts of a build that no other worker has claimed."""
         documents, most = _DOCUMENTS, _BATCHES_FETCHED * self._at_once.texts
         refused = set[str]()
         while True:
@@ -149,9 +149,9 @@ class EmbeddingAhead:
         return _Queue(build_hash, embedder, {each.id: each for each in mine}, texts)
 
     def _claimed(self, queue: _Queue, refused: set[str]) -> _Queue | None:
-        """What of a queue nobody else has, about two batches; None where others have it all.
+        """Claim about two batches of a queue; None if other workers have claimed all of it.
 
-        Pieces that were ``refused`` a moment ago are not asked for again.
+        Claims that were ``refused`` a moment ago are not requested again.
         """
         pieces: dict[str, list[Unembedded]] = {}
         for each in queue.texts:

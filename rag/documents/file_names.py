@@ -1,4 +1,4 @@
-"""Which files below some folders are added, and what they are called."""
+"""Selection and naming of the files in folders that are added."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ class _ItemReader:
         read: Callable[[_Progress, Callable[[], bool]], Document],
         on_progress: ProgressCallback,
     ) -> Document:
-        """What ``read`` gives; vectors of other documents are made while it takes long."""
+        """Return the result of ``read``; embed other documents while it runs for a long time."""
         at, given_up = [(0, 0)], threading.Event()
 
         def cancelled() -> bool:

@@ -37,10 +37,11 @@ ProgressCallback = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of a document, and how many passages the saved recipe cuts it into.
+    """The outcome of storing a document, with the number of passages under the saved recipe.
 
-    ``before`` is the id of the version that it replaced, its own where it was read again, None
-    where there was none. ``lost`` are the quotes of labels whose words it does not have any more.
+    ``before`` is the id of the version that this one replaced: the document's own id if it was read
+    again, None if there was no previous version. ``lost`` contains the quotes of labels whose text
+    is no longer in the document.
     """
 
     name: str
@@ -90,7 +91,7 @@ class Ingestion:
         }
 
     def behind(self) -> str:
-        """Which builds could not take documents and why, in a sentence; "" when all could."""
+        """Return the builds that could not take documents, with the reasons; "" if all could."""
         return "; ".join(self._behind.values())
 
     def present(self, document_id: str) -> str | None:

@@ -1,4 +1,4 @@
-"""How much a job has to read, cut and embed."""
+"""Size of a job: the amount to read, chunk and embed."""
 
 from __future__ import annotations
 

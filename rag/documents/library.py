@@ -135,7 +135,10 @@ class BeirImport:
 
 
 class Library:
-    """What one knowledge base holds. Adding returns a job: once it returns, nothing is lost."""
+    """The documents of one knowledge base.
+
+    Methods that add documents return a job. Once they return, no data can be lost.
+    """
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
         self._services = services
@@ -191,7 +194,7 @@ class Library:
             return passages.of_document(connection, self._base_id, cut, document_id)
 
     def spans(self, document_id: str, recipe: IndexRecipe) -> list[Span]:
-        """Where the stored passages of a document in a build stand, in order."""
+        """Return the spans of a document's stored passages in a build, in order."""
         cut = self._cut_id(recipe)
         if cut is None:
             return []
@@ -200,11 +203,14 @@ class Library:
         return sorted((start, end) for _key, start, end in found.get(document_id, []))
 
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
-        """How a recipe would cut a document: only ``semantic`` embeds, and nothing is stored."""
+        """Return the passages that a recipe makes from a document, without storing them.
+
+        Only the chunker ``semantic`` embeds.
+        """
         return preview(self._services.models, document, recipe)
 
     def sizes(self, document: Document, cut: Sequence[Chunk], recipe: IndexRecipe) -> list[int]:
-        """How long passages of a document are, in the unit of a recipe."""
+        """Return the lengths of a document's passages, in the unit of a recipe."""
         return sizes(self._services.models, document, cut, recipe)
 
     def add_files(self, uploads: Iterable[Upload], questions: Questions | None = None) -> int:
@@ -287,7 +293,7 @@ class Library:
         return tuple(words)
 
     def labels_on(self, document_ids: Sequence[str]) -> int:
-        """How many labels point into some documents, and would be without a document."""
+        """Return the number of labels in some documents, which lose their document on deletion."""
         with self._database.read() as connection:
             found = labels.on_documents(connection, self._base_id, document_ids)
         return sum(found.values())
@@ -298,11 +304,14 @@ class Library:
             return builds.every(connection, self._base_id)
 
     def vector_index(self, recipe: IndexRecipe) -> VectorChoice:
-        """Which kind of vector index a build has, and why. Raises InvalidRecipe, ProviderError."""
+        """Return the kind of a build's vector index, and the reason.
+
+        Raises InvalidRecipe, ProviderError.
+        """
         return self._services.indexes.choice(self._base_id, recipe)
 
     def missing(self, recipe: IndexRecipe) -> int:
-        """How many documents a build still lacks, or lacks vectors of."""
+        """Return the number of documents that a build lacks, or lacks vectors of."""
         with self._database.read() as connection:
             return len(builds.missing(connection, self._base_id, recipe.hash))
 

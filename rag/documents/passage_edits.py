@@ -40,10 +40,11 @@ class PassageEdits:
             return passage_edits.lost(connection, self._base_id)
 
     def find(self, document: str, quote: str, near: float = 0.0) -> Span:
-        """Where words stand in a document, named by id or by name, white space aside.
+        """Return the span of a quote in a document, given by id or name. White space is ignored.
 
-        Of several places it is the one nearest to ``near``, 0 (start) to 1 (end). Raises NotFound,
-        and InvalidInput for words that are not there.
+        If the quote occurs several times, the result is the occurrence nearest to ``near``, from 0
+        (start) to 1 (end). Raises NotFound, and InvalidInput for a quote that the document does not
+        contain.
         """
         found = self._document(document)
         span = Haystack(found.text).find(storable(quote), near, similar=False)

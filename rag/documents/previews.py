@@ -1,4 +1,4 @@
-"""How a recipe would cut a document, and how long its passages are."""
+"""Previews of the passages that a recipe makes from a document, and their lengths."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def preview(models: Models, document: Document, recipe: IndexRecipe) -> Iterator
 def sizes(
     models: Models, document: Document, cut: Sequence[Chunk], recipe: IndexRecipe
 ) -> list[int]:
-    """How long passages of a document are, in the unit of a recipe."""
+    """Return the lengths of a document's passages, in the unit of a recipe."""
     tokenizer = models.embedder(recipe.embedder).tokenizer
     counted = length_counter(document, recipe, tokenizer, providers.languages(recipe.embedder))
     size = len if counted is None else counted.count

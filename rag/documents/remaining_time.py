@@ -1,7 +1,7 @@
-"""How far a job is, and how much longer it takes: what is left of each step, at its pace.
+"""Progress and remaining time of a job, from the remaining work and the pace of each step.
 
-A pace begins as what is typical and is soon what this very job measured. Time in which nothing was
-done, as before a job begins, counts nowhere.
+The initial pace is a typical value. Measurements of the job soon replace it. Idle time, such as the
+time before a job begins, does not count.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class RemainingTime:
         self._items[item] = _Item(kind, size, work, known, dict.fromkeys(work, 1.0))
 
     def seconds(self, item: Hashable) -> float:
-        """How long an item is expected to take from now on."""
+        """Return the expected remaining seconds of an item."""
         return sum(seconds for _, seconds in self._seconds(self._items[item]))
 
     def _seconds(self, it: _Item) -> Iterator[tuple[str, float]]:
@@ -197,7 +197,7 @@ class RemainingTime:
         self._then = now
 
     def _leave(self) -> None:
-        """What was left of the step at work is done."""
+        """Complete the remaining work of the current step."""
         if self._at is not None:
             item, step = self._at
             it = self._items[item]

@@ -1,4 +1,4 @@
-"""How long documents take on this computer: seconds per unit of each step, measured here."""
+"""Throughput of ingestion on this computer: measured seconds per unit of each step."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def work_for(*recipes: IndexRecipe) -> dict[str, str]:
 
 
 def steps(recipe: IndexRecipe, number: int) -> tuple[str, str]:
-    """What cutting and embedding for a build are called; "build 2" is the second."""
+    """Return the names of the chunking and embedding steps of a build; "build 2" is the second."""
     build = f", build {number + 1}" if number else ""
     return f"cutting{build}", f"embedding{build}"
 
@@ -78,9 +78,9 @@ class Throughput:
             Path(file.name).replace(self._file)
 
     def seconds(self, embedder: str, characters: float, pages: float) -> float | None:
-        """How long documents take, from reading to indexing; ``pages`` are those of PDFs.
+        """Estimate the seconds from reading to indexing; ``pages`` counts pages of PDFs.
 
-        None for a model that no job has used yet and that is not on this computer.
+        Returns None for a remote model that no job has used yet.
         """
         if embedding(embedder) not in self._measured() and providers.is_local(embedder):
             self._try(embedder)

@@ -27,7 +27,10 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """How many pieces fit (of ``history`` the last ones), and what each part took."""
+    """The allocation of a prompt budget: the number of items that fit, and the tokens of each part.
+
+    ``history`` counts the most recent messages that fit.
+    """
 
     history: int
     examples: int

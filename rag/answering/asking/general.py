@@ -29,13 +29,13 @@ def marked_general(text: str) -> tuple[str, int]:
 
 
 def general_statement(paragraph: str) -> str | None:
-    """What a paragraph says that is marked as general knowledge; None for one that is not."""
+    """Return the statement of a paragraph that is marked as general knowledge, or None."""
     found = _SAID.match(paragraph)
     return paragraph[found.end() :] if found else None
 
 
 def general_spans(text: str) -> list[Span]:
-    """Where the paragraphs stand that say so."""
+    """Return the spans of the paragraphs that are marked as general knowledge."""
     spans, at = list[Span](), 0
     for piece in _PARAGRAPHS.split(text):
         if general_statement(piece) is not None:

@@ -45,7 +45,7 @@ _DEMANDED = frozenset({"strict", "tool", "balanced"})
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an answer is made with, besides the model."""
+    """The components that an answer needs besides the model."""
 
     embedder: Embedder
     sources: Sources | None
@@ -141,7 +141,7 @@ class ModelAnswer:
             yield from self._listener.stream(shorter.messages, self._longest(shorter))
 
     def _longest(self, prompt: Prompt) -> int:
-        """How long the answer may be: what the recipe says, as far as the budget has room."""
+        """Return the token limit of the answer: the recipe's limit, within the remaining budget."""
         if prompt.spending is None:
             return self._recipe.max_tokens
         left = self._recipe.context_tokens - prompt.spending.prompt
@@ -275,7 +275,7 @@ class ModelAnswer:
             yield "The prompt was too long for the model and was shortened."
 
     def _verdict(self, text: str) -> tuple[AnswerStatus, str]:
-        """How a reply that came to its end is to be taken, and why."""
+        """Return the status of a complete reply, and the reason for it."""
         if not text.strip():
             return "failed", "The model sent an empty reply."
         if self._mode in MUST_CITE and self._mode != "balanced" and says_no_answer(text):

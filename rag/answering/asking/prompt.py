@@ -1,4 +1,4 @@
-"""What a model is shown in each mode: rules, conversation, examples, passages, the question."""
+"""Prompts for each answer mode: rules, conversation, examples, passages and the question."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _TAGS = {"tool": "result"}
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What comes beside the passages: the conversation before, and examples of good turns.
+    """The parts of a prompt besides the passages: the previous conversation and example turns.
 
-    ``history`` are messages by turns, each beginning with the user's. ``wording`` are the prompts
-    in use, ``begun`` is what an answer had said that is gone on with.
+    ``history`` contains complete turns, each beginning with a user message. ``wording`` contains
+    the current prompts. ``begun`` is the text of an interrupted answer that the model continues.
     """
 
     history: tuple[Message, ...] = ()

@@ -1,4 +1,4 @@
-"""Where documents do not answer: a model decides between tools and general knowledge."""
+"""Routing of questions that documents do not answer, by a model: tools or general knowledge."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def choose(
     listener: Listener,
     beside: Beside,
 ) -> Choice:
-    """What the model decides; a reply that is no choice may be repaired once.
+    """Return the model's choice, after at most one repair of an invalid reply.
 
-    Raises Unreadable where the second one is none either, ProviderError.
+    Raises Unreadable if the second reply is invalid too, and ProviderError.
     """
     messages = _asked(question, tools, tried, beside)
     reply = listener.hear(messages, MOST_TOKENS)

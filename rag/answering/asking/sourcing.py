@@ -1,4 +1,4 @@
-"""What an answer is made from: passages, the result of a tool, or general knowledge."""
+"""Sources of an answer: passages, the result of a tool, or general knowledge."""
 
 from __future__ import annotations
 
@@ -116,5 +116,5 @@ def _reached(trace: Trace) -> str:
 
 
 def _nothing(trace: Trace) -> str:
-    """Why there is no passage to answer from."""
+    """Return the reason why there is no passage to answer from."""
     return refusal(trace)[1]

@@ -1,4 +1,7 @@
-"""What is said in a reply that comes in pieces, which may part words, marks and characters."""
+"""Extraction of the visible text from a streamed reply.
+
+Chunks of the stream can split words, marks and characters.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class _Speech:
         self._thinks = self._thought = self._speaks = False
 
     def heard(self, piece: str) -> str:
-        """What is said for sure with one more piece."""
+        """Add a chunk of the stream and return the text that is certainly visible."""
         text, self._held = self._held + piece, ""
         if self._thinks:
             end = _ENDS.search(text)
@@ -58,5 +61,5 @@ class _Speech:
         return readable(text)
 
     def rest(self) -> str:
-        """What is left at the end: the beginning of a mark that was none."""
+        """Return the buffered text at the end of the stream: an incomplete mark."""
         return "" if self._thinks or self._speaks else self._held

@@ -37,10 +37,10 @@ _MOST_HIDDEN = 3  # word joiners that a text may have for its layout
 
 
 def suspicions(text: str) -> tuple[str, ...]:
-    """What of a text reads like instructions, in words; nothing for most texts.
+    """Return descriptions of the parts of a text that read like instructions; empty for most texts.
 
-    Looks at English phrases, at marks as prompts have them, and at hidden characters. An attack
-    in other words passes: the fences of the prompt do not rest on this.
+    The check looks for English phrases, prompt marks and hidden characters. It does not detect an
+    attack in other words: the fences of the prompt do not depend on this check.
     """
     folded = "".join(
         sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf"
@@ -54,5 +54,5 @@ def suspicions(text: str) -> tuple[str, ...]:
 
 
 def count_suspicious(hits: Sequence[Hit]) -> int:
-    """How many of some hits hold text that reads like instructions."""
+    """Return the number of hits with text that reads like instructions."""
     return sum(bool(suspicions(hit.chunk.text)) for hit in hits)

@@ -177,7 +177,10 @@ class SentenceChecker:
         return sum(told[term] for term in told if term in evidence.terms) / total if total else 1.0
 
     def _weights(self, claim: Claim, evidence: Evidence) -> Mapping[str, float]:
-        """What each word of a sentence counts: rare ones more, those of the question less."""
+        """Return the weight of each term of a claim.
+
+        Rare terms weigh more. Terms of the question weigh less.
+        """
         held = self._words.terms(claim.text)
         weights = self._words.rarities(held, [evidence.terms])
         return {

@@ -29,12 +29,12 @@ class Claim:
 
 
 def claims(answer: str, *, quoted: bool = False) -> list[Claim]:
-    """What an answer claims, in order.
+    """Return the claims of an answer, in order.
 
-    A mark of a citation belongs to the sentence before it in its line, also behind the full stop;
-    at the beginning of a line, to the one after. Headings and what only leads in ("These are:")
-    claim nothing, unless they have a figure. ``quoted`` says that the answer is made of quotes:
-    each is one claim, and brackets within are the document's own.
+    A citation mark belongs to the sentence before it in its line, also after the full stop. At the
+    beginning of a line, it belongs to the sentence after it. Headings and lead-ins ("These are:")
+    are claims only if they contain a number. ``quoted`` means that the answer consists of quotes:
+    each quote is one claim, and brackets in a quote belong to the document.
     """
     marks = quoted_mentions(answer) if quoted else mentions(answer)
     bare = blanked(answer, marks)

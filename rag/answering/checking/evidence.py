@@ -1,4 +1,4 @@
-"""What a cited passage says, as claims are held against it: words, figures, names, statements."""
+"""Evidence of a cited passage for checking claims: words, numbers, names and statements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Evidence:
 
     @classmethod
     def of(cls, citation: Citation, reader: PassageReader, words: Vocabulary) -> Evidence:
-        """What a citation rests on."""
+        """Return the evidence of a citation."""
         hit = citation.hit
         said = reader.statements(hit)
         above = [
@@ -62,7 +62,7 @@ class Evidence:
 
     @classmethod
     def together(cls, several: Sequence[Evidence]) -> Evidence:
-        """What several passages say."""
+        """Return the combined evidence of several passages."""
         if len(several) == 1:
             return several[0]
         return cls(
