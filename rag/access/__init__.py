@@ -14,7 +14,7 @@ _REQUESTS, _DEAR_REQUESTS = 32, 4  # of a token, at a time
 
 
 class Access:
-    """What lets people and programs in: ``people``, ``tokens``, links; and the ``audit`` log."""
+    """Access control for people and programs: ``people``, ``tokens``, links and ``audit`` log."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         from rag.access.audit import AuditLog
@@ -34,7 +34,7 @@ class Access:
         self.audit = AuditLog(database, self.people.in_use)
 
     def link(self, secret: str) -> LinkRow | None:
-        """What a link shows; None for one that is unknown, over, or revoked."""
+        """Return the link of a secret; None if it is unknown, expired or revoked."""
         from rag.access.links import link_of
 
         return link_of(self._database, secret)

@@ -105,7 +105,7 @@ class AuditLog:
 
 
 def audit_actor(line: AuditLine) -> str:
-    """Whose doing an entry was, in words."""
+    """Return the actor of an audit entry, in words."""
     if line.email is None:
         return "deleted account"
     via = line.entry.via

@@ -58,7 +58,7 @@ class Links:
 
 
 def link_of(database: Database, secret: str) -> LinkRow | None:
-    """What a secret shows; None for one that is unknown, over, or revoked."""
+    """Return the link of a secret; None if it is unknown, expired or revoked."""
     with database.read() as connection:
         row = links.by_digest(connection, _digest(secret))
     return row if row is not None and row.valid else None

@@ -13,7 +13,7 @@ from rag.storage.access.people import Person
 
 
 class Members:
-    """Who may do what in a knowledge base."""
+    """The members of a knowledge base and their roles."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

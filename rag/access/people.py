@@ -20,10 +20,10 @@ _LONGEST_ADDRESS = 254
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What an identity provider says of somebody: its own name, and the person's name with it.
+    """The claims of an identity provider about a person: its own name, the person's id and name.
 
-    ``verified`` is None where it does not say whether the address is the person's. ``issued`` is
-    when it said so, which a browser may bring back for weeks; None where that is not known.
+    ``verified`` is None if the provider does not state whether the address belongs to the person.
+    ``issued`` is the time of the claims, which a browser can send again for weeks; None if unknown.
     """
 
     issuer: str
@@ -100,12 +100,12 @@ class People:
         return self._known_to_be_used
 
     def role_in(self, base_id: int, person_id: str) -> str | None:
-        """What a person is in a knowledge base; None for a stranger."""
+        """Return the role of a person in a knowledge base; None if the person has no role."""
         with self._database.read() as connection:
             return people.role(connection, base_id, person_id)
 
     def roles(self, person_id: str) -> dict[int, str]:
-        """What a person is, by knowledge base."""
+        """Return the roles of a person, by knowledge base."""
         with self._database.read() as connection:
             return people.roles(connection, person_id)
 

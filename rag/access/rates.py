@@ -1,4 +1,4 @@
-"""How often and how much at once somebody may ask, in this process."""
+"""Limits on the rate and the concurrency of a principal's requests, in this process."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ class KeptReplies:
         self._database = database
 
     def once(self, token_id: str, key: str, asked: Any, make: Callable[[], Made]) -> Made:
-        """What ``make`` answers, or answered to the same request with this key before.
+        """Return the result of ``make``, or its stored result for the same request with this key.
 
-        ``asked`` is the request as plain data. What fails is not kept. Raises InvalidInput for a
-        key of another request, ``KeyInUse``, and whatever ``make`` raises.
+        ``asked`` is the request as plain data. Failures are not stored. Raises InvalidInput for a
+        key of another request, ``KeyInUse``, and all errors of ``make``.
         """
         if not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:
             raise InvalidInput(f"An idempotency key has 1 to {_LONGEST_KEY} printable characters.")

@@ -1,4 +1,4 @@
-"""What people can be in a knowledge base. The command line needs this before it opens anything."""
+"""Roles of people in a knowledge base. The command line needs them before it opens anything."""
 
 ROLES = {
     "viewer": "look, search and ask",

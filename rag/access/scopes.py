@@ -1,4 +1,4 @@
-"""What tokens may allow. The command line needs this before it opens anything."""
+"""Scopes of tokens. The command line needs them before it opens anything."""
 
 SCOPES = {
     "read": "look at knowledge bases, search them, and explain what is found",

@@ -75,7 +75,7 @@ class Tokens:
                 raise NotFound(f"There is no token {token_id!r}.")
 
     def holder(self, secret: str) -> TokenRow | None:
-        """What a token allows; None for one that is unknown, over, or revoked."""
+        """Return the token of a secret; None if it is unknown, expired or revoked."""
         with self._database.read() as connection:
             row = tokens.by_digest(connection, _digest(secret))
         if row is None or not row.valid:

@@ -42,7 +42,7 @@ class PassageReader:
         return sorted([*prose, *rows], key=lambda each: each.start)
 
     def context(self, hit: Hit) -> str:
-        """Return the context of a passage: the document's name, its headings and its page header."""
+        """Return the context of a passage: the document's name, its headings and the page head."""
         known = self._known(hit)
         pages = known.document.pages if known else ()
         head = next((page.head for page in pages if page.number == hit.chunk.page), "")

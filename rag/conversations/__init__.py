@@ -1,1 +1,1 @@
-"""What was asked and answered, kept."""
+"""Storage of conversations: questions, answers and their evaluation by users."""

@@ -63,7 +63,7 @@ class Answers:
         return stream if price is None else stream.priced(price.of)
 
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
-        """What a language model would be shown for a retrieval, without a conversation before."""
+        """Return the prompt of a language model for a retrieval, without previous messages."""
         count = self._services.models.embedder(recipe.index.embedder).tokenizer.count
         reader = answering.PassageReader(self._sources)
         beside = Beside(wording=self._prompts.wording())

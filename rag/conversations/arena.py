@@ -24,12 +24,12 @@ VOTES = ("left", "right", "tie", "both bad")
 
 @dataclass(frozen=True, slots=True)
 class ArenaSummary:
-    """What votes say of two recipes.
+    """A summary of the votes on two recipes.
 
-    ``rate`` is how often ``first`` is preferred, a tie and "both bad" counting half, as the mean
-    over questions: a question that was voted on several times counts once. ``low`` and ``high`` are
-    its 95% interval, which may be looked at after every vote; 0.5 lies outside of it exactly where
-    it is ``decided``.
+    ``rate`` is how often ``first`` is preferred, with a tie and "both bad" counting half, as the
+    mean over questions: a question with several votes counts once. ``low`` and ``high`` are its 95%
+    interval, which stays valid if you look at it after every vote. The result is ``decided``
+    exactly if 0.5 is outside of the interval.
     """
 
     first: Recipe
@@ -92,7 +92,7 @@ class Arena:
                 raise NotFound("That bout is not in this knowledge base.")
 
     def summaries(self) -> list[ArenaSummary]:
-        """What the votes say of each two recipes; those with the most votes first."""
+        """Return the summary of the votes on each pair of recipes, most votes first."""
         with self._database.read() as connection:
             return summaries(arena_comparisons.voted(connection, self._scope))
 
@@ -146,7 +146,7 @@ def _score(voted: ArenaComparison, recipe: Recipe) -> float:
 
 
 def _shown(answer: Answer) -> dict[str, Any]:
-    """What is kept of an answer."""
+    """Return the stored data of an answer."""
     return {
         "text": answer.text,
         "mode": answer.mode,

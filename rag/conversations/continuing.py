@@ -1,4 +1,4 @@
-"""What an answer that broke off had said, as a model has to see it to go on."""
+"""The text of an interrupted answer, in the form that a model needs to continue it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Conversations:
         self._scope = memory.scope
 
     def open(self, conversation_id: int | None) -> int:
-        """That conversation if it is one of these, else a new one."""
+        """Return the id of a conversation if it is in scope, else create one and return its id."""
         with self._database.write() as connection:
             if conversation_id is not None and sessions.find(
                 connection, self._scope, conversation_id
@@ -128,7 +128,7 @@ class Conversations:
                 raise NotFound(_GONE)
 
     def history(self, conversation_id: int, last: int | None = None) -> tuple[Message, ...]:
-        """What was said last, for a follow-up to refer to: complete questions, and answers."""
+        """Return the most recent complete questions and answers, as context for a follow-up."""
         said = [turn for turn in self.turns(conversation_id, last) if turn.status in _SAID]
         return tuple(message for turn in said[-_REMEMBERED:] for message in _messages(turn))
 
@@ -180,7 +180,7 @@ def _messages(turn: Turn) -> Iterator[Message]:
 
 
 def failure_words(stage: Stage) -> str:
-    """What a failed stage means for the one who asked, without the reason."""
+    """Return the consequence of a failed stage for the user, without the reason."""
     return stage_row(stage.name).failed or f"The step {stage.name} failed"
 
 

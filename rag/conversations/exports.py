@@ -19,7 +19,7 @@ _INERT = {"`": "&#96;", "<": "&lt;", "!": "&#33;"}
 
 
 def as_data(found: Conversation, asked: Sequence[Turn]) -> dict[str, Any]:
-    """What a script gets: the conversation, and its turns with citations and feedback."""
+    """Return a conversation as plain data: its turns with citations and feedback."""
     return {
         "id": found.id,
         "name": found.name,
@@ -47,7 +47,7 @@ def markdown(found: Conversation, asked: Sequence[Turn]) -> str:
 
 
 def turn_data(turn: Turn) -> dict[str, Any]:
-    """What a script gets of a turn."""
+    """Return a turn as plain data."""
     return {
         "id": turn.id,
         "question": turn.question,

@@ -1,4 +1,4 @@
-"""How a knowledge base does in use: turns over time, and those worth a look."""
+"""Operational metrics of a knowledge base over time, and the turns that need attention."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ its cited passages do not bear out."""
 
 @dataclass(frozen=True, slots=True)
 class OperationFigures:
-    """What some turns come to. Shares are of ``questions``; None where nothing was measured.
+    """Summary metrics of turns. Shares are of ``questions``; None without measurements.
 
-    ``p50`` and ``p95`` are seconds from the question to the end of its answer, ``first_token`` the
-    median of those until its first piece. ``costs`` are of the turns that a model was asked for,
-    None where the price is not known. Turns that failed count as questions, not in the times.
+    ``p50`` and ``p95`` are seconds from the question to the end of its answer, ``first_token`` is
+    the median of the seconds to its first chunk. ``costs`` are of the turns that called a model,
+    None if the price is unknown. Failed turns count as questions, but not in the times.
     """
 
     questions: int
@@ -97,7 +97,7 @@ class Operations:
 
 
 def operation_figures(turns: Sequence[TurnRow]) -> OperationFigures:
-    """What turns come to together."""
+    """Return the summary metrics of turns."""
     answered = [turn for turn in turns if turn.status != "failed"]
     times = [total_seconds(turn) for turn in answered]
     first = [each for turn in answered if (each := turn.metrics.get("first_token_seconds"))]
@@ -123,7 +123,7 @@ def asked_model(turn: TurnRow) -> bool:
 
 
 def cost_of(turn: TurnRow) -> Cost | None:
-    """What a turn cost when it was answered; None where that was not known."""
+    """Return the cost of a turn at the time of its answer; None if it was unknown."""
     amount = turn.metrics.get("cost")
     return None if amount is None else Cost(amount, str(turn.metrics.get("currency")))
 

@@ -23,7 +23,7 @@ class Prompts:
         return Wording({name: text for name, text in latest.items() if text})
 
     def versions(self, name: str) -> list[PromptVersion]:
-        """What a prompt was changed to, newest first; "" where it was reset."""
+        """Return the versions of a prompt, newest first; a reset has the text ""."""
         return [each for each in self._all() if each.name == name][::-1]
 
     def save(self, name: str, text: str) -> None:

@@ -19,7 +19,7 @@ LONGEST_CORRECTION = 4000
 
 
 class Reviews:
-    """What a visitor thinks of answers, and which of them wait for a review."""
+    """The feedback of a visitor on answers, and the queue of answers to review."""
 
     def __init__(self, database: Database, scope: Scope) -> None:
         self._database = database
@@ -51,7 +51,7 @@ class Reviews:
             return feedback.waiting(connection, self._scope, limit)
 
     def figures(self) -> feedback.FeedbackFigures:
-        """How many turns there are of each kind, whoever asked."""
+        """Return the number of turns of each kind, of all users."""
         with self._database.read() as connection:
             return feedback.figures(connection, self._scope)
 

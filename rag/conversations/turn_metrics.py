@@ -1,4 +1,4 @@
-"""What is counted and timed of a turn, as it is stored, logged and drawn."""
+"""Counts and times of a turn, as stored, logged and plotted."""
 
 from __future__ import annotations
 

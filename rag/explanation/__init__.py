@@ -1,1 +1,1 @@
-"""Why a passage stands where it stands, and what would change that."""
+"""Explanations of a passage's rank, and of the changes that would move it."""

@@ -1,8 +1,8 @@
-"""Which sentences of a passage, and which words of a question, carry their similarity.
+"""Attribution of a similarity to sentences of the passage and words of the question.
 
-By occlusion (Zeiler and Fergus 2014, for text Li, Monroe, Jurafsky 2016): one part is left out,
-the rest is embedded again, and what the cosine loses is that part's share. Shares do not add up
-to the cosine, because an embedding is not a sum.
+The method is occlusion (Zeiler and Fergus 2014, for text Li, Monroe, Jurafsky 2016): one part is
+left out, the rest is embedded again, and the loss of cosine is that part's share. Shares do not add
+up to the cosine, because an embedding is not a sum.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """What carries the cosine of a question and a passage, as its embedder sees them now.
+    """The contributions to the cosine of a question and a passage, with the current embedder.
 
-    ``embeddings`` counts the texts that were embedded for it. Where a text has more parts than
-    ``MOST_SENTENCES`` or ``MOST_WORDS``, neighbours share a part. One that is a single part
-    carries all. ``context`` is what is indexed before the passage, as one part; None without any.
+    ``embeddings`` is the number of texts embedded for the attribution. In a text with more parts
+    than ``MOST_SENTENCES`` or ``MOST_WORDS``, neighboring parts are joined. The only part of a text
+    contributes all of the cosine. ``context`` is the text indexed before the passage, as one part,
+    or None if there is none.
     """
 
     cosine: float

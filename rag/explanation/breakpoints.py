@@ -1,7 +1,8 @@
-"""Where a passage enters or leaves the results when one field moves, from candidate arrays alone.
+"""Breakpoints of single recipe fields, computed from candidate arrays alone.
 
-A passage is in the results when its relevance reaches the threshold and fewer than top-k relevant
-candidates stand before it. Each function moves one field and says where that changes first.
+A breakpoint is the value at which a passage enters or leaves the results. A passage is in the
+results if its relevance reaches the threshold and fewer than top-k relevant candidates rank before
+it. Each function moves one field and returns its nearest breakpoint.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ class Case:
     calibration: Calibrated | None = None
 
     def relevance(self, found: Candidates) -> Scores:
-        """What the threshold is compared with, shape (n,)."""
+        """Return the values that the threshold is compared with, shape (n,)."""
         known = self.calibration
         relevance = found.cosine if known is None else known.probabilities(found)
         return compared(relevance, found.exact, self.search, found.by_words)
 
     def relevant(self, found: Candidates) -> Mask:
-        """Which candidates reach the threshold, shape (n,)."""
+        """Return a mask of the candidates that reach the threshold, shape (n,)."""
         if self.threshold is None:
             return np.ones(len(found), dtype=bool)
         return np.asarray(self.relevance(found) >= self.threshold)
@@ -97,13 +98,16 @@ class Case:
 
 
 def position(found: Candidates, key: int) -> int | None:
-    """Where a passage stands in arrays that are sorted by key; None where it is no candidate."""
+    """Return the position of a passage in arrays sorted by key; None if it is not a candidate."""
     at = int(np.searchsorted(found.keys, key))
     return at if at < len(found) and found.keys[at] == key else None
 
 
 def before(found: Candidates, scores: Scores, own: int) -> Mask:
-    """Which candidates rank before one of them: a higher score, or the same and a lower key."""
+    """Return a mask of the candidates that rank before a candidate.
+
+    These have a higher score, or the same score and a lower key.
+    """
     mine = scores[own]
     return np.asarray((scores > mine) | ((scores == mine) & (found.keys < found.keys[own])))
 
@@ -196,7 +200,7 @@ def _crossings(dense: Scores, words: Scores, own: int) -> Scores:
 def _counts(
     case: Case, dense: Scores, words: Scores, own: int, probes: Scores
 ) -> npt.NDArray[np.intp]:
-    """How many relevant candidates rank before ``own`` at each weight, as a search computes it."""
+    """Count the relevant candidates before ``own`` at each weight, as a search computes it."""
     keys = case.candidates.keys
     relevant, is_first = case.relevant(case.candidates), keys < keys[own]
     counts = []

@@ -1,4 +1,4 @@
-"""What would have to change, and by how little, for a passage to enter or leave the results."""
+"""The smallest changes of a recipe that bring a passage into the results or out of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ def counterfactuals(case: Case, is_in: bool, run: Run) -> tuple[Counterfactual, 
 
 
 def _fields(refuses: bool) -> list[Field]:
-    """What may be moved. A recipe that never refuses is not asked what would make it refuse."""
+    """Return the fields that can be moved.
+
+    The field ``refuse`` is left out for a recipe that never refuses.
+    """
     return [field for field in phrases.NAMES if field != "refuse" or refuses]
 
 
@@ -75,7 +78,7 @@ def _asking(search: SearchRecipe) -> list[str]:
 def unavailable(
     search: SearchRecipe, threshold: float | None, is_in: bool
 ) -> tuple[Counterfactual, ...]:
-    """What is said of a recipe that asks a model."""
+    """Return the placeholders for a recipe that calls a language model."""
     words = (
         f"Not available with {', '.join(_asking(search))} on: trying a change would ask a model."
     )

@@ -69,9 +69,9 @@ class Explainer:
         """Raises NotAllowed where who asked may not have so many texts embedded."""
 
     def standing(self, key: int) -> Standing:
-        """Where a passage stands, stage by stage, also if it never was a candidate.
+        """Return the rank of a passage stage by stage, also if it was never a candidate.
 
-        Ranks are over the whole corpus, and exact. Raises NotFound for an unknown key.
+        Ranks are exact, over the whole corpus. Raises NotFound for an unknown key.
         """
         corpus, passage = self._corpus, self._passage(key)
         words = corpus.lexical.explain(self._asked.words, key, **bm25_options(self.recipe.search))
@@ -117,10 +117,10 @@ class Explainer:
     def attribution(
         self, key: int, on_progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> Attribution:
-        """What carries the cosine of question and passage; embeds some dozens of texts.
+        """Attribute the cosine of question and passage to their parts; embeds some dozens of texts.
 
-        ``on_progress`` hears (done, total), and may raise to stop. Raises NotFound, NotAllowed,
-        ProviderError.
+        ``on_progress`` receives (done, total) and can raise an exception to stop. Raises NotFound,
+        NotAllowed, ProviderError.
         """
         self.permit_attribution()
         chunk, _ = self._passage(key)
@@ -128,7 +128,7 @@ class Explainer:
         return attribution(self.trace.searched, chunk.text, embedder, on_progress, chunk.context)
 
     def find(self, text: str) -> list[Finding]:
-        """Where the passages stand that hold a text; without any, those nearest to it.
+        """Return the ranks of the passages that contain a text, or of the passages nearest to it.
 
         Raises InvalidInput for a text that is empty or too long.
         """
@@ -150,11 +150,11 @@ class Explainer:
         return held or [Located(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
 
     def findings(self, passages: Sequence[Located]) -> list[Finding]:
-        """Where passages stand. Raises NotFound for one that is not there."""
+        """Return the ranks of passages. Raises NotFound for a missing passage."""
         return [self._finding(passage.key, passage.match) for passage in passages]
 
     def in_document(self, document_id: str) -> list[Finding]:
-        """Where the passages of a document stand; the first few, the best placed first."""
+        """Return the ranks of a document's passages: a limited number, best rank first."""
         keys = [chunk.key for chunk in self._library.chunks(document_id, self.recipe.index)]
         ranks = {hit.chunk.key: hit.rank for hit in self.trace.hits}
         rest = len(self._deep.near.keys) + 1

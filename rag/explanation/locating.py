@@ -1,4 +1,4 @@
-"""Which passages hold a given text: its very words, nearly its words, or what is nearest to it."""
+"""Search for the passages that contain a text exactly, contain it nearly, or are nearest to it."""
 
 from __future__ import annotations
 

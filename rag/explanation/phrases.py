@@ -51,7 +51,7 @@ def tried(
 
 
 def none(field: Field, case: Case, is_in: bool) -> str:
-    """Why no value of a field turns the passage's fate."""
+    """Return the reason why no value of a field brings the passage in or out."""
     words = f"No value of {NAMES[field]} alone brings it {'out' if is_in else 'in'}"
     own = position(case.candidates, case.key)
     if case.refused and field != "refuse":

@@ -42,7 +42,7 @@ class Compared:
     labels: tuple[LabelRanks, ...]
 
     def found(self) -> tuple[int, int]:
-        """How many labels each list shows."""
+        """Return the number of labels that each list shows."""
         return (
             sum(each.before is not None for each in self.labels),
             sum(each.after is not None for each in self.labels),

@@ -1,4 +1,4 @@
-"""Where one passage stands in a retrieval: stage by stage, what took it out, what it lacks."""
+"""Standing of one passage in a retrieval: its rank by stage, its elimination and its score gap."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _true_rank(ranked: Found, key: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """What one stage did with the passage, in words."""
+    """The outcome of one stage for the passage, in words."""
 
     stage: str
     outcome: StepOutcome
@@ -63,12 +63,12 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What both retrievers know of a passage, over all that may be found.
+    """The scores and ranks of a passage in both retrievers, over all searchable passages.
 
     ``dense`` is the cosine. Ranks count from 1. ``bm25_rank`` is None, and ``bm25`` 0, for a
-    passage without a word of the question; ``dense_rank`` is None for one that a filter excludes.
-    ``lacking`` are the terms of the question that it lacks. ``by_words`` says that its vector is
-    not in yet: then ``dense`` is 0 and says nothing.
+    passage without a word of the question; ``dense_rank`` is None for a passage that a filter
+    excludes. ``lacking`` are the terms of the question that the passage does not contain.
+    ``by_words`` means that the passage has no vector yet: then ``dense`` is 0 and has no meaning.
     """
 
     dense: float
@@ -179,7 +179,7 @@ def _steps(
 
 
 def _again(hit: Hit | None) -> str:
-    """How the second search found a passage."""
+    """Describe the ranks of a passage in the second search."""
     ranks = [
         f"{row.retriever} rank {hit.parts[_rank_of(row)]:.0f}"
         for row in map(stage_row, _RETRIEVERS["hybrid"])
@@ -208,7 +208,10 @@ def _rank_of(row: StageRow) -> str:
 
 
 def missed(search: SearchRecipe, known: Figures, again: bool) -> str:
-    """Why no retriever brought a passage along; ``again`` where the second search decides."""
+    """Return the reason why no retriever returned a passage.
+
+    ``again`` means that the second search decides.
+    """
     if again:
         return "the second search does not find it"
     asked = map(stage_row, _RETRIEVERS[search.mode])
@@ -234,7 +237,7 @@ def _passed(trace: Trace, stage: Stage, hit: Hit | None, key: int) -> Passing:
 
 
 def _place(trace: Trace, stage: Stage, hit: Hit | None) -> str:
-    """What is known of the passage after a stage that it came through."""
+    """Describe the rank and score of the passage after a stage that it passed."""
     name = stage_row(stage.name).figure
     if hit is not None and name in hit.parts:
         mine = hit.parts[name]

@@ -47,7 +47,7 @@ def start(asked: Mapping[str, Any]) -> subprocess.Popen[bytes]:
 
 
 def asked_of(stream: BinaryIO) -> dict[str, Any]:
-    """What this process was started for. From now on it ends when ``stream`` does."""
+    """Return the task of this process. From now on the process ends when ``stream`` ends."""
     asked: dict[str, Any] = json.loads(stream.readline())
     threading.Thread(target=_end_with, args=(stream,), daemon=True).start()
     return asked

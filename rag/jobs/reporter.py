@@ -1,4 +1,4 @@
-"""How a job tells its progress, and how much longer it takes at the pace that was measured."""
+"""Progress reports of jobs, with the remaining time at the measured pace."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class _Pace:
 
 
 class Reporter:
-    """How a handler tells its progress and learns that it should stop.
+    """A channel through which a handler reports its progress and learns that it must stop.
 
-    A heartbeat writes to the database, so telling progress costs the handler nothing. Plain data
-    that a handler leaves in ``result`` is stored with the end of the job, and of each turn.
+    A heartbeat writes to the database, so a progress report costs the handler nothing. Plain data
+    that a handler puts in ``result`` is stored at the end of the job, and of each turn.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Reporter:
         self._heed()
 
     def carried(self) -> Any:
-        """What an earlier turn of the job left in ``result``; None where there was none."""
+        """Return the ``result`` of an earlier turn of the job; None if there is none."""
         with self._database.read() as connection:
             return rows.result(connection, self._job_id)
 
@@ -171,9 +171,9 @@ class Reporter:
 
 
 class HelpersReporter(Reporter):
-    """That of a worker which helps with the job of another one, who tells its progress.
+    """The reporter of a worker that helps with a job of another worker, which reports the progress.
 
-    It stops when the job ends, or when another one waits for a worker.
+    It stops when the job ends, or when another job waits for a worker.
     """
 
     def _goes_on(self, connection: Connection, _left: float | None) -> bool:

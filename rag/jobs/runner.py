@@ -126,7 +126,7 @@ class Jobs:
             return rows.latest(connection, base_id, kind, about)
 
     def result(self, base_id: int, kind: str, about: Mapping[str, str]) -> Any:
-        """What the newest such job that is done left behind, as plain data; None without one."""
+        """Return the result of the newest completed matching job, as plain data, or None."""
         with self._database.read() as connection:
             done = rows.latest(connection, base_id, kind, about, done=True)
             return None if done is None else rows.result(connection, done.id)
@@ -137,7 +137,7 @@ class Jobs:
             return rows.get(connection, job_id)
 
     def items(self, job_id: int) -> list[JobItem]:
-        """What became of each item of a job."""
+        """Return the outcome of each item of a job."""
         with self._database.read() as connection:
             return rows.items(connection, job_id)
 
@@ -200,7 +200,10 @@ class Jobs:
             leases.release(connection, self._owner)
 
     def _work(self) -> None:
-        """Whatever fails, such as a database that is away, the worker tries again."""
+        """Run jobs until the runner closes.
+
+        The worker continues after every error, such as an unreachable database.
+        """
         pause, attended, tidied = _POLL_SECONDS, -math.inf, -math.inf
         while not self._closing:
             self._wake.clear()
@@ -326,7 +329,7 @@ class Jobs:
         return still
 
     def _told(self, job: JobRow, status: JobStatus, reporter: Reporter) -> dict[str, Any]:
-        """What is told of a job that has ended: its units, and its items by what became of them."""
+        """Return the telemetry of a completed job: its units, and its items by outcome."""
         told_last, total, _ = reporter.progress
         done = total if status == "done" else told_last
         items = Counter(item.status for item in self.items(job.id))

@@ -144,7 +144,7 @@ class KnowledgeBase(Words):
             return bases.saved_recipes(connection, self.id)
 
     def version(self) -> int:
-        """How often the documents changed; whoever caches something compares this."""
+        """Return the number of changes to the documents; caches compare it."""
         with self._database.read() as connection:
             return bases.version(connection, self.id)
 
@@ -247,9 +247,9 @@ class KnowledgeBase(Words):
         history: Sequence[Message] = (),
         limit: ThresholdRule | None = None,
     ) -> Part:
-        """What this base alone finds, before anything is cut to a prompt.
+        """Return the results of this base alone, before the cut to a prompt.
 
-        ``limit`` is that of the recipe, where it is known already.
+        ``limit`` is the threshold rule of the recipe, if it is known already.
         """
         services, asked = self._services, check_question(question)
         said = tuple(history) if recipe.search.rewrite else ()
@@ -264,11 +264,11 @@ class KnowledgeBase(Words):
         return Part(self.name, trace, "probability" if known.calibration else scale, weight)
 
     def _limit(self, recipe: Recipe) -> ThresholdRule:
-        """What a recipe asks of relevance. Raises InvalidInput as ``threshold`` does."""
+        """Return the threshold rule of a recipe. Raises InvalidInput as ``threshold`` does."""
         return threshold_rule(self._services, self.id, recipe.index, recipe.search)
 
     def _corpus(self, recipe: Recipe, limit: ThresholdRule) -> Corpus:
-        """What a recipe searches."""
+        """Return the corpus that a recipe searches."""
         index = self._services.indexes.current(self.id, recipe.index)
         return corpus(self._services, self.id, recipe, index, limit.calibration)
 

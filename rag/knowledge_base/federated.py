@@ -1,4 +1,4 @@
-"""What other knowledge bases find that are searched beside one."""
+"""Federated search: results of other knowledge bases for the same question."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rag.retrieval import Part
 
 
 class Searchable(Protocol):
-    """What such a search needs of a knowledge base."""
+    """The interface of a knowledge base for federated search."""
 
     name: str
 
     def part(self, question: str, recipe: Recipe, weight: float = 1.0) -> Part:
-        """What this base alone finds. Raises TouchstoneError."""
+        """Return the results of this base alone. Raises TouchstoneError."""
         ...
 
 
@@ -35,12 +35,15 @@ class Federated(Protocol):
 
     @property
     def weight(self) -> float:
-        """What its relevance is multiplied by."""
+        """The factor of its relevance."""
         ...
 
 
 def federated_parts(question: str, others: Sequence[Federated]) -> tuple[list[Part], list[str]]:
-    """What each of the others found, and why some gave nothing: the rest still answers."""
+    """Return the results of the other bases, and the reasons of those that failed.
+
+    A failure does not stop the other bases.
+    """
     parts, failures = [], []
     for each in others:
         try:

@@ -1,4 +1,4 @@
-"""What a knowledge base says of words: which matched, what they weigh, how they are spelled."""
+"""Lexical information of a knowledge base: matches, term weights and spelling."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Words:
         return spans
 
     def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:
-        """Why a passage has its BM25 score, word by word. Raises NotFound for an unknown key."""
+        """Explain the BM25 score of a passage word by word. Raises NotFound for an unknown key."""
         index = self._services.indexes.current(self.id, recipe.index)
         search = recipe.search
         found = index.lexical.explain(
@@ -63,5 +63,5 @@ class Words:
         return words
 
     def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:
-        """What dense and lexical retrieval contributed to each score, by passage key."""
+        """Return the contributions of dense and lexical retrieval to each score, by passage key."""
         return score_contributions(trace, recipe.search)

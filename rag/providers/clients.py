@@ -10,7 +10,7 @@ from rag.providers.endpoint import Endpoint
 
 
 class Client(Protocol):
-    """What holds connections to a server."""
+    """A client with open connections to a server."""
 
     def close(self) -> None:
         """Ends them."""

@@ -124,9 +124,9 @@ class TorchCrossEncoder:
         self._lock = Lock()
 
     def scores(self, question: str, texts: Sequence[str]) -> Scores:
-        """What the model predicts for each pair, shape (len(texts),).
+        """Return the model's prediction for each pair, shape (len(texts),).
 
-        Raises MissingDependency, naming the extra, and InvalidInput for an unfit folder.
+        Raises MissingDependency, naming the extra, and InvalidInput for an unsuitable folder.
         """
         pairs = [(question, text) for text in texts]
         with self._lock:

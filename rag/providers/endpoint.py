@@ -1,4 +1,4 @@
-"""Where a remote provider is reached, and what its failures mean to the person who asked."""
+"""Endpoints of remote providers, and the translation of their failures into error messages."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Busy(ProviderUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long to wait for an answer (seconds) and how often to ask before giving up."""
+    """The timeout of a request, the number of attempts, and the first wait; times in seconds."""
 
     timeout: float = 60.0
     tries: int = 4

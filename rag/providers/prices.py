@@ -1,4 +1,4 @@
-"""What the tokens of language models cost: by the table, or by a file that goes before it."""
+"""Token prices of language models, from the built-in table or a file that overrides it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model's tokens cost, per million of them; ``date`` is that of its table.
+    """The price of a model's tokens, per million; ``date`` is the date of its table.
 
-    ``model`` is matched against the lower-case model name (shell wildcards). None where it is not
-    known.
+    ``model`` is a pattern for the lower-case model name (shell wildcards). Unknown prices are None.
     """
 
     provider: str
@@ -35,7 +34,7 @@ class Price:
     output: float | None = None
 
     def of(self, usage: Usage) -> Cost | None:
-        """What some tokens cost; None where the price is not known, or no tokens were told."""
+        """Return the cost of tokens; None if the price or the number of tokens is unknown."""
         if self.input is None or self.output is None:
             return None
         if not usage.prompt_tokens and not usage.completion_tokens:

@@ -1,4 +1,4 @@
-"""Which providers are set up, and whether they really answer."""
+"""Status of the configured providers, and checks with real calls."""
 
 from __future__ import annotations
 
@@ -98,11 +98,11 @@ def _is_installed(package: str) -> bool:
 def check(
     name: str, settings: Variables, service: Literal["embedding", "chat"] | None = None
 ) -> str:
-    """What a provider answered to a tiny real call, in a sentence.
+    """Send a tiny real call to a provider and return its answer in a sentence.
 
-    ``name`` is a provider, or ``PROVIDER:MODEL``; ``service`` is by default the first that the
-    provider offers. Raises ProviderError with a hint when it does not work, InvalidRecipe when
-    there is no such provider or service.
+    ``name`` is a provider, or ``PROVIDER:MODEL``; ``service`` defaults to the first service that
+    the provider offers. Raises ProviderError with a hint if the call fails, InvalidRecipe if there
+    is no such provider or service.
     """
     provider, _, model = name.partition(":")
     row = row_named(provider)

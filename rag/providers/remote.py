@@ -1,4 +1,4 @@
-"""What every embedder behind a network has in common: batches, prefixes, distrust."""
+"""Base class of the remote embedders: batches, prefixes and validation of replies."""
 
 from __future__ import annotations
 

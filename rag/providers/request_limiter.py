@@ -1,6 +1,6 @@
-"""How many requests a provider gets at once and in a minute, and when it is left alone for a while.
+"""Limits on concurrent requests and requests per minute, and a circuit breaker, for each provider.
 
-All models of one address share this, in all threads of the process.
+All models of one address share a limiter, in all threads of the process.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ _guard = threading.Lock()
 
 
 def care_of(endpoint: Endpoint, service: Service) -> RequestLimiter:
-    """What all models of an endpoint share for one service."""
+    """Return the request limiter that all models of an endpoint share for one service."""
     at_once, per_minute = endpoint.at_once, endpoint.per_minute
     key = endpoint.row.name, endpoint.base_url, service, at_once, per_minute
     with _guard:

@@ -16,10 +16,10 @@ from rag.types import Delta, Message, Scores, Usage
 
 @dataclass(slots=True)
 class ModelCall:
-    """What a chat model was asked, and what it replied so far.
+    """A request to a chat model, and the reply received so far.
 
-    ``first_token`` is the seconds until the first piece of ``text``, None before it came.
-    ``finish`` says why the reply ended, in the provider's word, "" where it does not tell.
+    ``first_token`` is the seconds until the first chunk of ``text``, None before it arrives.
+    ``finish`` is the provider's name for the reason why the reply ended, "" if it gives none.
     """
 
     provider: str

@@ -23,7 +23,7 @@ USUAL_WEIGHT = 0.6
 
 
 class Variables(Protocol):
-    """What providers ask the settings for."""
+    """A source of settings for providers."""
 
     def variable(self, name: str) -> str | None:
         """The value of an environment variable, or None when it is not set."""
@@ -93,7 +93,7 @@ class ProviderRow:
         return replace(self, base_url=self.rerank_url, base_url_variable=self.rerank_url_variable)
 
     def input_words(self, input_type: InputType) -> dict[str, str]:
-        """What a request says of its texts, by field."""
+        """Return the request field that states the type of the texts; empty if there is none."""
         word = self.query_input if input_type == "query" else self.document_input
         return {self.input_field: word} if self.input_field else {}
 
@@ -105,10 +105,10 @@ class ProviderRow:
 
 @dataclass(frozen=True, slots=True)
 class ModelTraits:
-    """What has to be known about an embedding model: prefixes for its input, usual cosines, and
-    the languages that it knows, as in ``ProviderRow``.
+    """The properties of an embedding model: input prefixes, typical cosines and languages.
 
-    ``pattern`` is matched against the lower-case model name (shell wildcards).
+    ``pattern`` is matched against the lower-case model name (shell wildcards). ``languages`` has
+    the form of the field in ``ProviderRow``.
     """
 
     pattern: str
@@ -201,7 +201,7 @@ def default_threshold(embedder: str) -> float:
 
 
 def default_dense_weight(embedder: str) -> float:
-    """What the vectors of an embedder deserve in hybrid search. Raises InvalidRecipe."""
+    """Return the default weight of an embedder's vectors in hybrid search. Raises InvalidRecipe."""
     return embedding_row(embedder)[0].dense_weight
 
 

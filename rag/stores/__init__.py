@@ -27,9 +27,10 @@ def empty(kind: str, dimension: int) -> VectorIndex:
 
 
 def load(kind: str, folder: str) -> VectorIndex:
-    """What ``VectorIndex.save`` wrote. Raises OSError or ValueError: missing, damaged, other kind.
+    """Load an index that ``VectorIndex.save`` wrote.
 
-    Raises InvalidRecipe for an unknown kind.
+    Raises OSError or ValueError if it is missing, damaged or of another kind, InvalidRecipe for an
+    unknown kind.
     """
     _check(kind)
     from rag.stores.faiss import FaissIndex

@@ -1,7 +1,8 @@
-"""What one moment of a knowledge base holds of a build whose rows are on a server.
+"""Snapshots of a build whose rows are on a server.
 
-A server keeps one state and readers hold several: whoever began before a change goes on with what
-was there. New rows are not seen by older moments, and old rows stay until nobody reads them.
+A server keeps one state, and readers keep several: a reader that began before a change continues
+with the rows that existed then. Older snapshots do not see new rows, and old rows stay until no
+snapshot needs them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ class BuildSnapshot:
 
     @classmethod
     def load(cls, server: RowServer, build: str, folder: Path | str) -> BuildSnapshot:
-        """What ``save`` noted. Raises OSError, ValueError as ``of`` does, StorageError."""
+        """Load a snapshot that ``save`` wrote.
+
+        Raises OSError, ValueError as ``of`` does, StorageError.
+        """
         return cls.of(server, build, np.load(Path(folder) / "served.npy", allow_pickle=False))
 
     def save(self, folder: Path | str) -> None:
@@ -72,7 +76,7 @@ class BuildSnapshot:
         np.save(Path(folder) / "served.npy", self.keys, allow_pickle=False)
 
     def holds(self, keys: Keys) -> Mask:
-        """Which of ``keys`` are there, shape (n,)."""
+        """Return a mask of the ``keys`` that the snapshot contains, shape (n,)."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.bool_)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)

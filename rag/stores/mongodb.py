@@ -172,7 +172,7 @@ class MongoVectors:
             time.sleep(_PAUSE)
 
     def _dimension(self, build: str) -> int | None:
-        """That of the build; None where nobody knows it."""
+        """Return the dimension of a build's vectors; None if the build has none."""
         if build not in self._known:
             for dimension in self._dimensions():
                 if self._rows(dimension).find_one({"build": build}, {"_id": 1}):

@@ -157,7 +157,7 @@ class QdrantVectors:
                 return
 
     def _dimension(self, build: str) -> int | None:
-        """That of the build; None where nobody knows it."""
+        """Return the dimension of a build's vectors; None if the build has none."""
         if build in self._known:
             return self._known[build]
         for dimension in self._dimensions():

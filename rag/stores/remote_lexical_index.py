@@ -48,7 +48,10 @@ class RemoteLexicalIndex:
     def load(
         cls, server: LexicalServer, build: str, analyzer_name: str, folder: Path | str
     ) -> RemoteLexicalIndex:
-        """What ``save`` noted. Raises OSError, or ValueError where the server has lost some."""
+        """Load an index that ``save`` wrote.
+
+        Raises OSError, or ValueError if the server has lost rows.
+        """
         return cls(server, analyzer(analyzer_name), BuildSnapshot.load(server, build, folder))
 
     def added(self, items: Iterable[tuple[int, str]]) -> RemoteLexicalIndex:
@@ -60,7 +63,10 @@ class RemoteLexicalIndex:
 
     @property
     def analyzers(self) -> set[str]:
-        """What cuts every passage; none where each has its own, as the server does not tell."""
+        """The name of the analyzer of all passages.
+
+        Empty if each passage has its own, because the server does not report it.
+        """
         return {self.analyzer.name} - {AUTO}
 
     @property
@@ -87,12 +93,12 @@ class RemoteLexicalIndex:
         )
 
     def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
-        """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
+        """Return the ``search`` scores of ``keys``, in order; 0 for keys that do not match."""
         found = self.server.scores(self.snapshot.build, self._terms(query), keys, **options)
         return np.where(self.snapshot.holds(keys), found, 0.0)
 
     def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
-        """Why a passage has its score. Raises NotFound for a key that is not there."""
+        """Explain the score of a passage. Raises NotFound for a missing key."""
         if not self.snapshot.holds(np.array([key])).all():
             raise NotFound(f"The words of passage {key:016x} are not on the server.", "Ask again.")
         return self.server.explain(self.snapshot.build, self._terms(query), key, **options)
@@ -104,7 +110,10 @@ class RemoteLexicalIndex:
     def matched_spans(
         self, query: Query, text: str, **variants: Unpack[Variants]
     ) -> list[tuple[int, int]]:
-        """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
+        """Return the spans of words in ``text`` that count for ``query``: disjoint, in order.
+
+        Spans are in characters.
+        """
         return term_spans(self.analyzer, text, self.frequencies(query, **variants))
 
     def terms(self, question: str) -> dict[str, float]:

@@ -40,7 +40,10 @@ class RemoteVectorIndex:
     def load(
         cls, server: VectorServer, build: str, dimension: int, folder: str
     ) -> RemoteVectorIndex:
-        """What ``save`` noted. Raises OSError, or ValueError where the server has lost some."""
+        """Load an index that ``save`` wrote.
+
+        Raises OSError, or ValueError if the server has lost rows.
+        """
         return cls(server, dimension, BuildSnapshot.load(server, build, folder))
 
     @property

@@ -194,7 +194,7 @@ class SearchEngineVectors:
             after = {"search_after": hits[-1]["sort"]}
 
     def _dimension(self, build: str) -> int | None:
-        """That of the build; None where nobody knows it."""
+        """Return the dimension of a build's vectors; None if the build has none."""
         if build not in self._known:
             body = {"query": _where(build), "size": 1, "_source": False}
             hits = self._hits(f"/{self._name}-*/_search", body)

@@ -116,9 +116,9 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class BudgetPart:
-    """What one part of a prompt may take and took, in tokens; ``left_out`` names what did not fit.
+    """The token limit and use of one part of a prompt; ``left_out`` names the omitted items.
 
-    Of the part "answer", ``used`` is what is kept free for it.
+    For the part "answer", ``used`` is the number of tokens that are reserved for it.
     """
 
     name: str

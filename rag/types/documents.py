@@ -49,7 +49,7 @@ class Table:
     caption: str = ""
 
     def header_rows(self, rows: Sequence[str]) -> int:
-        """How many of the table's rows, from the first one on, only hold words of its labels."""
+        """Return the number of leading rows that contain only words of the table's labels."""
         for count, row in enumerate(rows):
             cells = row.split("\t")
             pairs = zip(cells, self.labels, strict=False)
@@ -65,11 +65,11 @@ EditKind = Literal["exclude", "split", "join", "words"]
 
 @dataclass(frozen=True, slots=True)
 class PassageEdit:
-    """What somebody decided about ``text[start:end]``, whatever cuts the text.
+    """A user's edit of ``text[start:end]``, which applies to every chunker.
 
-    ``exclude`` keeps it out of every passage, ``split`` lets a passage begin at ``start``, ``join``
-    keeps it in one passage, and ``words`` are indexed with the passages that hold any of it, but
-    not shown.
+    ``exclude`` removes the span from every passage. ``split`` begins a passage at ``start``.
+    ``join`` keeps the span in one passage. ``words`` are indexed with the passages that overlap the
+    span, but not shown.
     """
 
     kind: EditKind
@@ -171,7 +171,7 @@ class Chunk:
 
     @property
     def indexed_text(self) -> str:
-        """What is embedded, and indexed for BM25: the text after its context."""
+        """The text that is embedded and indexed for BM25: the passage's text after its context."""
         return with_context(self.context, self.text)
 
 

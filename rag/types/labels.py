@@ -10,11 +10,12 @@ LOST = "lost:"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a question is answered: a span of a document, by grade (1 relevant, 2 highly, ...).
+    """The location of an answer: a span of a document, with a grade (1 relevant, 2 highly, ...).
 
-    ``end`` None stands for the whole document: the label says which document answers, not where.
-    ``quote`` is the text of the span, kept to find it again in a new version. Evidence that no
-    present document has is ``lost``: it counts as relevant and is never found.
+    If ``end`` is None, the whole document is relevant: the label names the document, not the
+    location. ``quote`` is the text of the span, stored to locate it again in a new version.
+    Evidence that is in no current document is ``lost``: it counts as relevant and is never
+    retrieved.
     """
 
     document_id: str

@@ -1,4 +1,4 @@
-"""What a retrieval finds, and the evidence of how."""
+"""Results of a retrieval, and the trace of its stages."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Trace:
 
     @property
     def context(self) -> tuple[Hit, ...]:
-        """What goes into the prompt: ``shaped``, or ``in_prompt`` where nothing shaped them."""
+        """The passages for the prompt: ``shaped``, or ``in_prompt`` if no stage shaped them."""
         return self.shaped or self.in_prompt
 
     @property

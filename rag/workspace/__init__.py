@@ -87,7 +87,7 @@ class Workspace:
         return cls(Settings.from_env())
 
     def _handlers(self) -> dict[str, Handler]:
-        """What does each kind of job."""
+        """Return the handler of each kind of job."""
         services = self._services
         return {
             "ingest": partial(ingest, services),
@@ -140,7 +140,7 @@ class Workspace:
         return [status.name for status in ready if status.embedding_model]
 
     def caches(self) -> list[CacheFigures]:
-        """What is remembered of questions and searches, and how often that helped."""
+        """Return the metrics of the query and result caches."""
         return [self._services.queries.figures(), self._services.results.figures()]
 
     def base(self, name: str, visitor: SessionOwner = LOCAL) -> KnowledgeBase:
@@ -280,7 +280,7 @@ class Workspace:
         return check.check(self._services, repair=repair)
 
     def not_ready(self) -> list[str]:
-        """Why this process could not serve anybody now, in sentences; nothing where it could."""
+        """Return the reasons why this process cannot serve requests now; empty if it can."""
         return list(readiness.obstacles(self._services))
 
     def back_up(self, target: Path) -> Backup:
@@ -326,7 +326,7 @@ class Workspace:
         return replace(found, base=wanted)
 
     def _name_until_done(self, wanted: str) -> str:
-        """What a base is called while it is imported. Raises AlreadyExists for a name in use."""
+        """Return a temporary name for a base during its import. Raises AlreadyExists."""
         taken = {info.name for info in self.bases()}
         if wanted in taken:
             raise AlreadyExists(

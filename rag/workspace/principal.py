@@ -1,4 +1,4 @@
-"""Who asks."""
+"""The principal of a request."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from rag.storage.conversations import SessionOwner
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks: a person, or whoever has a link; ``via`` what, and by which token or link.
+    """The principal of a request: a person, or the user of a link.
 
-    Who asks by a ``token`` is asked for it again while something goes on.
+    ``via`` is the channel, and ``key_id`` the token or link. A ``token`` is checked again during a
+    long operation.
     """
 
     person: Person = NOBODY_SIGNS_IN
@@ -39,8 +40,10 @@ class Principal:
         return self.link is None and (self.token is None or "ask" in self.token.scopes)
 
     def visitor(self, visitor: SessionOwner) -> SessionOwner:
-        """Whose conversations there are: a person's; else those of the browser, with a link apart
-        from those without."""
+        """Return the owner of the conversations: a person, or else a browser.
+
+        With a link, a browser's conversations are separate from those without the link.
+        """
         if self.link is not None:
             key = f"{self.link.id}:{visitor.key}"
             return SessionOwner(key, (key,))

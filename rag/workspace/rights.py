@@ -115,7 +115,7 @@ def required_role(path: str) -> str:
 
 
 def refusal(role: str, least: str) -> str:
-    """Why a role that does not reach another one may not do what takes it."""
+    """Return the message for a role that is below the required role."""
     mine = f"as {role}" if role in ROLES else "with this link"
     return f"You may not do this {mine}: it takes the role {least}."
 

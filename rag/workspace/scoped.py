@@ -39,7 +39,7 @@ _LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
 
 
 class ScopedWorkspace:
-    """What a principal may see and do."""
+    """A view of the workspace with the permissions of a principal."""
 
     def __init__(
         self, workspace: Workspace, principal: Principal, visitor: SessionOwner = LOCAL
@@ -79,7 +79,10 @@ class ScopedWorkspace:
         self._let_in = monotonic()
 
     def refusal(self, base_id: int, path: str) -> str:
-        """Why the principal may not do ``path`` (see ``rights``) in a knowledge base; else ""."""
+        """Return the reason why the principal may not do ``path`` in a knowledge base, or "".
+
+        For paths, see ``rights``.
+        """
         role, least = self.role_in(base_id) or GUEST, required_role(path)
         return "" if reaches(role, least) else f"{refusal(role, least)} {ASK}"
 
@@ -154,7 +157,7 @@ class ScopedWorkspace:
         return base
 
     def costs(self, base: KnowledgeBase, recipe: Recipe) -> str:
-        """Why a recipe that may cost money may not answer the principal; "" if it may."""
+        """Return the reason why a recipe may not spend money for the principal, or ""."""
         try:
             if not self.principal.may_spend:
                 self._require_saved(base.recipe, recipe, answers=True)
@@ -303,7 +306,7 @@ class ScopedWorkspace:
         return self._workspace.check_provider(name)
 
     def caches(self) -> list[CacheFigures]:
-        """What is remembered of questions and searches, of everybody. Raises NotAllowed."""
+        """Return the metrics of the query and result caches of all users. Raises NotAllowed."""
         self._administer()
         return self._workspace.caches()
 
@@ -331,8 +334,10 @@ class ScopedWorkspace:
         return self._workspace.access.audit.lines(**wanted, of_bases=owned)
 
     def recipe_saver(self, base_id: int) -> str:
-        """Who saved the recipe of a knowledge base last, by address; "" where nobody signs in.
-        Raises NotFound."""
+        """Return the address of the person who last saved the recipe of a knowledge base, or "".
+
+        It is "" without sign-in. Raises NotFound.
+        """
         self.base_with_id(base_id)
         lines = self._workspace.access.audit.lines(kind="recipe", limit=20, of_bases=[base_id])
         saves = (line for line in lines if line.entry.action == "save_recipe")
@@ -364,7 +369,7 @@ class ScopedWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class BaseName:
-    """What the audit log keeps of a knowledge base."""
+    """The id and name of a knowledge base in the audit log."""
 
     id: int
     name: str

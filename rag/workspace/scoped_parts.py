@@ -34,7 +34,7 @@ class ScopedJobs:
         return job
 
     def items(self, job_id: int) -> list[JobItem]:
-        """What became of each item of a job. Raises NotFound."""
+        """Return the outcome of each item of a job. Raises NotFound."""
         return self._jobs.items(self.get(job_id).id)
 
     def active(self, base_id: int | None = None) -> list[JobRow]:
@@ -114,7 +114,7 @@ class OwnTools:
         return self._tools.unset(tool)
 
     def ask(self, tool: HttpTool, question: str) -> ToolOutcome:
-        """What a tool finds. Raises NotAllowed."""
+        """Call a tool with a question and return its results. Raises NotAllowed."""
         self._administer()
         return self._tools.ask(tool, question)
 

@@ -1,8 +1,9 @@
-"""What a request has asked that may cost money, beyond what the saved recipe has asked.
+"""Checks for requests that can cost more than the saved recipe.
 
-Whoever may spend names what is asked. Whoever may not, a program whose token lacks the scope
-``ask`` or whoever has a link, gets what the owners of the knowledge base chose: the models and
-tools of the saved recipe, no others, and none of them more often or at greater length.
+Principals who may spend choose the models and tools themselves. Other principals, such as a program
+whose token lacks the scope ``ask`` or the user of a link, get the choice of the knowledge base's
+owners: the models and tools of the saved recipe, no others, and none of them more often or at
+greater length.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _BY_PATH = ("onnx", "cross-encoder")  # rerankers in files of the server, which 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Who is asked by a field of a recipe; each of ``amounts`` costs the more, the higher it is."""
+    """The services that a field of a recipe calls; the cost grows with each of ``amounts``."""
 
     field: str
     who: tuple[str | None, ...]
@@ -69,7 +70,7 @@ def embeds_for_money(recipe: Recipe, variables: Variables) -> bool:
 
 
 def _costly(recipe: Recipe, variables: Variables, *, answers: bool) -> Iterator[_Asked]:
-    """What may cost money when a recipe searches, and ``answers``."""
+    """Yield the fields that can cost money in a search, and in an answer if ``answers``."""
     search, answer = recipe.search, recipe.answer
     embedder, reranker = recipe.index.embedder, search.rerank or ""
     chat = answer.provider, answer.model

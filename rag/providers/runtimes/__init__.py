@@ -1,6 +1,6 @@
-"""What runs the weights of the default embedder: OpenVINO, or onnxruntime where it is absent.
+"""Runtimes of the default embedder: OpenVINO, or onnxruntime if OpenVINO is absent.
 
-Both do the arithmetic in float32, and their vectors agree to the last digits: one vector space.
+Both compute in float32, and their vectors agree to the last digits: one vector space.
 """
 
 from rag.providers.runtimes.choice import installed, opened

@@ -1,4 +1,4 @@
-"""Which runtime is used: the faster one that is installed and runs here."""
+"""Choice of the runtime: the faster one that is installed and runs on this computer."""
 
 from __future__ import annotations
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class OpenVino:
-    """As many runs at once as there are processors, shared by all threads that ask.
+    """An OpenVINO runtime with one concurrent run for each processor, shared by all threads.
 
-    Raises MissingDependency where a package is absent, RuntimeError where the processor or the
-    system is one that OpenVINO does not know.
+    Raises MissingDependency if a package is absent, RuntimeError if OpenVINO does not support the
+    processor or the system.
     """
 
     batch = 1  # a run has one thread: more texts in it are not faster, but take more memory

@@ -1,4 +1,4 @@
-"""What a runtime must be able to do, and the file of weights that it runs."""
+"""The interface of a runtime, and the file of weights that it runs."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def weights() -> Path:
 
 
 def absent(error: ImportError) -> MissingDependency:
-    """What is said where a package of the default embedder cannot be imported."""
+    """Return the error for a package of the default embedder that cannot be imported."""
     return MissingDependency(
         f"The default embedding model cannot be loaded: {error}.",
         "Run: pip install -r requirements.txt",
@@ -59,7 +59,7 @@ def absent(error: ImportError) -> MissingDependency:
 
 
 def inputs(ids: TokenIds) -> dict[str, TokenIds]:
-    """What the model is fed: nothing is padded, so every token counts."""
+    """Return the inputs of the model. There is no padding, so the mask includes every token."""
     return {
         "input_ids": ids,
         "attention_mask": np.ones_like(ids),

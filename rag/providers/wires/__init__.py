@@ -1,1 +1,1 @@
-"""How each service is spoken to: requests, replies, and what its failures are called here."""
+"""Wire formats of the services: requests, replies and the mapping of failures to errors."""

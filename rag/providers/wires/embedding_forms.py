@@ -1,4 +1,4 @@
-"""How services ask for embeddings that do not do it in OpenAI's form."""
+"""Embedding requests for services that do not use OpenAI's format."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ def post(
     headers: Mapping[str, str] | None = None,
     largest: int = LARGEST_REPLY,
 ) -> Any:
-    """What the service answers to ``request`` at ``path`` of its address. Asks once.
+    """Send ``request`` to ``path`` of the service's address, once, and return the reply.
 
-    The key goes as a bearer token unless ``headers`` are given. Raises ProviderError.
+    The key is sent as a bearer token unless ``headers`` are given. Raises ProviderError.
     """
     import httpx
 
