@@ -56,7 +56,7 @@ class TouchstoneError(Exception):
 
 
 def validation_words(problem: Mapping[str, Any]) -> str:
-    """What one error of a pydantic ValidationError says, without the library's own beginning."""
+    """Return the message of one error of a pydantic ValidationError, without pydantic's prefix."""
     return str(problem["msg"]).removeprefix("Value error, ")
 
 
@@ -77,7 +77,10 @@ class NotFound(TouchstoneError):
 
 
 class NotAllowed(TouchstoneError):
-    """Who asks is known, and may not do this; what may not even be seen is ``NotFound``."""
+    """An error for a known principal without the permission.
+
+    Objects that the principal may not see raise ``NotFound``.
+    """
 
 
 class AlreadyExists(TouchstoneError):

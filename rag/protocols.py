@@ -1,4 +1,4 @@
-"""What adapters must be able to do: contracts behind which models and stores are exchanged."""
+"""Protocols of the adapters: contracts that make models and stores interchangeable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Embedder(Protocol):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What chunk sizes in tokens are counted with."""
+        """The tokenizer for chunk sizes in tokens."""
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
         """Unit vectors, shape (len(texts), dimension), float32, in the order of ``texts``.
@@ -71,7 +71,7 @@ class Reranker(Protocol):
 
 
 class VectorView(Protocol):
-    """What searches see of a build's vectors at one moment: all that retrieval asks for."""
+    """A search view of a build's vectors at one moment."""
 
     @property
     def exact(self) -> bool:

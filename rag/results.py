@@ -1,4 +1,4 @@
-"""What an evaluation gives: the figures of a recipe, and what happened to every question."""
+"""Results of an evaluation: the metrics of a recipe, and the result of every question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What everything above the pipeline shares: settings, database, files, models, indexes."""
+"""Shared services of the application: settings, database, files, models and indexes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Models:
         return self._chat(provider, model, CHAT_RETRIES)
 
     def price(self, provider: str, model: str | None) -> Price | None:
-        """What a chat model's tokens cost; None where no table knows. Raises InvalidRecipe."""
+        """Return the token price of a chat model, None if unknown. Raises InvalidRecipe."""
         return providers.price_of(provider, model, self._settings, self._prices)
 
     def step_chat(self, recipe: AnswerRecipe) -> ChatModel | None:

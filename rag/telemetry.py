@@ -1,7 +1,7 @@
-"""What the process does, told to whoever watches over it. Without a listener nothing is kept.
+"""Telemetry of the process: units of work and spans for listeners.
 
-Work is counted and timed when it has ended; spans are followed from their beginning, as parts of
-one another.
+Without a listener nothing is stored. Work is counted and timed at its end. Spans are followed from
+their beginning, as parts of one another.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def end(span: Span, about: Any = None, error: BaseException | None = None) -> No
 
 @contextmanager
 def at(span: Span) -> Iterator[None]:
-    """What is begun in the block, by this thread or task, is a part of ``span``."""
+    """Make ``span`` the parent of the spans that this thread or task begins in the block."""
     token = _current.set(span)
     try:
         yield

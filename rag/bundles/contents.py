@@ -1,4 +1,4 @@
-"""What an experiment bundle holds, as checked values. The shapes are a contract.
+"""Contents of an experiment bundle, as validated values. The shapes are a contract.
 
 ::
 
@@ -144,7 +144,7 @@ class Learned(_BundlePart):
 
     @classmethod
     def of(cls, row: CalibrationRow) -> Learned:
-        """As it is stored."""
+        """Return the stored calibration as a part of a bundle."""
         return cls(**{name: getattr(row, name) for name in cls.model_fields})
 
     def row(self) -> CalibrationRow:
@@ -228,7 +228,7 @@ def results(run: Run, base_name: str, items: list[QuestionResult]) -> Results:
 
 
 def entry(document: Document, row: DocumentRow, size: int | None) -> DocumentEntry:
-    """How a document is listed; ``row`` is what is stored beside it."""
+    """Return the entry of a document; ``row`` is its row in the database."""
     return DocumentEntry(
         id=document.id,
         name=document.name,

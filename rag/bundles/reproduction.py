@@ -21,13 +21,13 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What became of a bundle on this machine.
+    """The result of reproducing a bundle on this machine.
 
-    ``figures`` counts the metrics compared, means and per question. ``rankings`` counts the
-    questions, ``rankings_changed`` those that retrieved or graded something else.
-    ``largest_score_gap`` is the largest difference of two scores at the same rank.
-    ``missing`` names documents that were not found, ``read_differently`` those whose extracted
-    text is another. ``environment`` holds what differs: (there, here).
+    ``figures`` is the number of compared metrics, means and per question. ``rankings`` is the
+    number of questions, and ``rankings_changed`` the number of questions with other retrieved
+    passages or grades. ``largest_score_gap`` is the largest difference of two scores at the same
+    rank. ``missing`` names missing documents, ``read_differently`` documents with another extracted
+    text. ``environment`` contains the differences: (there, here).
     """
 
     base: str

@@ -1,4 +1,4 @@
-"""What a job has of a cluster, and what it does where there is none."""
+"""Use of a cluster by a job, with local work as the fallback."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Cluster:
 
     @property
     def breadth(self) -> int:
-        """How many tasks are done at once, 1 without a cluster."""
+        """The number of concurrent tasks, 1 without a cluster."""
         return max(self._threads, 1)
 
     def note(self) -> str:
-        """What to add to the outcome of a job that was done without the cluster it should have."""
+        """Return a note for the outcome of a job that ran without its configured cluster."""
         if not self._why:
             return ""
         return f"; done on this computer alone: the cluster at {self._address} {self._why}"
@@ -94,9 +94,9 @@ class Cluster:
     def result(
         self, future: Future[T] | None, cancelled: Callable[[], bool] | None = None
     ) -> T | None:
-        """What a task gave; None where its work has to be done here.
+        """Return the result of a task; None if this process has to do the work.
 
-        Raises what the task raises on purpose, and Cancelled.
+        Raises the intended errors of the task, and Cancelled.
         """
         given_up = cancelled or self._cancelled
         while future and self.there and not wait([future], _POLL).done:

@@ -38,7 +38,10 @@ class Connection:
             raise Unreachable("does not answer") from error
 
     def threads(self) -> int:
-        """How many tasks its workers do at once; 0 without workers. Raises Unreachable."""
+        """Return the number of concurrent tasks of the workers; 0 without workers.
+
+        Raises Unreachable.
+        """
         if self._client.status != "running":
             raise Unreachable("does not answer any more")
         try:

@@ -44,7 +44,7 @@ class SpreadEmbedder:
 
     @property
     def id(self) -> str:
-        """That of the embedder here; workers must have the same."""
+        """The id of the local embedder; workers must have the same embedder."""
         return self._here.id
 
     @property
@@ -54,7 +54,7 @@ class SpreadEmbedder:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """That of the embedder here: documents are cut in this process."""
+        """The tokenizer of the local embedder: this process chunks the documents."""
         return self._here.tokenizer
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:

@@ -1,4 +1,4 @@
-"""What workers do: values in, values out. They have no database, no settings and no keys."""
+"""Tasks of the workers: pure functions without a database, settings or keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool is: how it is asked, and where in its answer the results are."""
+"""Definition of an HTTP tool: its request, and the location of the results in its response."""
 
 from __future__ import annotations
 

@@ -108,8 +108,10 @@ class Indexes:
         return index
 
     def choice(self, base_id: int, recipe: IndexRecipe) -> VectorChoice:
-        """Which kind of vector index a build has, and why; nothing is loaded for it, and an
-        embedder whose vectors are stored is not asked for their length."""
+        """Return the kind of a build's vector index, and the reason, without loading the index.
+
+        If vectors of the embedder are stored, their dimension comes from the database.
+        """
         embedder = self._embedder(recipe.embedder)
         with self._database.read() as connection:
             passages = builds.passages_of(connection, base_id, recipe.cut)
@@ -235,10 +237,11 @@ class Indexes:
         return self._folder / str(place[0]) / place[1]
 
     def _load(self, place: Place, recipe: IndexRecipe) -> tuple[Index, bool]:
-        """What the snapshot has, and whether it has to be written anew.
+        """Load the snapshot of an index, and return whether it must be written again.
 
-        Without one that can be trusted, nothing: everything is in SQL. One without hashes, as
-        earlier versions wrote it, cannot: what it lost would be missed in silence.
+        Without a trusted snapshot, the result is an empty index: all data is in SQL. A snapshot
+        without hashes, from an earlier version, cannot be trusted: a loss of data would not be
+        detected.
         """
         folder = self._snapshot_folder(place)
         is_there = folder.is_dir()

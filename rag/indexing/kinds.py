@@ -1,4 +1,4 @@
-"""Which kind of vector index a build has: the one of its recipe, or, for auto, by its size."""
+"""Choice of a build's vector index: the kind in its recipe, or for ``auto`` a kind by size."""
 
 from __future__ import annotations
 

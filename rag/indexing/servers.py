@@ -1,4 +1,4 @@
-"""Where indexes are kept: in this process, or on servers that are handed in."""
+"""Location of the indexes: in this process, or on configured servers."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class Servers:
 
     @classmethod
     def of(cls, settings: Settings, database: Database) -> Servers:
-        """What ``TOUCHSTONE_VECTORS_URL`` means with a database. Raises InvalidInput, StorageError.
+        """Return the servers that ``TOUCHSTONE_VECTORS_URL`` selects for a database.
 
-        By itself, pgvector has the graphs. What is scanned is in this process: an index of FAISS is
-        many times as quick at that (docs/measurements.md).
+        By default, pgvector has only the graphs. Flat indexes are in this process, because FAISS
+        scans them many times faster (docs/measurements.md). Raises InvalidInput, StorageError.
         """
         url = settings.vectors_url
         if url not in (None, "process", "pgvector"):
@@ -140,6 +140,6 @@ def _snapshots(indexes: Iterable[VectorIndex | Words]) -> Iterator[BuildSnapshot
 
 
 def _name(place: Place) -> str:
-    """What the builds of a place are called on a server, or how their names begin."""
+    """Return the server-side name of a place's build, or the prefix of the names of its builds."""
     base_id, build_hash = place
     return f"{base_id}/{build_hash}/" if build_hash else f"{base_id}/"

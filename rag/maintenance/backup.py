@@ -37,7 +37,7 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a backup holds; ``lost`` are originals that were missing or damaged in the home."""
+    """The contents of a backup; ``lost`` names missing or damaged original files of the home."""
 
     database: str
     files: Sequence[str]

@@ -77,7 +77,7 @@ def check(services: Services, *, repair: bool) -> list[Problem]:
 
 
 def _stored_before(services: Services, repair: bool) -> list[Problem]:
-    """What is stored and would be refused today."""
+    """Find stored data that today's validation would refuse, and repair it if ``repair``."""
     database = services.database
     with database.write() if repair else database.read() as connection:
         texts = Counter(repairs.mend_text(connection, repair=repair))

@@ -10,7 +10,7 @@ from rag.services import Services
 
 
 def obstacles(services: Services) -> Iterator[str]:
-    """Why not, in sentences that tell no secret; nothing where it can."""
+    """Yield the reasons why the process is not ready, in sentences without secrets."""
     try:
         if not services.database.up_to_date():
             yield "The database has the schema of another version."

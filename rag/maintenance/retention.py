@@ -1,4 +1,4 @@
-"""How long conversations, memory, traces and the audit log are kept."""
+"""Retention of conversations, memory, traces and the audit log."""
 
 from __future__ import annotations
 

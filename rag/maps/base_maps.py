@@ -22,7 +22,7 @@ class BaseMaps:
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """How maps can be drawn here."""
+        """The projection methods that are available here."""
         return methods()
 
     def current(self, recipe: IndexRecipe, method: Method = "pca") -> PassageMap | None:
@@ -30,7 +30,7 @@ class BaseMaps:
         return self._maps.current(self._base_id, recipe, method)
 
     def place(self, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
-        """Where a question stands on a map. Raises ProviderError."""
+        """Return the position of a question on a map. Raises ProviderError."""
         return self._maps.place(self._base_id, recipe, shown, question)
 
     def drawing(self, recipe: IndexRecipe, method: Method = "pca") -> JobRow | None:

@@ -68,7 +68,7 @@ class MapFiles:
         self._folder = folder
 
     def path(self, base_id: int, build_hash: str, method: Method) -> Path:
-        """Where a map is, or would be."""
+        """Return the path of a map, which need not exist."""
         return self._folder / str(base_id) / f"{build_hash}-{method}.npz"
 
     def save(self, base_id: int, build_hash: str, drawn: Projection) -> None:
@@ -140,7 +140,7 @@ class Maps:
             return self._current[place]
 
     def place(self, base_id: int, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
-        """Where a question stands on a map, and how near every passage is to it."""
+        """Return the position of a question on a map, and its cosine to every passage."""
         index = self._services.indexes.current(base_id, recipe).embedded
         vector = self._services.models.embedder(recipe.embedder).embed([question], "query")
         cosines = np.zeros(len(shown.keys), np.float32)

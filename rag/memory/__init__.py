@@ -1,4 +1,4 @@
-"""What is remembered of past turns, and which of it helps with a new question."""
+"""Memory of past turns, and selection of those that help with a new question."""
 
 from rag.memory.memory import Memory, Remembered, Standing
 

@@ -135,18 +135,21 @@ class Memory:
         return tuple(chosen)
 
     def count(self) -> int:
-        """How many interactions are held."""
+        """Return the number of stored interactions."""
         with self._database.read() as connection:
             return rows.count(connection, self.scope)
 
     def every(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
-        """What is held, newest first."""
+        """Return stored interactions, newest first."""
         with self._database.read() as connection:
             found = rows.every(connection, self.scope, limit, offset)
             return [self._remembered(connection, each) for each in found]
 
     def search(self, text: str, recipe: Recipe, limit: int = 20) -> list[Remembered]:
-        """What is held, by the similarity of its question to ``text``. Raises ProviderError."""
+        """Return stored interactions by the similarity of their question to ``text``.
+
+        Raises InvalidInput for an empty text, ProviderError.
+        """
         if not text.strip():
             raise InvalidInput("There is nothing to look for.", "Type a question.")
         found = self._nearest(text.strip(), recipe.index.embedder, successful=False)

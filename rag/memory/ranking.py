@@ -1,4 +1,4 @@
-"""Which past interactions are nearest to a question."""
+"""Ranking of past interactions by their similarity to a question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ranked:
 
 
 class Held(Protocol):
-    """What a past interaction is ranked by, besides its vector."""
+    """The properties of a past interaction that the ranking needs, besides its vector."""
 
     @property
     def turn(self) -> int: ...

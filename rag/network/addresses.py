@@ -1,8 +1,8 @@
-"""Which network addresses may be fetched from, enforced where the connection is made.
+"""Restriction of requests to public network addresses, enforced at the connection.
 
 A name is resolved, every address it stands for is checked, and the connection goes to one of
-exactly these addresses. Checking first and connecting by name later would let a hostile name
-server answer differently the second time (DNS rebinding).
+exactly these addresses. With a check first and a connection by name later, a hostile name server
+could answer differently the second time (DNS rebinding).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every request to a named address has in common: its checks, its client, its bounds."""
+"""Requests to user-supplied addresses: checks, client and limits."""
 
 from __future__ import annotations
 

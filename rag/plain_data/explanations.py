@@ -70,7 +70,7 @@ def compared_data(found: Compared) -> dict[str, Any]:
 
 
 def standing_data(found: Standing) -> dict[str, Any]:
-    """Where a passage stands, or why it was lost."""
+    """Return the standing of a passage, or the reason for its elimination, as plain data."""
     figures = found.figures
     return {
         "chunk_id": found.chunk.id,

@@ -27,7 +27,7 @@ def build_data(documents: Library, build: BuildRow, active: str) -> dict[str, An
 
 
 def vectors_data(choice: VectorChoice) -> dict[str, Any]:
-    """How the vectors of a build are searched, and why."""
+    """Return the search method of a build's vectors, and the reason for it, as plain data."""
     return {
         "asked": choice.asked,
         "kind": choice.kind,

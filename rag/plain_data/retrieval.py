@@ -1,4 +1,4 @@
-"""What was found and answered, as plain data. The shapes are a contract of CLI and API."""
+"""Retrievals and answers as plain data. The shapes are a contract of CLI and API."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from rag.types import Cost
 
 
 def measured_data(run: Run) -> dict[str, Any]:
-    """What a run measured."""
+    """Return the metrics of a run as plain data."""
     return {
         "run": run.id,
         "recipe": run.recipe.hash,
@@ -23,7 +23,7 @@ def measured_data(run: Run) -> dict[str, Any]:
 
 
 def result_data(result: QuestionResult) -> dict[str, Any]:
-    """What happened to one question of a run."""
+    """Return the result of one question of a run as plain data."""
     return {
         "id": result.question_id,
         "question": result.text,
@@ -37,7 +37,7 @@ def result_data(result: QuestionResult) -> dict[str, Any]:
 
 
 def answers_spent_data(given: Collection[RunAnswer]) -> dict[str, Any]:
-    """What answers of a run took: mean seconds; tokens and money in all, and those of a judge."""
+    """Return the mean seconds, the total tokens and costs of answers, and those of their judge."""
     return {
         "seconds": fmean(each.seconds for each in given) if given else None,
         "tokens": sum(each.tokens for each in given),

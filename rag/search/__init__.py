@@ -1,1 +1,1 @@
-"""What one search runs on: documents, threshold, further knowledge bases and tools."""
+"""Inputs of a search: documents, threshold, other knowledge bases and tools."""

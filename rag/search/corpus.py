@@ -30,9 +30,10 @@ def corpus(
     index: Index,
     calibration: Calibration | None = None,
 ) -> Corpus:
-    """What ``recipe`` searches in ``index``, with what its steps need.
+    """Return the corpus that ``recipe`` searches in ``index``, with the components of its steps.
 
-    ``calibration`` is that of the recipe's limit. Raises InvalidRecipe or ProviderError.
+    ``calibration`` is the calibration of the recipe's threshold rule. Raises InvalidRecipe or
+    ProviderError.
     """
     chat = services.models.step_chat(recipe.answer) if recipe.search.asks_chat else None
     return Corpus(
@@ -54,7 +55,7 @@ def corpus(
 
 
 def vectors_of(index: Index) -> VectorView:
-    """What searches see of an index's vectors, of which some may not be in yet."""
+    """Return the search view of an index's vectors, of which some can still be missing."""
     if not len(index.without_vector):
         return index.dense
     return IncompleteVectors(index.dense, index.without_vector)

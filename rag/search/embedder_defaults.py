@@ -1,4 +1,4 @@
-"""What of a recipe's search follows its embedder."""
+"""Search defaults of a recipe that depend on its embedder."""
 
 from __future__ import annotations
 

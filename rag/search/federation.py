@@ -1,4 +1,4 @@
-"""Where a question is asked besides its knowledge base: others, by name or all of them."""
+"""Selection of other knowledge bases for a question, by name or all of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FurtherBase:
         return self.name + (f":{','.join(options)}" if options else "")
 
     def recipe(self, saved: Recipe) -> Recipe:
-        """How that base is searched: its saved recipe, without tools, with these values.
+        """Return the recipe for that base: its saved recipe, without tools, with these values.
 
         Raises InvalidRecipe for a value out of range.
         """

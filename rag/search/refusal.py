@@ -1,4 +1,4 @@
-"""What tells a recipe whether the documents speak of a question."""
+"""Topic model of a recipe, which predicts whether the documents cover a question."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a recipe's threshold is compared with: the cosine, or a probability learned from labels.
+"""Relevance for the threshold of a recipe: the cosine, or a probability learned from labels.
 
-Probabilities rest on the cosine and on BM25, which every candidate has however it was found: so a
-passage has the same probability in every mode, at every depth, in a search as in a sweep.
+Probabilities depend on the cosine and on BM25, which every candidate has in every mode. So a
+passage has the same probability in every mode, at every depth, in a search and in a sweep.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class FittedCalibration:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRule:
-    """What a recipe asks of relevance; without ``calibration`` that is the cosine.
+    """The relevance rule of a recipe; without ``calibration``, relevance is the cosine.
 
-    ``digest`` names the calibration, "" for the cosine.
+    ``digest`` identifies the calibration, "" for the cosine.
     """
 
     threshold: float | None
@@ -67,8 +67,10 @@ class ThresholdRule:
 def threshold_rule(
     services: Services, base_id: int, index: IndexRecipe, search: SearchRecipe
 ) -> ThresholdRule:
-    """What a recipe compares with what. Raises InvalidInput for probabilities that nobody fitted,
-    or that were fitted with another BM25 than the recipe's.
+    """Return the relevance rule of a recipe.
+
+    Raises InvalidInput for probabilities without a calibration, or with a calibration for other
+    BM25 parameters than the recipe's.
     """
     if search.relevance == "cosine":
         return ThresholdRule(services.models.threshold(index.embedder, search))

@@ -1,4 +1,4 @@
-"""What the environment decides: where data lives, what is allowed, which providers have keys."""
+"""Settings from the environment: the data folder, permissions and keys of providers."""
 
 from __future__ import annotations
 

@@ -55,7 +55,10 @@ def warn_of(name: str, meant: str = "") -> None:
 
 
 def home_folder(values: Mapping[str, str]) -> Path:
-    """Where all data is kept; it need not be there yet."""
+    """Return the folder of all data, which need not exist yet.
+
+    Raises InvalidInput for an unusable path or a file.
+    """
     name = "TOUCHSTONE_HOME"
     try:
         home = Path(values.get(name, PROJECT / "workspace")).expanduser().resolve()
@@ -173,7 +176,7 @@ def addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
 
 
 def provider_variables(values: Mapping[str, str]) -> dict[str, str]:
-    """What providers may ask for, with addresses of the web where it takes them."""
+    """Return the variables of the providers. Raises InvalidInput for an invalid web address."""
     found = {name: values[name] for name in PROVIDER_VARIABLES if name in values}
     for name in URL_VARIABLES:
         if name in found and not _is_web_address(found[name]):

@@ -1,4 +1,4 @@
-"""What tells whether documents speak of a question, looked up in both of their indexes."""
+"""Evidence that the documents cover a question, from the vector and the lexical index."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _IDF_MASS: Bm25Options = {"k1": 0.0, "b": 0.0, "fuzzy": False, "prefix": False}
 
 @dataclass(frozen=True, slots=True)
 class TopicEvidence:
-    """What tells whether the documents speak of a question.
+    """The evidence that the documents cover a question.
 
-    ``cosine`` is that of the nearest passage, ``lead`` how far that is ahead of the tenth. Shares
-    are of the question's words, weighed by idf, in [0, 1]: ``share`` is the greatest that a passage
-    holds, ``unknown`` what no passage holds. ``joint_cosine`` and ``joint_share`` are those of the
-    passage that is best in both together. ``passages`` is how many there are.
+    ``cosine`` is the cosine of the nearest passage, ``lead`` its lead over the tenth. Shares are
+    idf-weighted shares of the question's words, in [0, 1]: ``share`` is the greatest share in one
+    passage, ``unknown`` the share in no passage. ``joint_cosine`` and ``joint_share`` are values of
+    the passage that is best in both together. ``passages`` is the number of passages.
     """
 
     cosine: float

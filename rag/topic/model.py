@@ -43,12 +43,12 @@ class TopicModel:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it, without loss."""
+        """Return the model as JSON-compatible data, without loss."""
         return {**asdict(self), "weights": dict(self.weights)}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> TopicModel:
-        """What ``to_dict`` gave. Raises InvalidInput for anything else."""
+        """Return the model that ``to_dict`` wrote. Raises InvalidInput for other data."""
         try:
             model = cls(
                 {str(name): float(value) for name, value in stored["weights"].items()},
@@ -69,7 +69,7 @@ class TopicModel:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """How likely it is that the documents speak of one question; ``usual`` is auto's limit."""
+    """The probability that the documents cover one question; ``usual`` is the limit of ``auto``."""
 
     evidence: TopicEvidence
     probability: float

@@ -1,5 +1,4 @@
-"""What spans say of the work that they stand for: names and values, and no word of a user's text
-unless it is asked for."""
+"""Attributes of spans: names and values, without user text unless it is enabled."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ Attributes = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Which text of users and documents may be told: what goes in, and what comes out."""
+    """The text of users and documents that spans may contain: inputs and outputs."""
 
     inputs: bool = False
     outputs: bool = False

@@ -104,7 +104,7 @@ class Tracer:
         step.end(end)
 
     def _described(self, span: Span) -> str | None:
-        """What an error says may quote what was asked or replied."""
+        """Return the error message of a span if inputs and outputs, which it can quote, are exported."""
         if not (self._content.inputs and self._content.outputs):
             return None
         note = span.about.note if isinstance(span.about, Answer) else ""
@@ -112,7 +112,7 @@ class Tracer:
 
 
 def _problem(span: Span) -> str:
-    """What went wrong, as a name that has few values, or ""."""
+    """Return the type of a span's error, as a name of low cardinality, or ""."""
     if isinstance(span.error, Exception):
         return type(span.error).__name__
     if isinstance(span.about, Answer) and span.about.status == "failed":

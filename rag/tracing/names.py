@@ -1,4 +1,4 @@
-"""What attributes of spans are called.
+"""Names of span attributes.
 
 Names of OpenInference are those of https://arize-ai.github.io/openinference/spec, those of
 OpenTelemetry begin with ``gen_ai.`` and are those of its semantic conventions for generative AI.
