@@ -1,4 +1,4 @@
-"""Who is let in: a valid bearer token, not too often, with the scope that an address needs."""
+"""Admission of requests: a valid bearer token, rate limits, and the scope of the address."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Admission:
             await app(scope, receive, _told(scope, receive, send))
 
     def _holder(self, secret: str) -> tuple[TokenRow | None, bool]:
-        """What a token allows, and whether it did once and lets nobody in any more."""
+        """Return the token of a secret, and whether the token is expired or revoked."""
         if not secret:
             return None, False
         found = self._tokens.holder(secret)
@@ -136,13 +136,13 @@ def _told(scope: Scope, receive: Receive, send: Send) -> Send:
 
 
 def holder(request: Request) -> TokenRow:
-    """Whose request it is."""
+    """Return the token of a request."""
     found: TokenRow = request.state.holder
     return found
 
 
 def principal_of(token: TokenRow, via: str) -> Principal:
-    """Who asks by a token."""
+    """Return the principal of a token."""
     person = Person(token.owner, "") if token.owner else NOBODY_SIGNS_IN
     return Principal(person, via, token.id, token=token)
 

@@ -35,7 +35,7 @@ _RESOURCES = (
 
 
 def application(workspace: Workspace) -> ASGIApp:
-    """What answers below ``/api``."""
+    """Return the ASGI application for ``/api``."""
     app = FastAPI(
         title="Touchstone",
         version=VERSION,

@@ -103,7 +103,7 @@ class _Tools:
     async def explain(
         self, question: str, words: str, context: Context[Any, Any], knowledge_base: str = ""
     ) -> dict[str, Any]:
-        """Why passages that hold some words are found for a question or not."""
+        """Explain why the passages that contain some words are found for a question or not."""
         return await self._done(context, "read", _explain, question, words, knowledge_base)
 
     async def _done(

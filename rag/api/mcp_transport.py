@@ -1,4 +1,4 @@
-"""How the tools of MCP are reached: streamable HTTP below the same admission, or stdio."""
+"""Transports of the MCP tools: streamable HTTP with the same admission as the API, or stdio."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _POST_ALONE = problems.problem(405, "MCP is spoken by POST here; nothing is told
 
 
 def over_http(workspace: Workspace) -> ASGIApp:
-    """What answers at ``/mcp``."""
+    """Return the ASGI application for ``/mcp``."""
     return Admission(_Http(workspace), workspace)
 
 

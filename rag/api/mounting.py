@@ -29,7 +29,7 @@ class Api:
         self._figures = figures
 
     def routes(self) -> list[BaseRoute]:
-        """What to mount at the root of a server."""
+        """Return the routes to mount at the root of a server."""
         health = Health(self._workspace)
         return [
             Route("/healthz", health.alive),

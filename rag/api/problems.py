@@ -85,7 +85,7 @@ _SAID = {
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What the OpenAPI document says about these statuses, and about those of every address."""
+    """Return the OpenAPI responses of these statuses, and of those common to all addresses."""
     told = (*statuses, 401, 403, 422, 429, 500, 503)
     return {status: _response(status) for status in sorted(set(told))}
 

@@ -1,4 +1,4 @@
-"""What all resources have in common: a scope for each address, threads, pages of lists."""
+"""Base of all resources: a scope for each address, threads and pagination of lists."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Scoped(APIRoute):
     """An address that asks for a scope, and for the media type, before it reads a body."""
 
     def get_route_handler(self) -> Handler:
-        """What answers a request."""
+        """Return the handler of a request, which checks the scope and media type first."""
         handle = super().get_route_handler()
         scope = scope_of(self)
         field = self.body_field
@@ -153,7 +153,7 @@ RowId = Annotated[int, Path(ge=1, le=MOST_ID)]
 
 
 class Body(BaseModel):
-    """What is sent: fields that nobody knows are refused, so that none is misspelled."""
+    """A request body. Unknown fields are refused, so that a misspelled field is an error."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -166,7 +166,7 @@ class Body(BaseModel):
 
 
 class Paging(BaseModel):
-    """Which part of a list is wanted."""
+    """The limit and offset of a page of a list."""
 
     limit: int = Field(50, ge=1, le=MOST)
     offset: int = Field(0, ge=0, le=MOST_ID)

@@ -1,4 +1,4 @@
-"""What blocks runs in threads, so many at a time."""
+"""Thread pools for blocking functions, with limits on concurrency."""
 
 from __future__ import annotations
 

@@ -29,9 +29,10 @@ def several(
     args: argparse.Namespace,
     begun: Callable[[KnowledgeBase], Recipe] = KnowledgeBase.recipe,
 ) -> tuple[KnowledgeBase, Recipe, list[FederatedBase]]:
-    """As ``ready``, with other bases; vectors that another process makes are not waited for.
+    """Return the base, the recipe and other bases, with every document built for them.
 
-    ``begun`` gives the recipe that the arguments change.
+    The function does not wait for vectors that another process makes. ``begun`` returns the recipe
+    that the arguments change.
     """
     workspace = inputs.workspace(args)
     base = workspace.base(args.kb)

@@ -1,4 +1,4 @@
-"""What is given on the command line, read and written with errors that name it."""
+"""Command-line input and output, with errors that name the argument."""
 
 from __future__ import annotations
 

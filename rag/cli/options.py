@@ -1,4 +1,4 @@
-"""How verbs and their options are declared."""
+"""Declaration of verbs and their options."""
 
 from __future__ import annotations
 

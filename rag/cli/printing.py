@@ -195,12 +195,12 @@ def indexed_with(chunk: Chunk, length: int) -> list[str]:
 
 
 def _source(hit: Hit, page: int | None = None) -> str:
-    """Where a hit stands: its knowledge base where several were asked, document and page."""
+    """Return the location of a hit: its knowledge base if there are several, document and page."""
     return (f"{hit.base}: " if hit.base else "") + located(hit.document, hit.chunk, page)
 
 
 def located(document: str, chunk: Chunk, page: int | None = None) -> str:
-    """Where a passage, or words of it on ``page``, stand: the document, and the page if any."""
+    """Return the location of a passage, or of its words on ``page``: document and page, if any."""
     page = page or chunk.page
     return f"{document}, page {page}" if page else document
 
@@ -275,7 +275,7 @@ def evaluation(
 
 
 def headline(run: Run) -> str:
-    """Which run it is, for people."""
+    """Return a one-line summary that identifies a run."""
     return f"run {run.id}, recipe {run.recipe.hash}, {counted(run.questions, 'question')}"
 
 
@@ -287,7 +287,7 @@ def _tagged(found: TagFigures) -> str:
 def _doubts(
     run: Run, intervals: Mapping[str, Interval], open_hits: UnjudgedShare | None
 ) -> Iterator[str]:
-    """How far the leading figures may be off, by chance and for want of judgements."""
+    """Yield the uncertainty of the main metrics, from sampling and from unjudged passages."""
     for name in ("ndcg@10", "recall@10", "correct_refusal"):
         if name in intervals:
             low, high = intervals[name]

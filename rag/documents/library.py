@@ -293,7 +293,7 @@ class Library:
         return tuple(words)
 
     def labels_on(self, document_ids: Sequence[str]) -> int:
-        """Return the number of labels in some documents, which lose their document on deletion."""
+        """Return the number of labels that refer to some documents, and lose them on deletion."""
         with self._database.read() as connection:
             found = labels.on_documents(connection, self._base_id, document_ids)
         return sum(found.values())

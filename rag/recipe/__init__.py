@@ -121,7 +121,7 @@ def _restored(part: str, stored: Mapping[str, Any]) -> RecipePart:
 
 
 def _refused(problem: Any) -> InvalidRecipe:
-    """What was found wrong first, and what the field means, or which there are."""
+    """Return the error for a validation problem, with the field's meaning or the known fields."""
     path = [str(part) for part in problem["loc"] if part in _NAMES]
     where, said = ".".join(path) or "recipe", validation_words(problem)
     told = f"Recipe field {where}: {said}."

@@ -112,7 +112,7 @@ class RecipePart(BaseModel):
 
 
 class IndexRecipe(RecipePart):
-    """How documents become searchable passages. Its hash names a build."""
+    """The settings that make documents searchable as passages. Its hash identifies a build."""
 
     chunker: Chunker = Field(
         "recursive",
@@ -160,7 +160,7 @@ class IndexRecipe(RecipePart):
 
     @property
     def unit(self) -> Literal["tokens", "characters"]:
-        """What sizes are counted in, in a word."""
+        """The unit of sizes."""
         return "characters" if self.chunk_unit == "characters" else "tokens"
 
     @property
@@ -186,7 +186,7 @@ class IndexRecipe(RecipePart):
 
 
 class Retrievers(RecipePart):
-    """What every search needs: two retrievers, how they merge, where the list ends."""
+    """The settings of every search: two retrievers, their fusion, and the cutoff of the results."""
 
     mode: Mode = Field("hybrid", description="vectors, words (BM25), or both")
     top_k: int = Field(5, ge=1, le=1000, description="passages returned")
@@ -238,9 +238,9 @@ class Retrievers(RecipePart):
 
 
 class SearchRecipe(Retrievers):
-    """How a question finds passages. Changing it costs nothing.
+    """The settings of a search for passages. A change of them costs nothing.
 
-    The fields of ``Retrievers``, and steps between them that are off by default.
+    It has the fields of ``Retrievers``, and additional steps that are off by default.
     """
 
     # The question, before anything is searched.
@@ -351,7 +351,7 @@ class SearchRecipe(Retrievers):
 
 
 class AnswerRecipe(RecipePart):
-    """How passages become an answer. Changing it costs a model call."""
+    """The settings of an answer from passages. A change of them costs a model call."""
 
     provider: Annotated[Name, AsksChat] = Field(
         "extractive", min_length=1, description="extractive, openai, ollama, ..."

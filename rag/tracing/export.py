@@ -104,7 +104,7 @@ class Tracer:
         step.end(end)
 
     def _described(self, span: Span) -> str | None:
-        """Return the error message of a span if inputs and outputs, which it can quote, are exported."""
+        """Return a span's error message if text, which it can quote, is exported in full."""
         if not (self._content.inputs and self._content.outputs):
             return None
         note = span.about.note if isinstance(span.about, Answer) else ""

@@ -50,7 +50,7 @@ class NewBase(Body):
 
 
 class Copy(Body):
-    """What a copy is called."""
+    """The name of a copy."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "manuals to try with"}]})
 
@@ -58,7 +58,7 @@ class Copy(Body):
 
 
 class Changes(Body):
-    """What can be changed of a knowledge base itself."""
+    """Changes of a knowledge base's own fields."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "handbooks"}]})
 

@@ -50,7 +50,7 @@ compatible = Resource("compatible")
 
 
 class Given(Body):
-    """What others send may have more fields than are known here."""
+    """A request body of a compatible API, which can have additional fields."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -215,7 +215,7 @@ def _blocks(content: BinaryIO) -> Iterator[bytes]:
 
 
 def _attached(name: str) -> str:
-    """What lets a file be saved under the last part of its name (RFC 6266)."""
+    """Return a header that saves a file under the last part of its name (RFC 6266)."""
     last = PurePosixPath(name).name
     last = last if last.strip(". ") else "document"
     quoted = quote(last, safe="", errors="replace")

@@ -48,7 +48,7 @@ def every(request: Request, workspace: Shared, base: Base, part: Part) -> Any:
 
 @jobs.get("/jobs/{job}", **needs("read", 404, example=EXAMPLE))
 def one(workspace: Shared, job: RowId) -> Any:
-    """How far a job is, and what became of each of its items."""
+    """Return the progress of a job, and the outcome of each of its items."""
     return job_data(workspace, job)
 
 

@@ -1,4 +1,4 @@
-"""Who may do what in a knowledge base, and links that show it."""
+"""Members of a knowledge base and their roles, and links that share it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NewMember(Body):
 
 
 class NewRole(Body):
-    """What a member may do from now on."""
+    """The new role of a member."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"role": "labeller"}]})
 

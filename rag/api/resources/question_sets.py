@@ -86,7 +86,7 @@ class NewQuestion(Body):
 
 
 class NewName(Body):
-    """What a question set is called from now on."""
+    """The new name of a question set."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "policies of 2026"}]})
 
@@ -94,7 +94,7 @@ class NewName(Body):
 
 
 class QuestionChanges(Body):
-    """What changes of a question; what is absent stays."""
+    """Changes of a question; absent fields stay unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["leave"]}]})
 

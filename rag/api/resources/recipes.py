@@ -95,7 +95,10 @@ def recipe_data(saved: datetime | None, recipe: Recipe) -> dict[str, Any]:
 
 
 def _built(base: Base, recipe: Recipe) -> dict[str, Any]:
-    """What was saved, also if another is by now; ``job`` builds its index, if it lacks one."""
+    """Return the saved recipe, also if another one replaced it since.
+
+    ``job`` builds the recipe's index if it is incomplete.
+    """
     base.documents.prepare_build(recipe.index)
     missing = base.documents.missing(recipe.index)
     return _dated(base, recipe) | {"job": base.documents.build(recipe.index) if missing else None}

@@ -48,7 +48,7 @@ runs = Resource("runs")
 
 
 class ToMeasure(Body):
-    """What to measure: a recipe as in a search, on a question set."""
+    """An evaluation to run: a recipe as in a search, on a question set."""
 
     set: str = Field(description="the id of a question set, or its name")
     recipe: dict[str, Any] | None = Field(None, description="a whole recipe")
@@ -146,7 +146,7 @@ def sweep(request: Request, workspace: Shared, base: Base, body: ToSweep, once: 
 
 @runs.get("/knowledge-bases/{kb}/sweeps/{questions}", **needs("read", 404))
 def swept(base: Base, questions: SetName) -> Any:
-    """What the last sweep of a question set found; ``result`` is null before there is one."""
+    """Return the result of a question set's last sweep; ``result`` is null if there is none."""
     found = base.tuning.searches.result(set_called(base, questions).name)
     if found is None:
         return {"result": None}
@@ -197,7 +197,7 @@ def one(base: Base, run: str) -> Any:
 @runs.get("/knowledge-bases/{kb}/runs/{run}/questions", **needs("read", 404))
 @dear
 def results(request: Request, base: Base, run: str, part: Part) -> Any:
-    """What happened to every question of a run, with its ``answer`` where it was answered."""
+    """Return the result of every question of a run, with its ``answer`` if it was answered."""
     given = base.answer_evaluations.answers(base.runs.get(run).id)
 
     def shown(found: QuestionResult) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def find(workspace: Shared, base: Base, body: Asked) -> Any:
 @search.post("/knowledge-bases/{kb}/explain", **needs("read", 400, 404, 415, 502))
 @dear
 def explain(base: Base, body: ToExplain) -> Any:
-    """Why passages are found or not, and what would change that."""
+    """Explain why passages are found or not, and which changes would make a difference."""
     recipe = body.recipe_of(base)
     if body.against is not None:
         return _compared(base, body, recipe)

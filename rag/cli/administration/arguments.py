@@ -1,4 +1,4 @@
-"""What the verbs for tools, tokens and a home take."""
+"""Arguments of the verbs for tools, tokens, people and a home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verbs that ask, and those for what was asked, take."""
+"""Arguments of the verbs that ask questions, and of the verbs for past questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How explanations of a retrieval are told."""
+"""Output of the explanations of a retrieval."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def explain(
 
 
 def _with_vectors(found: Output, choice: VectorChoice) -> Output:
-    """How vectors were searched: said in words where some may have been missed."""
+    """Add the vector index to the output, in words only if its search is approximate."""
     told = "" if choice.kind == "flat" else f"\n\nVectors, {choice.kind}: {choice.why}"
     data = {**found.data, "vectors": vectors_data(choice)}
     return replace(found, data=data, text=found.text + told)

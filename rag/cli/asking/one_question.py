@@ -25,7 +25,7 @@ def ask(args: argparse.Namespace) -> Output:
 
 
 def explain(args: argparse.Namespace) -> Output:
-    """Why a passage is found or not, and what would change it."""
+    """Explain why a passage is found or not, and what would change it."""
     base, recipe = asked.ready(args)
     changes = dict(inputs.assignment(each) for each in args.against)
     return explaining.explain(base, recipe, args, changes)

@@ -1,4 +1,4 @@
-"""What the verbs for documents and question sets take."""
+"""Arguments of the verbs for documents and question sets."""
 
 from __future__ import annotations
 

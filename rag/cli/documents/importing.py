@@ -128,7 +128,7 @@ def question_versions(args: argparse.Namespace) -> Output:
 
 
 def _kept(kb: str, name: str, version: int) -> str:
-    """How to get back what gave way."""
+    """Return the command that restores the replaced version."""
     verb = shlex.join(["question-versions", kb, name, "--restore", str(version)])
     return f"replaced version {version}, which is kept: {verb}"
 

@@ -1,4 +1,4 @@
-"""What the verbs that measure, and those that hand runs to others, take."""
+"""Arguments of the verbs that measure, and of the verbs that share runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the verbs that measure many recipes, or hold one against demands, tell their results."""
+"""Output of the verbs that measure many recipes, or check one against requirements."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def sweep(
 
 
 def _best(best: Best) -> dict[str, Any]:
-    """What is told of the best recipe; ``attempt`` is its number in the ledger of the set."""
+    """Return the best recipe as plain data.
+
+    ``attempt`` is its number in the ledger of the question set.
+    """
     found, compared = best.selection, best.selection.comparison
     data = {
         "recipe": best.recipe.hash,
@@ -195,7 +198,7 @@ def _cells(row: BuildFigures, fields: Sequence[str], names: Sequence[str]) -> li
 
 
 def _skipped(grid: Grid) -> list[str]:
-    """What was left out of the grid, and why."""
+    """Return the recipes that the grid skipped, with the reasons."""
     reasons = {
         "skipped, the overlap must be less than the size: ": grid.skipped,
         "skipped, builds what a row above builds: ": grid.repeated,
@@ -210,9 +213,9 @@ def _skipped(grid: Grid) -> list[str]:
 def calibration(
     found: FittedCalibration, promise: ThresholdPromise, refusal: RefusalLimit | None
 ) -> Output:
-    """What was learned, and the threshold on it that promises a precision.
+    """Return the output of a calibration, with the threshold that promises a precision.
 
-    ``refusal`` is the limit that labels choose, None where there are too few, or nothing to choose.
+    ``refusal`` is the limit chosen by the labels, None if there are too few or nothing to choose.
     """
     quality = found.quality
     data: dict[str, Any] = {
@@ -247,7 +250,10 @@ def calibration(
 def threshold(
     limit: float | None, curve: ThresholdCurve, curves: PromiseCurves, wanted: float
 ) -> Output:
-    """What a threshold does (None: it is off), and which one promises the wanted precision."""
+    """Return the output for a threshold, and the threshold that promises the wanted precision.
+
+    ``limit`` None means that the threshold is off.
+    """
     now, promise = None if limit is None else curve.at(limit), curves.promise(wanted)
     data = {"now": now.figures() if now else None, **_promised(promise)}
     told = "off" if now is None else f"{now.threshold:.3f}: {now.sentence}"
@@ -276,5 +282,5 @@ def _promise_lines(promise: ThresholdPromise) -> list[str]:
 
 
 def _rounded_down(point: ThresholdPoint) -> str:
-    """So that what reached the threshold still does."""
+    """Return a threshold rounded down, so that no passage that reached it is lost."""
     return f"{math.floor(point.threshold * 10_000) / 10_000:.4f}"
