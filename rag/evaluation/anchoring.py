@@ -27,10 +27,11 @@ class Haystack:
     def locate(
         self, quote: str, start: int | None, end: int | None, near: float = 0.0
     ) -> tuple[int, int | None] | None:
-        """Where a label is: at its old offsets if they still hold, else where its quote is.
+        """Return the span of a label: its old offsets if they still match, else its quote's span.
 
-        Without quote and ``end`` it is the whole text, (0, None). ``near`` is the place that it is
-        expected at, from 0 (start) to 1 (end of the text). None where the text has no such words.
+        Without ``quote`` and ``end``, the span is the whole text, (0, None). ``near`` is the
+        expected position, from 0 (start) to 1 (end of the text). Returns None if the text does not
+        contain the quote.
         """
         if not quote and end is None:
             return 0, None
@@ -91,7 +92,7 @@ class Haystack:
 
     @cached_property
     def _places(self) -> npt.NDArray[np.intp]:
-        """Where each visible character stands in the text."""
+        """Return the position of each visible character in the text."""
         return np.array([match.start() for match in re.finditer(r"\S", self.text)], np.intp)
 
     def _outer(self, start: int, end: int) -> Span:

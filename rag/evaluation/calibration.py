@@ -1,8 +1,9 @@
-"""How likely a candidate is relevant, learned from labels: one scale for every model and mode.
+"""A model of the probability that a candidate is relevant, fitted on labels.
 
-Logistic regression with a ridge, on few features that all say "the higher, the more relevant". No
-weight may be negative, so a higher cosine never lowers the probability, however the features
-correlate. Quality is cross-validated by question: no question is judged by a fit that saw it.
+It gives all models and modes one scale. It is a logistic regression with a ridge penalty on a few
+features, each of which grows with relevance. No weight may be negative, so a higher cosine never
+lowers the probability, however the features correlate. Quality is cross-validated by question: no
+question is scored by a fit that saw it.
 """
 
 from __future__ import annotations
@@ -101,12 +102,12 @@ class Calibration:
         return _logistic(_matrix(found, tuple(self.weights)), weights, self.intercept)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it, without loss."""
+        """Return the calibration as a JSON-compatible dict, without loss."""
         return {"weights": dict(self.weights), "intercept": self.intercept}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Calibration:
-        """What ``to_dict`` gave. Raises InvalidInput for anything else."""
+        """Restore a calibration from ``to_dict``. Raises InvalidInput for other data."""
         try:
             weights = {str(name): float(value) for name, value in stored["weights"].items()}
             intercept = float(stored["intercept"])

@@ -28,11 +28,11 @@ _NAMES = {"ndcg": "nDCG", "mrr": "MRR", "map": "MAP", "f1": "F1"}
 
 @dataclass(frozen=True, slots=True)
 class OpenHits:
-    """What nobody judged of two runs, and what judging it could make of their difference.
+    """The unjudged hits of two runs, and how judging them could change the difference.
 
-    ``shares`` are open of the first ``k`` hits of the run and of the baseline. ``difference``, with
-    its 95% interval, is that of the metric if what one run has open beyond the other is as relevant
-    as the other's hits of the same rank.
+    ``shares`` are the unjudged shares of the first ``k`` hits of the run and of the baseline.
+    ``difference`` is the difference of the metric, with its 95% ``interval``, if the surplus of
+    unjudged hits of one run is as relevant as the other run's hits at the same ranks.
     """
 
     k: int
@@ -124,7 +124,7 @@ class Comparison:
 
     @property
     def doubt(self) -> str:
-        """Why judging open hits could turn what the labels decide; "" where it could not."""
+        """The reason why judging open hits could change the verdict; "" if it could not."""
         if self.open_hits is None or self.verdict_by_labels not in ("better", "worse"):
             return ""
         low, high = self.open_hits.interval

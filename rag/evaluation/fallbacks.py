@@ -37,7 +37,7 @@ class Fallbacks:
                 )
 
     def described(self) -> str:
-        """What failed how often, and why it did first; "" where nothing did."""
+        """Return the number of failures of each step and its first reason; "" without failures."""
         return "; ".join(
             f"{name} failed for {count} of {self._questions} questions: {why}"
             for name, (count, why) in self._failed.items()

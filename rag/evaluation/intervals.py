@@ -1,10 +1,10 @@
-"""How far a mean over questions may be off: 95% intervals of metrics and rates.
+"""95% confidence intervals of metrics and rates averaged over questions.
 
-A mean of figures in [0, 1] has the interval of Gaffke (see ``inference.bounded_means``), which
-learns from a sample what it shows and allows for the best and the worst question that it did not
-show. For rates it is Clopper and Pearson's; theirs is also taken where there are fewer than eight
-questions or clusters. Intervals of differences are those of the test that decides on them
-(``significance.paired_tests``). None is without width.
+The mean of values in [0, 1] has the interval of Gaffke (see ``inference.bounded_means``), which
+adapts to the sample and allows for a best and a worst question that the sample does not contain.
+For rates it is the interval of Clopper and Pearson, which is also used for fewer than eight
+questions or clusters. Intervals of differences come from the test that decides on them
+(``significance.paired_tests``). No interval has zero width.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FEWEST = 8
 
 
 class Interval(NamedTuple):
-    """Where the true figure lies, both ends included."""
+    """A confidence interval, both ends included."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""What to judge next: the unjudged hits on which a comparison of two rankings hangs most."""
+"""The next hits to judge: the unjudged hits with the most influence on a comparison."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Judge:
         )
 
     def graded(self, question: Question, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64]]:
-        """What each passage counts as, and that unit's grade; both of shape (n,).
+        """Return the judged unit of each passage and the grade of that unit, both of shape (n,).
 
         A unit is the passage itself, or its document when the question is judged by document.
         """
@@ -107,7 +107,7 @@ class Judge:
 
 
 def _first_places(ranked: Keys, depth: int) -> npt.NDArray[np.intp]:
-    """Where each of the first ``depth`` different ones came first."""
+    """Return the sorted positions at which the first ``depth`` distinct keys first occur."""
     return np.sort(np.unique(ranked, return_index=True)[1])[:depth]
 
 

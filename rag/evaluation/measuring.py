@@ -43,7 +43,7 @@ def measured(
 
 
 def _refusals(ranked: Sequence[Judged]) -> dict[str, float]:
-    """How often nothing came back: rightly (nothing answers) and wrongly (something does)."""
+    """Return the rates of empty results: correct (unanswerable) and false (answerable) refusals."""
     empty = {True: list[bool](), False: list[bool]()}
     for item in ranked:
         empty[item.question.answerable].append(not item.ids)

@@ -24,11 +24,11 @@ _WHOLE = re.compile("[1-9][0-9]{0,5}")
 
 
 class RankStatistics(Protocol):
-    """What a measure asks of rankings; figures have shape (..., questions)."""
+    """The statistics of rankings that metrics need; values have shape (..., questions)."""
 
     @property
     def relevant(self) -> Floats:
-        """How many passages are relevant."""
+        """Number of relevant passages."""
 
     @property
     def first(self) -> Floats:
@@ -49,12 +49,12 @@ class RankStatistics(Protocol):
 
 @dataclass(frozen=True)
 class Ranked:
-    """What came back, as gains by rank, beside what could have: a ``RankStatistics``.
+    """Retrieved and ideal gains by rank; implements ``RankStatistics``.
 
-    ``gains``: shape (..., questions, depth), the grade of the hit at each rank, 0 where it is not
-    relevant or nothing came. ``ideal``: shape (questions, any), all positive grades, descending,
-    padded with 0; metrics look at its first k. ``relevant``: shape (questions,), how many passages
-    are relevant. Leading axes of ``gains`` (recipes) share the other two.
+    ``gains``: shape (..., questions, depth), the grade of the hit at each rank, 0 if it is not
+    relevant or there is no hit. ``ideal``: shape (questions, any), all positive grades, descending,
+    padded with 0; metrics use its first k. ``relevant``: shape (questions,), the number of relevant
+    passages. Leading axes of ``gains`` (recipes) share the other two.
     """
 
     gains: Floats

@@ -1,4 +1,4 @@
-"""How much two rankings agree, the first places counting most."""
+"""Rank-biased overlap: a similarity of two rankings in which the first ranks count most."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rank_biased_overlap(
 
 
 def _shared(short: Sequence[Hashable], long: Sequence[Hashable]) -> list[int]:
-    """How many items the first d of both have in common, for d = 1 .. len(long)."""
+    """Return the number of common items among the first d of both lists, for d = 1 .. len(long)."""
     seen_short, seen_long, counts, shared = set[Hashable](), set[Hashable](), [], 0
     for depth, item in enumerate(long):
         seen_long.add(item)

@@ -57,10 +57,10 @@ class RefusalLimit:
 
 @dataclass(frozen=True, slots=True)
 class TopicProbabilities:
-    """How likely the documents speak of each question: ``values`` and ``answerable`` (questions,).
+    """Probabilities that questions are on topic: ``values`` and ``answerable`` (questions,).
 
-    ``usual`` is the limit that ``auto`` means. Questions without an answer are mostly on the topic
-    of the documents all the same.
+    ``usual`` is the limit of ``auto``. Questions without an answer are mostly on the topic of the
+    documents all the same.
     """
 
     values: Floats
@@ -68,13 +68,13 @@ class TopicProbabilities:
     usual: float
 
     def limit(self, refuse: Refuse) -> float | None:
-        """What a recipe asks for as a number, None for nothing."""
+        """Return the limit of a recipe setting as a number; None for no limit."""
         if refuse == "off":
             return None
         return self.usual if refuse == "auto" else refuse
 
     def refused(self, limit: float | None) -> RefusedShares:
-        """What a limit refuses; nothing for None."""
+        """Return the shares of questions that a limit refuses; None refuses nothing."""
         return _shares(self.values < (-math.inf if limit is None else limit), self.answerable)
 
     def chosen(self, cost: float) -> RefusalLimit | None:

@@ -1,8 +1,9 @@
-"""Which passages of a cut are relevant: labels are spans of documents, never passages.
+"""Relevant passages under one chunking: labels are spans of documents, never passages.
 
-A passage is relevant to a span when they share at least half of the shorter of the two, so every
-passage in the middle of a long span counts, and one that merely touches it does not. A span that no
-passage satisfies is given to the one that shares most with it, so that no label is lost by a cut.
+A passage is relevant to a span if they share at least half of the shorter of the two. Therefore
+every passage in the middle of a long span counts, and a passage that merely touches the span does
+not. A span that no passage satisfies is assigned to the passage that shares most with it, so that
+chunking never loses a label.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far the figures of a run may be off, from what it kept of every question."""
+"""Confidence intervals of a run's metrics, from its stored results by question."""
 
 from __future__ import annotations
 
@@ -178,8 +178,10 @@ def unjudged_share(
 def _outcome(
     ids: Sequence[str], grades: Mapping[str, int]
 ) -> tuple[tuple[tuple[int, int | None], ...], tuple[int, ...]]:
-    """What bounds follow from: of each hit its first place and its grade, None where it is open;
-    then the grades that were given to what did not come back.
+    """Return the input of the bounds of a question.
+
+    The first part is the first index and the grade of each hit, with None as the grade of an open
+    hit. The second part is the sorted grades of the judged passages that were not retrieved.
     """
     hits = tuple((ids.index(each), grades.get(each)) for each in ids)
     return hits, tuple(sorted(grade for each, grade in grades.items() if each not in ids))

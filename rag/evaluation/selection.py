@@ -66,7 +66,7 @@ class Selection:
 
     @property
     def sentence(self) -> str:
-        """How the winner was chosen and what its lead is worth, in plain English."""
+        """The choice of the winner and the value of its lead, in plain English."""
         if self.lead <= 0 and self.tried == 1:
             return "the one recipe that there is to choose does not beat the baseline"
         if self.lead <= 0:
@@ -244,13 +244,13 @@ def _flipped(units: Floats, resamples: int) -> tuple[Floats, Floats]:
 
 
 def _half_width(reach: float, spread: float, clusters: int) -> float:
-    """Where the studentised mean of what is left after a shift is ``reach``."""
+    """Return the shift after which the studentised mean of the rest is ``reach``."""
     rest = 1.0 - reach**2 / clusters
     return 2.0 if rest <= 0 else reach * spread / (clusters * math.sqrt(rest))
 
 
 def _worth_of(reach: float) -> float:
-    """As how many independent tests all of them are, by the reach that they have in common."""
+    """Return the effective number of independent tests, from the reach that all tests share."""
     from scipy.special import ndtr
 
     return max(1.0, CROWNING_P / max(float(ndtr(-reach)), 1e-9))

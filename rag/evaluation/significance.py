@@ -139,7 +139,7 @@ def _finer(totals: Floats, resamples: int) -> Floats:
 
 
 def _hits(subsets: Subset, totals: Floats, tolerance: Floats) -> Floats:
-    """How many sign patterns give a sum at least as far from 0, by row of totals."""
+    """Count the sign patterns whose sum is at least as far from 0, by row of totals."""
     (inside,) = _inside(subsets, totals)
     outside = totals.sum(axis=1) - inside
     return np.asarray((np.minimum(inside, outside) <= tolerance).sum(axis=0), np.float64)

@@ -81,11 +81,11 @@ class SpanScores:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What each of n passages covers of a question's labelled text, in units of a ruler.
+    """The part of a question's labelled text that each of n passages covers, in units of a ruler.
 
-    The labelled text is cut where passages begin and end: ``pieces``, shape (p,), are the lengths,
-    ``covered``, shape (n, p), says which passage holds which. ``sizes``, shape (n,), are the
-    passages' own lengths.
+    The labelled text is split where passages begin and end. ``pieces``, shape (p,), are the lengths
+    of the parts. ``covered``, shape (n, p), marks the parts that each passage contains. ``sizes``,
+    shape (n,), are the lengths of the passages.
     """
 
     pieces: Ints

@@ -141,7 +141,7 @@ class SplitSelection:
 
     @property
     def sentence(self) -> str:
-        """How the winner was chosen and what became of its lead, in plain English."""
+        """The choice of the winner and the change of its lead, in plain English."""
         if self.shrinkage is None:
             return (
                 f"none of {self.tried:,} different recipes beats the baseline on the tuning "

@@ -1,4 +1,4 @@
-"""Which passages of a cut labels speak of, and which nobody has judged."""
+"""The judged passages of one chunking; all other passages are unjudged."""
 
 from __future__ import annotations
 

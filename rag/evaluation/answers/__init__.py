@@ -1,1 +1,1 @@
-"""How good answers are: grounded, relevant, rightly cited, correct, rightly refused."""
+"""Metrics of answers: groundedness, relevance, citations, correctness and refusals."""

@@ -60,10 +60,10 @@ def groundedness(sentences: Sequence[SentenceCheck]) -> float:
 
 
 def relevance(question: str, said: str, embedder: Embedder) -> float:
-    """How near an answer is to its question: their cosine, below 0 as 0.
+    """Return the cosine similarity of an answer and its question, with negative values as 0.
 
-    It compares answers to one question; its height means little, as embedders differ. Words that
-    both share would not tell right answers from others any better.
+    Use it to compare answers to one question. Its absolute value means little because embedders
+    differ. Counting shared words would not separate right answers from wrong answers any better.
     """
     if not said:
         return 0.0

@@ -38,17 +38,17 @@ def likely_field(name: str, fields: Collection[str]) -> str:
 
 
 def guesses(names: Sequence[str], fields: Collection[str]) -> str:
-    """What unknown names probably mean, as a sentence; "" where none is like a field."""
+    """Return a sentence that suggests a field for each unknown name; "" if no field is similar."""
     pairs = [(name, likely_field(name, fields)) for name in names]
     said = [f"{_shown(name)} looks like {_shown(field)}" for name, field in pairs if field]
     return f"{', '.join(said)}. " if said else ""
 
 
 class ReadingNotes:
-    """What was noticed while a file was read; with ``skip_bad`` its bad lines are left out.
+    """Problems and unused columns collected while a file is read; ``skip_bad`` skips bad lines.
 
-    ``skipped`` says what is wrong with each bad line, ``unused`` names columns that hold nothing
-    which is known.
+    ``skipped`` describes the problem of each bad line. ``unused`` names the columns that contain no
+    known field.
     """
 
     def __init__(self, *, skip_bad: bool = False) -> None:

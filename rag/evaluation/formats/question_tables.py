@@ -72,7 +72,7 @@ def list_lines(content: str) -> list[Row]:
 
 
 def table(lines: Sequence[Row], given: Mapping[str, str]) -> QuestionTable:
-    """What is in a table; ``given`` names columns by field, before their own names count."""
+    """Parse a table; ``given`` maps fields to columns and has priority over column names."""
     header = [cell.strip() for cell in lines[0][1]] if lines else []
     fields = _fields(header, given)
     if "question" not in fields and len(header) == 1:  # a list without a header

@@ -42,14 +42,14 @@ _POINTS_AT_PASSAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model wrote, as far as it could be understood."""
+    """The parsed reply of a model."""
 
     question: str
     quotes: tuple[str, ...]
 
 
 class _Unusable(Exception):
-    """Why a reply cannot be used, in words for the model and the reader alike."""
+    """The reason why a reply is unusable, in words for both the model and the user."""
 
 
 def write_question(
@@ -131,7 +131,7 @@ def _checked(kind: ModelKind, reply: Reply, passages: Sequence[Chunk], rarity: R
 
 
 def _spans(quotes: Sequence[str], passages: Sequence[Chunk]) -> list[tuple[int, int]]:
-    """Where in each passage its quote stands; each has one of its own."""
+    """Return the span of a quote in each passage. Raises _Unusable if a passage has no quote."""
     spans = []
     for number, passage in enumerate(passages, start=1):
         text = Haystack(passage.text)

@@ -1,4 +1,4 @@
-"""How much a question gives its passage away: shared rare words make it easy to find."""
+"""Lexical leakage: rare words that a question shares with its passage make retrieval easy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from rag.answering.words import content_words
 
 
 class Rarity:
-    """How rare words are in some texts. Words are compared by rough stems, grammar aside.
+    """Rarity weights of the words in some texts, compared by rough stems.
 
-    Weights are added up exactly, because sets have no order: figures are the same in every run.
+    Stems ignore inflection. Weights are summed exactly because sets have no order: values are the
+    same in every run.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -37,5 +38,5 @@ class Rarity:
         return fsum(map(self.weight, words & there)) / total if total else 0.0
 
     def shared(self, one: str, other: str) -> float:
-        """How much two texts have in common: the weights of the words of both, added up."""
+        """Return the lexical overlap of two texts: the sum of the weights of the words in both."""
         return fsum(map(self.weight, content_words(one) & content_words(other)))

@@ -1,1 +1,1 @@
-"""What statistics of questions rest on: their clusters, and means of bounded figures."""
+"""Statistics over questions: clusters of questions, and means of bounded values."""

@@ -1,15 +1,14 @@
-"""What a sample says of the mean of figures that have a worst value, whatever their distribution.
+"""Distribution-free confidence bounds for the mean of values that have a worst value.
 
-The bound is Gaffke's: one figure that was not seen, the worst there can be, joins the sample, and
-all are weighted as in the Bayesian bootstrap (Learned-Miller and Thomas, A New Confidence Interval
-for the Mean of a Bounded Random Variable, arXiv:1905.06208). For rates it is the interval of
-Clopper and Pearson. That it covers for every distribution is a conjecture without a known
-counterexample.
+The bound is Gaffke's: one unseen value, the worst possible one, joins the sample, and all values
+are weighted as in the Bayesian bootstrap (Learned-Miller and Thomas, A New Confidence Interval for
+the Mean of a Bounded Random Variable, arXiv:1905.06208). For rates it is the interval of Clopper
+and Pearson. Its coverage for every distribution is a conjecture without a known counterexample.
 
-The weighted mean of figures x is at most m where a sum of exponential variables, each times its
-x - m, is at most 0. Its probability is taken from the formula of Lugannani and Rice (Saddle Point
-Approximation for the Distribution of the Sum of Independent Random Variables, Advances in Applied
-Probability 1980), so nothing is drawn and the order of figures does not matter.
+The weighted mean of values x is at most m if a sum of exponential variables, each times its x - m,
+is at most 0. The probability of this event comes from the formula of Lugannani and Rice (Saddle
+Point Approximation for the Distribution of the Sum of Independent Random Variables, Advances in
+Applied Probability 1980). Therefore nothing is sampled and the order of the values does not matter.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _CONSTANT = 1e-12
 
 
 def lower_bounds(rows: Floats, worst: float | Floats, miss: float) -> Floats:
-    """What a mean is not below, but for a share ``miss`` of samples: (rows, n) to (rows,).
+    """Return lower confidence bounds of means, shape (rows, n) to (rows,).
 
-    ``worst``, one figure or one a row, is what the next figure might be. Bounds from above are
-    those of what is negated.
+    ``miss`` is the error probability of a bound. ``worst`` is the worst possible next value: one
+    value, or one per row. To get upper bounds, negate the values and the result.
     """
     values = _with(rows, worst)
     found = np.asarray(values.min(axis=1), np.float64)
@@ -49,8 +48,9 @@ def lower_bounds(rows: Floats, worst: float | Floats, miss: float) -> Floats:
 
 
 def tails(rows: Floats, worst: float | Floats) -> Floats:
-    """How likely the weighted mean is not above 0, by row: the share that ``lower_bounds`` of 0
-    would miss.
+    """Return the probability that the weighted mean is at most 0, by row.
+
+    It is the error probability at which ``lower_bounds`` are 0.
     """
     values = _with(rows, worst)
     found: Floats = np.where(values.max(axis=1) > 0, 0.0, 1.0)
@@ -86,7 +86,7 @@ def _tilted(values: Floats, tilt: Floats) -> tuple[Floats, Floats]:
 
 
 def _probability(values: Floats, saddle: Floats) -> Floats:
-    """That the sum of exponential variables times ``values`` is not above 0."""
+    """Return the probability that exponential variables times ``values`` sum to at most 0."""
     from scipy.special import ndtr
 
     tilted = 1.0 - saddle[:, None] * values

@@ -49,11 +49,11 @@ class Clusters:
 
     @staticmethod
     def pseudo_values(totals: Floats, sizes: Floats) -> Floats:
-        """What each cluster says of the mean over questions, shape (rows, clusters).
+        """Return pseudo-values of clusters for the mean over questions, shape (rows, clusters).
 
-        Their plain mean is that mean, and their spread is that of it, to first order (the
-        linearised ratio of Cochran, Sampling Techniques, 1977, chapter 6). Clusters of one
-        question say their figure.
+        Their plain mean is that mean, and their spread is its spread, to first order (the
+        linearised ratio of Cochran, Sampling Techniques, 1977, chapter 6). The pseudo-value of a
+        cluster of one question is the question's value.
         """
         if (sizes == 1.0).all():
             return totals
@@ -61,9 +61,10 @@ class Clusters:
         return np.asarray(means + (totals - means * sizes) * (len(sizes) / sizes.sum()))
 
     def moving_together(self, rows: Floats) -> Floats:
-        """Which share of a mean cluster moves with one of its questions, shape (rows,).
+        """Return the share of a mean cluster that moves with one of its questions, shape (rows,).
 
-        1 where its questions are as one, and where each stands alone.
+        The share is 1 if the questions of a cluster move as one, and if each cluster is one
+        question.
         """
         each = len(self) / len(self.codes)
         if each == 1.0:
@@ -72,9 +73,10 @@ class Clusters:
         return np.clip(np.array(effects) * each, each, 1.0)
 
     def design_effect(self, values: Floats) -> float:
-        """How many times the variance of a mean is larger than that of as many lone questions.
+        """Return the ratio of the variance of the mean to that of as many independent questions.
 
-        Kish: Survey Sampling, 1965. 1 without variation, or with fewer than two clusters.
+        Kish: Survey Sampling, 1965. The ratio is 1 without variation or with fewer than two
+        clusters.
         """
         questions, clusters = len(self.codes), len(self)
         alone = float(values.var(ddof=1)) / questions if questions > 1 else 0.0

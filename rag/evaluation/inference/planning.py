@@ -1,8 +1,8 @@
-"""What a question set can show at all: the smallest difference that would probably be noticed.
+"""The power of a question set: the smallest difference that would probably be detected.
 
-It is told before anything is measured. Reckoned afterwards, from the difference that was seen, it
-says nothing new, and whoever adds questions until it is enough finds winners among equal runs
-(Hoenig and Heisey, The Abuse of Power, The American Statistician 2001).
+It is reported before anything is measured. Computed afterwards from the observed difference, it
+adds no information, and adding questions until the set is large enough finds winners among equal
+runs (Hoenig and Heisey, The Abuse of Power, The American Statistician 2001).
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ _LEAST_CHANGED = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What ``questions`` (or groups of them) can show.
+    """The smallest difference that ``questions`` (or groups of them) can detect.
 
-    ``smallest`` is the mean difference that is noticed with probability ``POWER``, None where there
-    are too few questions to show any. ``deviation`` is the standard deviation of a question's
-    difference that was reckoned with, from ``pairs`` pairs of runs; 0 for the usual one.
+    ``smallest`` is the mean difference that is detected with probability ``POWER``; None if there
+    are too few questions to detect any. ``deviation`` is the assumed standard deviation of a
+    question's difference, estimated from ``pairs`` pairs of runs; ``pairs`` is 0 for the usual
+    deviation.
     """
 
     questions: int
@@ -41,7 +42,7 @@ class Plan:
 
     @property
     def sentence(self) -> str:
-        """What it means, in plain English."""
+        """The plan in plain English."""
         asked = f"{self.questions:,} question{'' if self.questions == 1 else 's'}"
         if self.smallest is None or self.smallest > 1.0:
             return f"{asked} cannot show which of two recipes is better"
@@ -57,7 +58,7 @@ class Plan:
 
 
 def plan(questions: int, runs: Sequence[Mapping[str, float]] = ()) -> Plan:
-    """What so many questions can show; ``runs`` are one metric by question id, of earlier runs."""
+    """Return the plan for a number of questions; ``runs`` map question ids to one metric."""
     deviations = [
         spread for first, second in combinations(runs, 2) if (spread := _spread(first, second))
     ]

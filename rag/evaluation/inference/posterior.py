@@ -1,7 +1,7 @@
-"""How probable it is that a difference matters, once it has been measured.
+"""The posterior probability that a measured difference matters.
 
 The Bayesian bootstrap (Rubin, The Annals of Statistics 1981) of paired differences, and a region of
-practical equivalence: differences that nobody would act upon, as wide as the reader says
+practical equivalence: differences that nobody would act on, with a width that the user sets
 (Kruschke, Advances in Methods and Practices in Psychological Science 2018).
 """
 

@@ -1,8 +1,8 @@
-"""How the risk of a false winner is shared by all that is tried on one question set.
+"""Alpha spending: significance levels that share the risk of a false winner on one question set.
 
-The first look at a set has the level that any winner needs, 0.02. All that follow share another
-0.03, however many they will be: the n-th has 0.03 / (n (n - 1)), and these add up to 0.03. So
-whoever tries and tries again calls an equal recipe a winner in at most 5 of 100 sets, whatever the
+The first look at a set has the level that any winner needs, 0.02. All later looks share another
+0.03, however many there are: the n-th look has 0.03 / (n (n - 1)), and these levels add up to 0.03.
+Repeated attempts therefore call an equal recipe a winner in at most 5 of 100 sets, whatever the
 looks have in common (Foster and Stine, Alpha-Investing, JRSS B 2008, section 2: alpha spending).
 """
 

@@ -38,9 +38,9 @@ class NoGrade(ProviderMisbehaved):
 
 
 def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
-    """What a model says of some texts by name (``question``, ``passage``), at temperature 0.
+    """Ask a model to grade texts by name (``question``, ``passage``), at temperature 0.
 
-    The texts are data: each stands between marks that it cannot know. Raises NoGrade where the
+    The texts are data: each stands between delimiters that it cannot predict. Raises NoGrade if the
     second reply is no grade either, and ProviderError.
     """
     fence = mark(rubric.name, *parts.values())
@@ -67,16 +67,17 @@ def ask(rubric: Rubric, chat: ChatModel, parts: Mapping[str, str]) -> Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Preferred:
-    """How much better the first of two answers is, -1 to 1, and what was spent to know it."""
+    """The preference for the first of two answers, from -1 to 1, and its token usage."""
 
     vote: float
     usage: Usage = field(default_factory=Usage)
 
 
 def prefer(chat: ChatModel, question: str, first: str, second: str, passages: str) -> Preferred:
-    """Which of two answers a judge prefers, asked in both orders.
+    """Ask a judge which of two answers it prefers, in both orders.
 
-    A judge that goes by the position contradicts itself: that comes to 0. Raises as ``ask`` does.
+    A judge that decides by position contradicts itself, which results in 0. Raises the same errors
+    as ``ask``.
     """
     votes, spent = [], Usage()
     for one, other, sign in ((first, second, 1), (second, first, -1)):

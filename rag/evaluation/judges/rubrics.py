@@ -1,4 +1,4 @@
-"""What judges are told, as text files with a version in their name: a new wording is a new file."""
+"""Judge prompts, as text files with a version in their name: a new wording is a new file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Rubric:
 
     @cached_property
     def text(self) -> str:
-        """What the judge is told."""
+        """The prompt of the judge."""
         return (_PROMPTS / f"{self.name}.txt").read_text(encoding="utf-8").strip()
 
 

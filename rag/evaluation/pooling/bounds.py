@@ -1,8 +1,8 @@
-"""How far the difference of two rankings can move when what nobody judged is judged.
+"""Bounds of the difference between two rankings under any judgement of the unjudged hits.
 
-Nothing is assumed of unjudged hits but the highest grade, and nothing of relevant passages that no
-run retrieved: there may be any number of them, of any grade. The true difference therefore lies
-between the bounds, however labels were made.
+The bounds assume nothing of unjudged hits but the highest grade, and nothing of relevant passages
+that no run retrieved: there may be any number of them, of any grade. The true difference therefore
+lies between the bounds, however the labels were made.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class OpenPair:
         return OpenPair(self.second, self.first, self.grades, self.k, self.highest)
 
     def weights(self) -> dict[str, float]:
-        """What each hit adds to the difference of DCG@k for each grade, open or not."""
+        """Return the weight of each hit, open or not, in the DCG@k difference, per grade."""
         found = dict.fromkeys([*self.first[: self.k], *self.second[: self.k]], 0.0)
         for sign, ids in ((1.0, self.first), (-1.0, self.second)):
             for item, discount in zip(ids[: self.k], _discounts(self.k), strict=False):
@@ -131,7 +131,7 @@ BOUNDED = tuple(_HIGHEST)
 
 
 def difference_bounds(measure: str, pair: OpenPair) -> DifferenceBounds:
-    """Where the difference of one question lies, by a measure of ``BOUNDED``."""
+    """Return the bounds of one question's difference in a metric of ``BOUNDED``."""
     highest = _HIGHEST[measure]
     return DifferenceBounds(-highest(pair.swapped), highest(pair))
 

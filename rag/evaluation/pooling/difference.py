@@ -17,9 +17,10 @@ from rag.evaluation.report.words import counted
 
 @dataclass(frozen=True, slots=True)
 class JudgedRankings:
-    """What two runs retrieved for a question, best first, and the grades of what is judged.
+    """The rankings of two runs for a question, best first, and the grades of the judged hits.
 
-    Grades are apart where the runs cut passages differently; else both are the same.
+    The two mappings of grades differ if the runs chunk documents differently; otherwise both are
+    the same.
     """
 
     first: Sequence[str]
@@ -50,7 +51,7 @@ class PooledDifference:
 
     @property
     def sentence(self) -> str:
-        """What labels leave open, and how far it could move the difference; "" where nothing is."""
+        """The unjudged shares and their possible effect in words; "" if all hits are judged."""
         if not any(self.open_shares):
             return ""
         k = parse_metric(self.metric).k

@@ -20,10 +20,11 @@ def condensed_ndcg(ids: Sequence[str], grades: Mapping[str, int], k: int) -> flo
 
 
 def bpref(ids: Sequence[str], grades: Mapping[str, int]) -> float:
-    """How seldom a hit judged not relevant stands above a relevant one; 0 without relevant ones.
+    """Return bpref, which falls with the judged non-relevant hits above relevant ones.
 
-    Buckley and Voorhees: Retrieval Evaluation with Incomplete Information, SIGIR 2004, as
-    trec_eval computes it. Relevant passages that are not in the ranking add nothing.
+    Buckley and Voorhees: Retrieval Evaluation with Incomplete Information, SIGIR 2004, as trec_eval
+    computes it. Relevant passages that are not in the ranking add nothing. The value is 0 without
+    relevant passages.
     """
     relevant = sum(grade > 0 for grade in grades.values())
     least = min(relevant, len(grades) - relevant)

@@ -135,7 +135,7 @@ class _Side:
 
     @property
     def ranked(self) -> Ranked:
-        """What metrics are computed from."""
+        """The gains in the form that metrics are computed from."""
         return Ranked(
             self.gains.astype(np.float64),
             self.ideal.astype(np.float64),
@@ -155,9 +155,9 @@ class _Side:
 
 
 def _shared(rows: Sequence[JudgedRankings], k: int, turned: bool) -> Mask:
-    """Which of the first k hits of the less judged run the other has there too.
+    """Return a mask of the less judged run's first k hits that the other run also has there.
 
-    They count for both and stay open.
+    These hits count for both runs and stay open. The shape is (rows, k).
     """
     found = np.zeros((len(rows), k), np.bool_)
     for number, row in enumerate(rows):

@@ -119,9 +119,10 @@ def _least_spread(count: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree on ``hits``: Cohen's kappa with its 95% interval.
+    """The agreement of two judges on ``hits``: Cohen's kappa with its 95% interval.
 
-    None where both always say the same one thing, so that agreeing is no achievement.
+    ``kappa`` and ``interval`` are None if both judges always give the same single verdict, because
+    agreement then proves nothing.
     """
 
     hits: int

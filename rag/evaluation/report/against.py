@@ -34,7 +34,7 @@ def against_baseline(report: RunReport) -> Markup | None:
 
 
 def _evidence(baseline: Baseline) -> tuple[Markup | None, ...]:
-    """What a comparison rests on; for runs that do not compare there is none."""
+    """Return the charts, tally and test of a comparison; only comparable runs have them."""
     figures = baseline.figures
     return (
         columns(

@@ -1,4 +1,4 @@
-"""What a report tells: a run, what it was measured on, and what it missed."""
+"""The content of a report: a run, its data, and the passages that it missed."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What the run is compared with. ``chips`` are the changes of the recipe.
+    """The run that a report compares with. ``chips`` are the changes of the recipe.
 
-    ``cards`` compare the figures of the cards, by metric, corrected together.
+    ``cards`` are the comparisons of the metrics on the cards, by metric, corrected together.
     """
 
     run: Run
@@ -92,7 +92,7 @@ class RunReport:
 
     @property
     def unit(self) -> str:
-        """What was ranked and judged: passages or whole documents."""
+        """The ranked and judged unit: passages or whole documents."""
         ids = (entry[0] for item in self.judged for entry in item.ranking[:1])
         return "document" if any(len(each) == _DOCUMENT_ID for each in ids) else "passage"
 
@@ -111,7 +111,7 @@ class RunReport:
         return by_tag(self.judged, [self.metric], self.groups)
 
     def first_within(self, k: int) -> int:
-        """How many judged questions have something relevant among the first k."""
+        """Return the number of judged questions with a relevant hit among the first k."""
         return sum(
             item.first_relevant is not None and item.first_relevant <= k for item in self.judged
         )

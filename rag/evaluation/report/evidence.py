@@ -79,7 +79,7 @@ def _retrieved(item: Retrieved) -> Markup:
 
 
 def method(report: RunReport) -> Markup:
-    """How figures, intervals and comparisons come about."""
+    """Return the section on how metrics, intervals and comparisons are computed."""
     measured = {name.partition("@")[0] for name in report.run.metrics}
     terms = {
         METRIC_TITLES[name]: METRIC_DEFINITIONS[name].format(unit=report.unit)
@@ -151,7 +151,7 @@ def reproducing(report: RunReport) -> Markup:
 
 
 def command(report: RunReport) -> str:
-    """What to type to measure the same again."""
+    """Return the command line that repeats the measurement."""
     cutoffs = ",".join(str(k) for k in report.cutoffs)
     parts = ["python", "-m", "rag", "evaluate", report.base, report.run.question_set]
     return shlex.join([*parts, "--recipe", "recipe.json", "--k", cutoffs])
@@ -166,6 +166,6 @@ def _fields(report: RunReport) -> Markup:
 
 
 def closing(report: RunReport) -> Markup:
-    """Where the page comes from."""
+    """Return the footer with the origin of the page."""
     made = f"Made with Touchstone {report.run.code_version or '(unknown version)'}. "
     return element("footer", made, "This file needs no network and holds no script.")

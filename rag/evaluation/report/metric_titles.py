@@ -1,4 +1,4 @@
-"""What metrics are called, and what they measure, in the words of pages and reports."""
+"""Titles and definitions of metrics for pages and reports."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _change(metric: str, value: float, before: float | None, report: RunReport) 
 
 
 def setting(report: RunReport) -> Markup:
-    """What was asked, of what, and how passages were found."""
+    """Return the section on the questions, the documents and the retrieval steps."""
     run = report.run
     unanswerable = sum(not item.answerable for item in report.results)
     asked = (

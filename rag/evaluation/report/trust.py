@@ -1,4 +1,4 @@
-"""How far the figures of a report may be trusted: hits nobody judged, and the calibration."""
+"""The section on the reliability of a report: unjudged hits, and the calibration."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def setting(value: Any) -> str:
 
 
 def headline(report: RunReport) -> str:
-    """What a stakeholder wants to know first, as one sentence."""
+    """Return the most important result for a stakeholder, as one sentence."""
     asked, unit = len(report.judged), report.unit
     near = min(10, max(report.cutoffs, default=10))
     first, within = report.first_within(1), report.first_within(near)
@@ -42,7 +42,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def recipe_sentences(recipe: Recipe, threshold: float | None) -> list[str]:
-    """How questions were answered with passages, step by step."""
+    """Return the steps from a question to its passages, one sentence each."""
     return [
         _cutting(recipe.index),
         f"Passages and questions become vectors with the model “{recipe.index.embedder}”.",

@@ -68,11 +68,11 @@ class Arithmetic:
 
     @cached_property
     def depth(self) -> int:
-        """How far down the rankings the metrics look."""
+        """The largest cutoff k of the metrics."""
         return max(parse_metric(name).k for name in self.metrics)
 
     def means(self, layout: Layout) -> Means:
-        """What all tables that share their units have in common; kept for the next of them."""
+        """Return the means that layouts with the same units share, cached for the next one."""
         units = layout.unit_rows
         if id(units) not in self._known:
             labelled = Labelled.of(self.ideals)

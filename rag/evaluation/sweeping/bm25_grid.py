@@ -65,10 +65,10 @@ class Bm25Grid:
         self._cosine = np.full(len(postings.keys), np.nan)  # until it is asked for
 
     def field(self, pairs: Collection[Pair], depth: int) -> Field:
-        """What the first ``depth`` of each retriever can be with any of some ``pairs``.
+        """Return the candidates that can be among the first ``depth`` of a retriever for ``pairs``.
 
-        A passage whose best score with any k1 and b between them is less than what ``depth``
-        others have at least is never among the first.
+        A passage is never among the first if its best score with any k1 and b in the range of
+        ``pairs`` is less than a score that ``depth`` other passages always reach.
         """
         k1, b = ((min(values), max(values)) for values in zip(*pairs, strict=True))
         low, high = self._postings.bounds(k1, b)
@@ -108,9 +108,9 @@ class Bm25Grid:
 
 @dataclass(frozen=True)
 class Field:
-    """What the first of both retrievers can be with several k1 and b, in one table.
+    """The candidates that both retrievers can rank first with several k1 and b, in one table.
 
-    ``every`` has all of it, without BM25; ``postings`` scores it.
+    ``every`` contains all of them, without BM25 scores; ``postings`` computes the scores.
     """
 
     every: Deep
@@ -140,7 +140,7 @@ class Field:
         return Prepared(deep, known)
 
     def layout(self, by: By) -> Layout:
-        """What the pairs share: cosines and codes do not depend on k1 and b."""
+        """Return the layout that all pairs share: cosines and codes do not depend on k1 and b."""
         if by not in self._layouts:
             self._layouts[by] = Layout.of(self.every, by)
         return self._layouts[by]
@@ -151,7 +151,7 @@ class Field:
 
 
 class _Table(NamedTuple):
-    """Where values stand that are told question by question: one row of a table for each."""
+    """Positions of values in a table with one row per question."""
 
     rows: Integers
     columns: Integers

@@ -24,13 +24,14 @@ Total = Literal["relevant", "tokens"]
 
 @dataclass(frozen=True)
 class QuestionFigures:
-    """What some recipes do to every question.
+    """Results of some recipes, question by question.
 
-    ``metrics`` has figures by name, shape (recipes, labelled), for the questions ``labelled``, by
-    id. The others have shape (recipes, questions): how many passages come back above the threshold
-    (``above``), how many a search shows at top-k, how many of these are ``relevant`` and how
-    many ``tokens`` they have, where that was counted. ``questions`` are the ids of all, and
-    ``groups`` says which of them rise and fall together. ``answerable``: shape (questions,).
+    ``metrics`` maps names to values, shape (recipes, labelled), for the questions with the ids
+    ``labelled``. The others have shape (recipes, questions): the number of passages above the
+    threshold (``above``), the number that a search shows at top-k (``shown``), how many of these
+    are ``relevant``, and how many ``tokens`` they have, if they were counted. ``questions`` are the
+    ids of all questions, and ``groups`` are the clusters of questions that rise and fall together.
+    ``answerable``: shape (questions,).
     """
 
     questions: tuple[str, ...]
@@ -227,7 +228,7 @@ class Closeup:
         return self._pools[family]
 
     def _values(self, total: Total) -> Floats | Integers | Mask:
-        """What each candidate adds to a total, shape (candidates,)."""
+        """Return the contribution of each candidate to a total, shape (candidates,)."""
         material = self._material
         if total == "relevant":
             return material.deep.grade > 0

@@ -27,9 +27,9 @@ class _Scores:
         self._higher = np.empty_like(self._before)
 
     def before(self, weight: float) -> Mask:
-        """Which columns come before each target: higher scores, and equal ones of smaller key.
+        """Return a mask of the columns before each target: higher score, or tie and smaller key.
 
-        Shape (targets, width); overwritten by the next call.
+        The shape is (targets, width). The next call overwrites the mask.
         """
         scores = self._scores(weight)
         own = scores[np.arange(len(scores)), self._targets.columns][:, None]
@@ -94,7 +94,7 @@ class Counter:
         return np.minimum(best, self._depth)
 
     def _counts(self, before: Mask) -> Ranks:
-        """How many of ``before`` every threshold lets in, shape (limits, targets)."""
+        """Count the columns of ``before`` that pass each threshold, shape (limits, targets)."""
         packed = _packed(before)
         counts = np.zeros(self._hidden.shape, np.int32)
         for word, mask in zip(packed.T, self._masks, strict=True):

@@ -44,20 +44,20 @@ class Deep:
     lacking: tuple[str, ...] = ()
 
     def refused(self, refuse: Refuse) -> Mask:
-        """Which questions a recipe refuses, shape (questions,)."""
+        """Return a mask of the questions that a recipe refuses, shape (questions,)."""
         if not self.topics:
             return np.zeros(self.questions, np.bool_)
         return np.array([topic is not None and topic.refused(refuse) for topic in self.topics])
 
     @property
     def unknown(self) -> Mask:
-        """Which candidates are of a question whose language the embedder does not know."""
+        """A mask of candidates whose question is in a language unknown to the embedder."""
         if not any(self.lacking):
             return np.zeros(len(self.row), np.bool_)
         return np.array([bool(code) for code in self.lacking], np.bool_)[self.row]
 
     def within(self, mode: Mode, candidates: int) -> npt.NDArray[np.bool_]:
-        """Which of them a recipe of that mode finds when it asks for so many."""
+        """Return a mask of the hits of a mode that asks each retriever for ``candidates``."""
         near, words = self.dense_rank < candidates, self.lexical_rank < candidates
         return {"dense": near, "lexical": words, "hybrid": near | words}[mode]
 

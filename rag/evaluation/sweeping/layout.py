@@ -1,4 +1,4 @@
-"""What all families of recipes share: candidates in the order of relevance, and their units."""
+"""The layout shared by all families of recipes: candidates by relevance, and their units."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from rag.types import Integers, Scores
 
 
 class By(NamedTuple):
-    """What a threshold is compared with, and what passes it in any case: rare codes, and passages
-    for a question in a language that the embedder does not know, which is ranked ``by_words``.
+    """The value that a threshold is compared with, and the passages that pass in any case.
+
+    These are passages with rare codes (``exact_codes``), and passages for a question in a language
+    that the embedder does not know, which is ranked ``by_words``.
     """
 
     relevance: Relevance = "cosine"
@@ -26,7 +28,7 @@ class By(NamedTuple):
 
     @classmethod
     def of(cls, search: SearchRecipe) -> By:
-        """That of a recipe."""
+        """Return the comparison of a search recipe."""
         return cls(search.relevance, search.exact_codes, may_lean(search))
 
 

@@ -27,7 +27,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class Cut(NamedTuple):
-    """What is taken from a ranked list: ``threshold`` is resolved, None for no limit."""
+    """The cut of a ranked list: ``threshold`` is resolved, None for no limit."""
 
     threshold: float | None
     top_k: int
@@ -35,7 +35,7 @@ class Cut(NamedTuple):
 
     @property
     def limit(self) -> Limit:
-        """What decides how much there is to take from."""
+        """The settings that determine the number of available candidates."""
         return Limit(self.threshold, self.refuse)
 
 
@@ -47,9 +47,10 @@ class Limit(NamedTuple):
 
 
 class Family(NamedTuple):
-    """What decides a pool: recipes of one family differ in the weight and in what is cut.
+    """The settings that define a pool: recipes of one family differ in the weight and in the cut.
 
-    ``mixed`` tells that both lists have weight, ``by`` what the threshold is compared with.
+    ``mixed`` means that both lists have weight. ``by`` is the value that the threshold is compared
+    with.
     """
 
     kind: Literal["dense", "lexical", "weighted", "rrf"]
@@ -131,7 +132,7 @@ class Pool:
         return weight * self.first + (1.0 - weight) * self.second
 
     def above(self, limits: Sequence[Limit]) -> Integers:
-        """How many candidates are relevant enough, shape (limits, questions); 0 where refused."""
+        """Count the candidates above each limit, shape (limits, questions); 0 if refused."""
         counts = {
             limit: self.sizes
             if limit is None
@@ -182,7 +183,7 @@ def pool(layout: Layout, family: Family, kept: Mask | None = None) -> Pool:
 
 
 def _parts(deep: Deep, family: Family, chosen: Mask, places: Integers) -> list[Floats]:
-    """What the weight mixes, shape (places,): of one retriever, or of both."""
+    """Return the scores that the weight mixes, shape (places,), of one retriever or of both."""
     if family.kind == "dense":
         return [deep.cosine[places]]
     if family.kind == "lexical":

@@ -47,10 +47,10 @@ class Leading(NamedTuple):
 
 
 def leading(deep: Deep, limit: int, by_unit: bool) -> Leading:
-    """Which candidates can be among the first ``limit``.
+    """Return the candidates that can be among the first ``limit``.
 
-    ``by_unit`` counts places by documents where those are judged; a passage then also goes when it
-    trails one of its own document. Otherwise places are counted by passages.
+    With ``by_unit``, ranks count documents for questions judged by document. A passage is then also
+    dropped if it trails one of its own document. Otherwise ranks count passages.
     """
     sizes = np.bincount(deep.row, minlength=deep.questions)
     at = deep.row, np.arange(len(deep.row)) - (np.cumsum(sizes) - sizes)[deep.row]
@@ -141,7 +141,7 @@ def _rivals(
 
 
 class Prepared:
-    """What is asked for first is kept for the next sweep."""
+    """Candidates with lazily computed layouts, cached for the next sweep."""
 
     def __init__(self, deep: Deep, known: Callable[[By], Layout | None] = lambda _by: None) -> None:
         """``known`` gives the layouts that need not be computed."""

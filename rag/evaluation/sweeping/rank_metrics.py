@@ -41,8 +41,10 @@ class Labelled:
 
 
 class Units(NamedTuple):
-    """What is relevant and can be found, shape (units,): the number of its question among the
-    ``Labelled``, its own number there, and its grade.
+    """The relevant units that can be retrieved, shape (units,).
+
+    Each unit has the number of its question among the ``Labelled``, its own number there, and its
+    grade.
     """
 
     questions: Integers
@@ -78,7 +80,7 @@ class RankMetrics:
 
     @property
     def relevant(self) -> Floats:
-        """How many passages are relevant, shape (questions,)."""
+        """Number of relevant passages, shape (questions,)."""
         return self._best.relevant
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a threshold on relevance does: how pure the rest is, what is lost, who gets an answer."""
+"""The effect of a relevance threshold: precision, lost passages, and answered questions."""
 
 from __future__ import annotations
 
@@ -153,11 +153,11 @@ class ThresholdCurve:
 
     @property
     def questions(self) -> int:
-        """How many questions it is read on."""
+        """Number of questions that the curve is measured on."""
         return len(self.answerable) + len(self.unanswerable) + len(self.off_topic)
 
     def at(self, threshold: float) -> ThresholdPoint:
-        """What passes when relevance must be at least ``threshold``."""
+        """Return the result of requiring a relevance of at least ``threshold``."""
         count = int(np.searchsorted(-self.values, -threshold, side="right"))
         hits, relevant = int(self.hits[count]), int(self.hits[-1])
         below = [

@@ -90,7 +90,7 @@ class ThresholdPromise:
 
     @property
     def check(self) -> str:
-        """What came of it on other questions; "" where there are none."""
+        """The result on other questions, in plain English; "" without other questions."""
         if self.checked is None:
             return ""
         shares = self.checked.answering, self.checked.refusing, self.checked.turning_away
@@ -214,7 +214,7 @@ class _Ladder:
 
 
 def _reached(curve: ThresholdCurve) -> Integers:
-    """How many questions have one of the first so many candidates, from 1 candidate on."""
+    """Return the number of questions with one of the first n candidates, for n from 1."""
     first = np.zeros(len(curve.unit), np.int64)
     first[np.unique(curve.unit, return_index=True)[1]] = 1
     return np.cumsum(first)
@@ -250,7 +250,7 @@ def _squares(curve: ThresholdCurve) -> Floats:
 
 
 def _before(curve: ThresholdCurve) -> tuple[Floats, Floats]:
-    """How many candidates of its question stand above each one, and relevant ones of these."""
+    """Count the question's candidates above each candidate, and the relevant ones of them."""
     count = len(curve.unit)
     grouped = np.argsort(curve.unit, kind="stable")
     owner, right = curve.unit[grouped], np.diff(curve.hits)[grouped]
