@@ -43,7 +43,7 @@ class QuestionRow:
 
 
 class QuestionEdits:
-    """What changes question sets of one knowledge base, their labels aside."""
+    """An editor of the question sets of one knowledge base, except their labels."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

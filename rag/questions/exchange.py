@@ -30,11 +30,11 @@ _LOOKED_AT = 4096  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """How many questions (or judgements) came in, and what of their file did not.
+    """The number of imported questions (or judgements), and the skipped parts of the file.
 
-    ``skipped`` says of each bad line what is wrong with it; ``unused`` names columns of a table
-    that hold nothing which is known. ``replaced`` is the version of the set whose questions gave
-    way and are kept (see ``QuestionSets.restore_version``); None where none did.
+    ``skipped`` describes the problem of each bad line. ``unused`` names the columns of a table that
+    contain no known field. ``replaced`` is the version of the set with the replaced questions,
+    which are kept (see ``QuestionSets.restore_version``); None if no question was replaced.
     """
 
     number: int

@@ -66,7 +66,10 @@ def split_questions(questions: Sequence[Question], share: float, seed: int) -> S
 
 
 def strata_of(questions: Iterable[Question]) -> dict[str, Hashable]:
-    """What is to be on all sides of a split alike, by question id: tags, and having an answer."""
+    """Return the stratum of each question by id: whether it is answerable, and its tags.
+
+    A split divides every stratum alike.
+    """
     return {item.id: (item.answerable, item.tags) for item in questions}
 
 

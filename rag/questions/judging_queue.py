@@ -101,7 +101,7 @@ class JudgingQueue:
         questions: Mapping[str, Question],
         k: int,
     ) -> dict[str, Pair]:
-        """What each run has among its first k, by question that both measured."""
+        """Return the first k hits of each run, by question that both runs measured."""
         retrieved = [
             {
                 item.question_id: [key for key, _, _ in item.ranking[:k]]
@@ -177,7 +177,7 @@ class JudgingQueue:
 
 
 def origin_of(run_ids: Sequence[str]) -> str:
-    """What a label says that judges a hit of some runs, in whatever order they are named."""
+    """Return the origin of labels that judge hits of these runs, independent of the runs' order."""
     return f"runs {' '.join(sorted(run_ids))}"
 
 

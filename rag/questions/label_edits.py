@@ -14,7 +14,7 @@ HIGHEST_GRADE = 3
 
 
 class LabelEdits:
-    """What changes the labels of one knowledge base; each edit is a version of its set."""
+    """An editor of the labels of one knowledge base; each edit creates a version of the set."""
 
     def __init__(self, database: Database, base_id: int) -> None:
         self._database = database

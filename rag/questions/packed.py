@@ -27,9 +27,9 @@ _TABLES = (".csv", ".tsv", ".tab", ".txt", ".xlsx")
 
 @dataclass(frozen=True, slots=True)
 class QuestionFile:
-    """What a file holds; ``skipped`` says of each bad line what is wrong with it.
+    """The content of a question file; ``skipped`` describes the problem of each bad line.
 
-    ``unused`` names the columns of a table that are not taken for anything.
+    ``unused`` names the columns of a table that map to no field.
     """
 
     questions: tuple[FileQuestion, ...]
@@ -59,7 +59,7 @@ def questions_in(
 
 
 def table_in(name: str, packed: bytes) -> QuestionTable | None:
-    """What columns a table of questions has; None for a file that is none.
+    """Return the columns of a table of questions; None for a file that is no table.
 
     Raises InvalidFile, UnreadableDocument.
     """

@@ -35,7 +35,7 @@ class QuestionLabels:
 
     @property
     def relevant(self) -> int:
-        """How many labels say where the question is answered."""
+        """Number of labels with a grade above 0."""
         return sum(label.grade > 0 for label in self.labels)
 
     def missed(self, shown: Collection[int]) -> int | None:

@@ -53,7 +53,7 @@ def reanchor(
 
 
 def lost_labels(quotes: Sequence[str]) -> str:
-    """Which labels have no words any more in a document that was read again, or replaced."""
+    """Describe the labels whose quotes are missing from a reread or replaced document."""
     shown = [" ".join(quote.split()) or "a whole document" for quote in quotes[:_LOST_SHOWN]]
     told = ", ".join(
         f"“{textwrap.shorten(each, _LONGEST_SHOWN, placeholder='…')}”" for each in shown
@@ -63,7 +63,7 @@ def lost_labels(quotes: Sequence[str]) -> str:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """What a document may be called in a file: by its name, with its suffix left out, or added."""
+    """Return the names of a document in files: as it is, and with its suffix removed or added."""
     stem, _dot, suffix = name.rpartition(".")
     if stem and suffix.lower() in SUPPORTED:
         return name, stem
@@ -73,7 +73,7 @@ def spellings(name: str) -> tuple[str, ...]:
 def _located(
     outline: Document, text: Haystack, label: Label, near: float
 ) -> tuple[int, int | None] | None:
-    """Where a label is in a document, of which ``outline`` need not hold the text."""
+    """Return the span of a label in a document; ``outline`` does not need to contain the text."""
     if label.page is None:
         return text.locate(label.quote, label.start, label.end, near)
     page = next((each for each in outline.pages if each.number == label.page), None)

@@ -121,7 +121,7 @@ class QuestionSets:
         return groups_of(self.usable(name))
 
     def tried(self, name: str) -> list[Trial]:
-        """What was tried on a set, the first first."""
+        """Return the trials on a set, oldest first."""
         with self._database.read() as connection:
             return runs.looks(connection, self._base_id, name)
 

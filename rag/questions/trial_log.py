@@ -1,4 +1,4 @@
-"""What was tried on a question set, and what that asks of the next winner."""
+"""A log of the trials on a question set, and the significance level of the next winner."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ORDINALS = (
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Which of the looks at a set one is.
+    """The position of a look among all looks at a set.
 
-    ``number`` counts from 1 those of its ``family``, which share the risk of a false winner;
+    ``number`` counts, from 1, the looks of its ``family``, which share the risk of a false winner.
     ``split`` counts the splits whose held-out questions were looked at, 0 for looks at all
     questions.
     """
@@ -37,7 +37,7 @@ class Attempt:
 
     @property
     def sentence(self) -> str:
-        """What was looked at before, in plain English; empty where nothing was."""
+        """The earlier looks in plain English; empty for a first look."""
         said = []
         if self.split > 1:
             said.append(
@@ -60,7 +60,7 @@ class TrialLog:
         self._base_id = base_id
 
     def every(self, set_name: str) -> list[Trial]:
-        """What was tried on a set, the first first."""
+        """Return the trials on a set, oldest first."""
         with self._database.read() as connection:
             return runs.looks(connection, self._base_id, set_name)
 
@@ -79,7 +79,7 @@ class TrialLog:
 
 
 def attempt(found: Sequence[Trial], look: Trial) -> Attempt:
-    """Where a look stands that is among those ``found``."""
+    """Return the position of a look among the trials ``found``, which contain it."""
     family = [each.look for each in found if each.family == look.family]
     split = 0
     if look.split_seed is not None and look.split_share is not None:
@@ -88,7 +88,7 @@ def attempt(found: Sequence[Trial], look: Trial) -> Attempt:
 
 
 def name_of(*parts: object) -> str:
-    """What a look is recognised by."""
+    """Return the hash that identifies a look."""
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
 
 
