@@ -1,4 +1,4 @@
-"""What differs between two runs besides their figures, and whether they can be compared."""
+"""Differences between two runs besides their metrics, and whether the runs are comparable."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _TOLD_APART = frozenset({"answers", "filtered", "touchstone", EDITS, PROMPTS})
 
 @dataclass(frozen=True, slots=True)
 class RunDifferences:
-    """What a run has otherwise than an earlier one or its baseline.
+    """The differences of a run from an earlier run or its baseline.
 
-    ``recipe`` has a phrase for each field of retrieval. ``data`` names what was measured on and is
-    not the same: ``questions``, ``labels``, ``documents``, ``filtered documents``. ``sentences``
-    tell of everything besides the recipe.
+    ``recipe`` has a phrase for each field of retrieval. ``data`` names the differing inputs of the
+    measurement: ``questions``, ``labels``, ``documents``, ``filtered documents``. ``sentences``
+    describe all differences except those of the recipe.
     """
 
     recipe: tuple[str, ...]
@@ -37,7 +37,7 @@ class RunDifferences:
 
     @property
     def obstacle(self) -> str:
-        """Why the figures do not compare: ``"the labels and the documents differ"``; else ""."""
+        """The obstacle to a comparison: ``"the labels and the documents differ"``; else ""."""
         if not self.data:
             return ""
         named = [f"the {name}" for name in self.data]
@@ -54,14 +54,14 @@ class RunDifferences:
 
 
 def differences(run: Run, before: Run, asked: Asked, asked_before: Asked) -> RunDifferences:
-    """What ``run`` has otherwise than ``before``, which were asked these questions."""
+    """Return the differences of ``run`` from ``before``, given the questions of each."""
     data = dict(_data(run, before, asked, asked_before))
     besides = (*data.values(), *_surroundings(run, before))
     return RunDifferences(recipe_chips(before.recipe, run.recipe), tuple(data), besides)
 
 
 def _data(run: Run, before: Run, asked: Asked, asked_before: Asked) -> list[tuple[str, str]]:
-    """What was measured on and differs: its name, and a sentence."""
+    """Return the name of each input of the measurement that differs, with a sentence."""
     found = []
     versions = f"version {before.set_version}, then {run.set_version}"
     if moved := len({name for name, _ in asked.items() ^ asked_before.items()}):
@@ -85,7 +85,7 @@ def _data(run: Run, before: Run, asked: Asked, asked_before: Asked) -> list[tupl
 
 
 def _surroundings(run: Run, before: Run) -> list[str]:
-    """What may move figures too, though both were measured on the same."""
+    """Return the differences that may change metrics although the inputs are the same."""
     found = []
     if run.code_version != before.code_version:
         found.append(
@@ -101,7 +101,7 @@ def _surroundings(run: Run, before: Run) -> list[str]:
 
 
 def recipe_chips(before: Recipe, recipe: Recipe) -> tuple[str, ...]:
-    """What ``recipe`` changes in retrieval, as ``"dense weight 0.6 → 0.8"``, one a field."""
+    """Return the retrieval changes of ``recipe``, one per field: ``"dense weight 0.6 → 0.8"``."""
     return tuple(
         f"{name.partition('.')[2].replace('_', ' ')} {setting(old)} → {setting(new)}"
         for name, (old, new) in before.differences(recipe).items()

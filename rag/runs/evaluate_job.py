@@ -49,7 +49,7 @@ class Evaluations:
         return self._jobs.submit_once(self._base_id, JOB, title, _about(set_name, recipe), payload)
 
     def alike(self, set_name: str) -> int:
-        """How many questions of a set have the name of a document as their id. Raises NotFound."""
+        """Count the questions of a set whose id is the name of a document. Raises NotFound."""
         with self._database.read() as connection:
             found = questions.named(connection, self._base_id, set_name)
             return questions.named_like_documents(connection, self._base_id, found.id)

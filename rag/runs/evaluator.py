@@ -156,7 +156,7 @@ class Evaluator:
         return {name: index.keys[key] for name, key in named.items() if key in index.keys}
 
     def _environment(self, recipe: Recipe, fallbacks: Fallbacks) -> dict[str, str]:
-        """What else the figures may depend on."""
+        """Return the other conditions that the metrics may depend on."""
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._services.database.read() as connection:
             filtered = filter_digest(connection, self._base_id, recipe.search)
@@ -267,9 +267,10 @@ class Evaluator:
             return span_figures(ranked, places, cutoffs, tokens)
 
     def judge(self, questions: Sequence[Question], index: Index) -> Judge:
-        """What grades rankings of a build by the labels of these questions.
+        """Return a judge that grades rankings of a build by the labels of these questions.
 
-        Raises InvalidInput where none is labelled, or the build holds no labelled document.
+        Raises InvalidInput if no question is labelled, or if the build contains no labelled
+        document.
         """
         ids = {item.document_id for question in questions for item in question.evidence}
         if not ids:

@@ -1,4 +1,4 @@
-"""How far figures of kept runs may be off: chance, unjudged hits, too few questions."""
+"""The uncertainty of stored runs: chance, unjudged hits, too few questions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RunFigures:
             return loaded, groups_of_set(connection, self._base_id, loaded.run.question_set)
 
     def unjudged(self, run_id: str, k: int = 10) -> UnjudgedShare | None:
-        """What is open among the first k of a run; None where no question is labelled any more.
+        """Return the unjudged share of a run's first k hits; None if no question has a label now.
 
         Raises NotFound.
         """
@@ -65,7 +65,9 @@ class RunFigures:
         return unjudged_share(questions, rankings, spans, k, current)
 
     def plan(self, set_name: str, metric: str = LEADING) -> Plan:
-        """What the answerable questions of a set can show, going by its latest runs.
+        """Return the smallest difference that the answerable questions of a set can detect.
+
+        Its deviation is estimated from the latest runs of the set.
 
         Raises NotFound.
         """

@@ -221,7 +221,7 @@ def _check(
 
 
 def _cutoffs(named: Sequence[str]) -> list[int]:
-    """As deep as the baseline looked, so that both measure the same."""
+    """Return the cutoffs of the baseline's metrics, so that both runs measure the same."""
     cutoffs = {int(found[1]) for name in named if (found := _CUTOFF.search(name))}
     return sorted(cutoffs or DEFAULT_CUTOFFS)
 

@@ -1,4 +1,7 @@
-"""Which questions of a run rise and fall together, or are held out, by their set of today."""
+"""Groups and splits of the questions of a run, by the current version of its set.
+
+Questions of one group rise and fall together; a split holds questions out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does the jobs that measure."""
+"""Handlers of the jobs that measure."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class QuestionDifference:
 
     @property
     def outcome(self) -> Outcome:
-        """What the run did on it, compared with the baseline."""
+        """The outcome of the run on the question, compared with the baseline."""
         return "won" if self.difference > 0 else "lost" if self.difference < 0 else "tied"
 
 
@@ -85,7 +85,7 @@ class RunComparison:
 
     @property
     def chips(self) -> tuple[str, ...]:
-        """What the run's recipe changes in retrieval."""
+        """The changes in retrieval of the run's recipe."""
         return self.differences.recipe
 
     @property
@@ -113,9 +113,9 @@ class RunHistory:
             return runs.get(connection, self._base_id, run_id)
 
     def results(self, run_id: str, depth: int | None = None) -> list[QuestionResult]:
-        """What happened to every question of a run. Raises NotFound.
+        """Return the results of all questions of a run. Raises NotFound.
 
-        Rankings have at least their first ``depth``, and all of them without it.
+        Rankings have at least their first ``depth`` entries, and all entries without ``depth``.
         """
         with self._database.read() as connection:
             return list(Loaded.read(connection, self._base_id, run_id, depth).results.values())
@@ -188,7 +188,7 @@ class RunHistory:
         }
 
     def differences(self, run_id: str, before_id: str) -> RunDifferences:
-        """What a run has otherwise than another one. Raises NotFound."""
+        """Return the differences of a run from another run. Raises NotFound."""
         with self._database.read() as connection:
             run, before = (
                 runs.get(connection, self._base_id, each) for each in (run_id, before_id)
@@ -300,7 +300,7 @@ class RunHistory:
     def _doubted(
         self, run: Loaded, before: Loaded, figures: Mapping[str, Comparison], groups: Groups
     ) -> dict[str, Comparison]:
-        """What labels decide, with what judging open hits could make of it."""
+        """Add the possible effect of judging open hits to the comparisons that labels decide."""
         decided = {
             name: each for name, each in figures.items() if each.verdict_by_labels in _DECIDED
         }

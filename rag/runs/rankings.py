@@ -1,4 +1,4 @@
-"""What runs retrieved for a question, with the passages themselves, and what moved between two."""
+"""Stored rankings of runs with their passages, and rank changes between two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people call recipes and runs: the name they gave, else what is particular about a recipe."""
+"""Names of recipes and runs: the name that a user gave, else a summary of the recipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RecipeNames:
             return recipe_names.every(connection, self._base_id)
 
     def of(self, recipe: Recipe) -> str:
-        """What a recipe is called."""
+        """Return the name of a recipe."""
         return recipe_name(recipe, self.given())
 
     def give(self, recipe: Recipe, name: str) -> None:

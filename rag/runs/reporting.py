@@ -116,7 +116,7 @@ class Reports:
         )
 
     def _pooled(self, run_id: str, baseline_id: str, figures: Comparison) -> tuple[str, ...]:
-        """What nobody judged could make of the difference."""
+        """Return the possible effect of unjudged hits on the difference, in words."""
         pooling = Pooling(self._services.database, self._base_id)
         try:
             pooled = pooling.difference(run_id, baseline_id, figures.metric)

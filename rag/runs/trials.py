@@ -1,7 +1,8 @@
-"""What else was measured on a question set: whoever ticks the best of many runs has looked at all.
+"""Correction of a comparison for all other runs measured on the same question set.
 
-The best of twenty equally good runs is ahead of the baseline by luck. A comparison is therefore
-corrected for every run of the set that compares with the baseline, whichever of them are shown.
+The best of twenty equally good runs is ahead of the baseline by luck, and selecting the best of
+many runs is a look at all of them. A comparison is therefore corrected for every run of the set
+that is comparable with the baseline, whichever runs are shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which code this is: the release, and the commit where the package is in a git checkout."""
+"""The version of the code: the release, and the commit if the package is in a git checkout."""
 
 from __future__ import annotations
 

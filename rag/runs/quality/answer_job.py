@@ -36,7 +36,7 @@ _TRIED = ("complete", "refused")
 
 
 class Answering(Protocol):
-    """What answers a question with a recipe, as a knowledge base does."""
+    """An object that answers a question with a recipe, as a knowledge base does."""
 
     def ask(
         self,
@@ -104,7 +104,7 @@ class AnswerEvaluations:
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
     def _about(self, set_name: str, recipe: Recipe, judge: str) -> dict[str, str]:
-        """What two who ask for the same have in common; a memory is its visitor's alone."""
+        """Return the key that equal requests share; each visitor has a separate memory."""
         about = {"set": set_name, "answers_of": recipe.hash, "judge": judge}
         whose = "everybody" if self._visitor.keys is None else self._visitor.key
         return {**about, "memory_of": whose} if recipe.answer.memory else about
@@ -129,7 +129,7 @@ class AnswerEvaluations:
 
 @dataclass
 class _Going:
-    """What one go has done so far."""
+    """The progress of one job so far."""
 
     answers: int = 0
     spent: Spent = field(default_factory=Spent)
@@ -232,7 +232,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a judge says of an answer, 0 to 1 by measure, and what that took."""
+    """A judge's grades of an answer, 0 to 1 by metric, with token usage and cost."""
 
     figures: Mapping[str, float] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
@@ -240,9 +240,9 @@ class Judged:
 
 
 def judged(question: Question, answer: Answer, judge: NamedJudge) -> Judged:
-    """What a judge says of the claims of an answer, and of it beside the expected answer.
+    """Ask a judge to grade the claims of an answer, and the answer against the expected one.
 
-    A measure that the judge gave no grade for is absent. Raises ProviderError.
+    A metric without a grade from the judge is absent. Raises ProviderError.
     """
     by_number = {each.n: each.hit.chunk.text for each in answer.citations}
     found, grades, spent = dict[str, float](), list[int](), Usage()
@@ -268,7 +268,7 @@ def judged(question: Question, answer: Answer, judge: NamedJudge) -> Judged:
 
 
 def described(given: Sequence[RunAnswer]) -> str:
-    """How the answers of a run went: how many, how long they took, what they cost."""
+    """Summarize the answers of a run: their number, duration and cost."""
     tried = [each for each in given if each.status in _TRIED]
     failed = len(given) - len(tried)
     refused = sum(each.status == "refused" for each in tried)

@@ -1,4 +1,4 @@
-"""How many of the open hits of runs are relevant: by a random sample of people, and by a judge."""
+"""Estimates of the relevant open hits of runs, from a random human sample and from a judge."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class OpenHits:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What is known, one statement each."""
+        """The known facts, one statement each."""
         said = [
             f"{counted(self.pool, 'hit')} among the first ten had no label; people judged "
             f"{self.sampled:,} of them at random."
@@ -117,10 +117,10 @@ class Estimates:
     def open_hits(
         self, run_id: str, other_id: str | None = None, *, judge: str | None = None
     ) -> OpenHits:
-        """What is known of the hits among the first ten of a run, or of two, that were open.
+        """Return the estimate for the open hits among the first ten of one run, or of two runs.
 
-        ``judge`` None takes the one with most judgements. Raises NotFound and InvalidInput as
-        ``JudgingQueue.ordered`` does.
+        If ``judge`` is None, the judge with the most judgements is used. Raises NotFound and
+        InvalidInput in the same cases as ``JudgingQueue.ordered``.
         """
         open_now = self._queue.ordered(run_id, other_id, limit=_ALL, sampled=True)
         wanted = [run_id] if other_id is None else [run_id, other_id]
@@ -140,7 +140,7 @@ class Estimates:
         return replace(_estimated(people, pool, name, verdicts), questions=asked)
 
     def _asked(self, connection: Connection, run_id: str) -> int:
-        """How many questions with an answer a run was asked."""
+        """Count the answerable questions that a run was asked."""
         run = runs.get(connection, self._base_id, run_id)
         held = question_rows.named(connection, self._base_id, run.question_set)
         usable = question_rows.usable(connection, self._base_id, held.id)
@@ -164,7 +164,7 @@ class Estimates:
         wanted: list[str],
         places: dict[Place, str],
     ) -> dict[Hit, float]:
-        """What people said of the random sample, by hit: 1 relevant."""
+        """Return the human judgements of the random sample by hit: 1 relevant, 0 not."""
         run = runs.get(connection, self._base_id, wanted[0])
         found = question_rows.named(connection, self._base_id, run.question_set)
         origin = SAMPLED + origin_of(wanted)

@@ -25,7 +25,7 @@ class NamedJudge:
         return ask(RUBRICS[rubric], self.chat, parts)
 
     def cost(self, usage: Usage) -> Cost | None:
-        """What its tokens cost; None where that is not known."""
+        """Return the cost of the judge's tokens; None if the price is unknown."""
         provider, _, model = self.name.partition(":")
         price = self._services.models.price(provider, model or None)
         return price.of(usage) if price else None

@@ -94,7 +94,7 @@ class MemoryTrials:
         return [job for job in found if job is not None]
 
     def effect(self, set_name: str, recipe: Recipe, judge: str = "") -> MemoryEffect | None:
-        """What the last two runs show; None where one is missing, at work or paused."""
+        """Return the effect in the last two runs; None if one is missing, running or paused."""
         jobs = self.jobs(set_name, recipe, judge)
         kept = {run.id: run for run in self._history.every(set_name)}
         ids = [str(job.payload["run"]) for job in jobs]

@@ -38,11 +38,12 @@ _Asked = Callable[[str], _Told]
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """How often a judge prefers the answers of a run to those of another one.
+    """The rate at which a judge prefers the answers of one run to those of another run.
 
-    ``rate`` is the mean over questions of 1 for better, 0 for worse, half for a tie; ``interval``
-    its 95% interval, in which questions of one group count as one. A judge that goes by the order
-    contradicts itself, which counts as a tie. ``open`` questions are not judged yet.
+    ``rate`` is the mean over questions of 1 for better, 0 for worse, and 0.5 for a tie.
+    ``interval`` is its 95% interval, in which questions of one group count as one. A judge that
+    decides by the order contradicts itself, which counts as a tie. ``open`` questions are not
+    judged yet.
     """
 
     run: str
@@ -112,7 +113,7 @@ class PairwiseComparisons:
         return self._jobs.latest(self._base_id, JOB, about)
 
     def between(self, run_id: str, other_id: str, judge: str) -> Preferences:
-        """What a judge prefers as far as it was asked. Raises as ``start``."""
+        """Return a judge's preferences so far. Raises the same errors as ``start``."""
         with self._services.database.read() as connection:
             pair = _Pair.read(connection, self._base_id, run_id, other_id)
             told = rows.between(connection, run_id, other_id, judge, _RUBRIC)

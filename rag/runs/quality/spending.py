@@ -12,11 +12,11 @@ from rag.types import Cost, Usage
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one go may spend; None is without a limit.
+    """The spending limits of one job; None means no limit.
 
-    ``calls`` counts answers or grades. Nothing more is begun once ``tokens`` were reported or
-    ``money`` was spent, in the currency of the table of prices: what is on its way then still
-    comes. Where the price is not known, ``money`` cannot hold anything back.
+    ``calls`` limits answers or grades. No further call starts once ``tokens`` were reported or
+    ``money`` was spent, in the currency of the price table; calls in progress still finish. If the
+    price is unknown, ``money`` has no effect.
     """
 
     calls: int | None = None
@@ -29,7 +29,7 @@ class Budget:
             raise InvalidInput("A budget is more than nothing.", "Leave it out, or give more.")
 
     def as_data(self) -> dict[str, float | None]:
-        """As it goes into the payload of a job."""
+        """Return the budget as fields of a job's payload."""
         return {"most": self.calls, "most_tokens": self.tokens, "most_money": self.money}
 
     @classmethod
@@ -48,7 +48,7 @@ UNLIMITED = Budget()
 
 @dataclass
 class Spent:
-    """What one go has spent so far."""
+    """The tokens and the money that one job has spent so far."""
 
     tokens: int = 0
     money: float = 0.0
@@ -71,7 +71,7 @@ def money(amount: float, currency: str) -> str:
 
 
 def told_bills(bills: Sequence[Bill]) -> str:
-    """What a run cost, as ``told_cost`` says it of single answers."""
+    """Describe the cost of a run in the format of ``told_cost``."""
     paid = [money(bill.money, bill.currency) for bill in bills if bill.money is not None]
     if not paid:
         return "cost not known" if bills else ""
@@ -80,7 +80,7 @@ def told_bills(bills: Sequence[Bill]) -> str:
 
 
 def told_cost(costs: Iterable[Cost | None]) -> str:
-    """What some answers cost together, and of how many that is not known; "" of none."""
+    """Describe the total cost of answers and the number of unknown costs; "" for none."""
     held = list(costs)
     known = [each for each in held if each is not None]
     if not held:
