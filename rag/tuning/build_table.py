@@ -1,4 +1,4 @@
-"""What each way to cut and embed gives, side by side: a row for every recipe of a grid."""
+"""A table of metrics by chunking and embedding: one row for every recipe of a grid."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class BuildTable:
         return found
 
     def _passages(self, recipe: IndexRecipe) -> tuple[int, float]:
-        """How many passages a build has, and their mean length in tokens."""
+        """Return the number of passages of a build and their mean length in tokens."""
         with self._services.database.read() as connection:
             count = builds.passages_of(connection, self._base_id, recipe.cut)
             cut_id = builds.cut_id(connection, self._base_id, recipe.cut)

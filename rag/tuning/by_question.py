@@ -42,7 +42,7 @@ class ByQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a sweep measures: means by name, and the metric that is told ``apart``."""
+    """The metrics of a sweep: means by name, and the metric ``apart`` reported by question."""
 
     names: tuple[str, ...]
     as_shown: bool
@@ -62,7 +62,7 @@ class Asked:
 def parted(
     questions: Sequence[Question], base: Floats, figures: Floats, width: int, apart: str | None
 ) -> ByQuestion | None:
-    """What comes after ``width`` means: the metric ``apart`` of every question."""
+    """Return the columns after the ``width`` means: the metric ``apart`` of every question."""
     if apart is None:
         return None
     every = np.concatenate([base, figures])[:, width:]

@@ -76,14 +76,14 @@ class Calibrator:
         return as_fitted(row), learned.curve
 
     def fitted(self, index: IndexRecipe) -> FittedCalibration | None:
-        """What was fitted for a build, or None."""
+        """Return the fitted calibration of a build, or None."""
         return fitted(self._services, self._base_id, index)
 
     def threshold_curve(self, set_name: str, recipe: Recipe) -> ThresholdCurve:
-        """What every threshold does to the candidates of a recipe, before top-k.
+        """Return the effect of every threshold on the candidates of a recipe, before top-k.
 
-        Probabilities are read on the held-out questions, which no calibration saw; cosines, which
-        learn nothing, on all. Raises NotFound, InvalidInput.
+        Probabilities are measured on the held-out questions, which no calibration saw. Cosines,
+        which learn nothing, are measured on all questions. Raises NotFound, InvalidInput.
         """
         found, questions = self._evaluator.questions(set_name)
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
@@ -142,7 +142,10 @@ class Calibrator:
 def _compared(
     labelled: LabelledCandidates, calibration: Calibration | None, search: SearchRecipe
 ) -> Scores:
-    """What a threshold is compared with; what none stops, as in a search, is 1 at least."""
+    """Return the values that a threshold is compared with.
+
+    Candidates that no threshold stops, as in a search, have a value of at least 1.
+    """
     found = labelled.candidates
     if calibration is not None:
         return compared(calibration.probabilities(found), found.exact, search)

@@ -114,7 +114,7 @@ class CandidateSource:
     def by_question(
         self, search: SearchRecipe, on_progress: ProgressCallback
     ) -> list[tuple[Candidates, Nearness | None]]:
-        """What a recipe searches among, for each question; raises InvalidInput for tools."""
+        """Return the candidates of a recipe for each question. Raises InvalidInput for tools."""
         if is_arithmetic(search):
             found = self.deep(search, on_progress).candidates(search.mode, search.candidates)
             return [(each, None) for each in found]
@@ -190,7 +190,10 @@ class CandidateSource:
     def _exact(
         self, asked: Sequence[str], postings: Postings, lexical: LexicalIndex
     ) -> Mask | None:
-        """Which passages of ``postings`` hold a rare code of their question."""
+        """Return a mask of the passages of ``postings`` that contain a rare code of their question.
+
+        The result is None if no passage contains one.
+        """
         exact = np.zeros(len(postings.keys), np.bool_)
         starts = np.searchsorted(postings.rows, np.arange(len(asked) + 1))
         for words, begin, end in zip(asked, starts[:-1], starts[1:], strict=True):
@@ -229,7 +232,10 @@ class CandidateSource:
 
 
 def _options(search: SearchRecipe, exact: bool) -> Options:
-    """What candidates depend on; of an approximate index also how many were asked for."""
+    """Return the options that candidates depend on.
+
+    For an approximate index, these include the number of requested candidates.
+    """
     asked = 0 if exact else search.candidates
     rows = (row for row in stage_rows() if row.swept == "candidates")
     steps = (getattr(search, name) for row in rows for name in row.fields)

@@ -32,12 +32,12 @@ _EQUALS = 500  # so many of the best are looked at
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """What a search found: the best ``recipe`` of all questions, and what it is worth.
+    """The result of a grid search: the best ``recipe`` on all questions, and the value of its lead.
 
-    It is the baseline itself where nothing beats that. ``sweep`` has the figures of all recipes;
-    ``selection`` says what the choice is worth by cross-validation. Of a search on a split,
-    ``sweep`` and choice are of the tuning questions alone, and ``selection`` is of the held-out
-    ones. ``attempt`` tells what was looked at before.
+    The recipe is the baseline itself if no recipe beats it. ``sweep`` has the metrics of all
+    recipes. ``selection`` estimates the value of the choice by cross-validation. In a search on a
+    split, ``sweep`` and the choice use the tuning questions alone, and ``selection`` uses the
+    held-out questions. ``attempt`` describes the earlier looks.
     """
 
     recipe: Recipe

@@ -27,11 +27,12 @@ JOB = "search-all"
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found: ``recipe`` is the best, ``selection`` is its worth.
+    """The result of a search: the best ``recipe``, and the value of its lead, ``selection``.
 
-    It is the baseline itself where nothing beats that. ``leaders`` are the best on the questions
-    that chose it; ``state`` names what all was measured on, ``attempt`` what was tried before.
-    ``combinations`` counts the recipes of the grid, also those that find the same; 0 is unknown.
+    The recipe is the baseline itself if no recipe beats it. ``leaders`` are the best recipes on the
+    questions that the choice used. ``state`` identifies the data that everything was measured on,
+    and ``attempt`` describes the earlier trials. ``combinations`` counts the recipes of the grid,
+    including those with identical results; 0 means unknown.
     """
 
     state: str
@@ -86,7 +87,7 @@ class Searches:
         return self._jobs.latest(self._base_id, JOB, {"set": set_name})
 
     def result(self, set_name: str) -> SearchResult | None:
-        """What the last search on a set that came to its end found."""
+        """Return the result of the last finished search on a set."""
         found = self._jobs.result(self._base_id, JOB, {"set": set_name})
         return None if found is None else _STORED.validate_python(found)
 

@@ -62,10 +62,10 @@ class Sweep:
 
     @cached_property
     def distinct(self) -> int:
-        """How many of the recipes have figures of their own.
+        """Number of recipes with distinct metrics.
 
-        Fields that the others leave without effect, and thresholds between which no passage lies,
-        make recipes that cannot be told apart: as candidates for the best they count once.
+        Fields without effect under the other settings, and thresholds with no passage between them,
+        produce recipes with identical metrics. Such recipes count once as candidates for the best.
         """
         return len(np.unique(self.figures, axis=0))
 
@@ -79,7 +79,7 @@ class Sweep:
         return [int(number) for number in np.argsort(-values, kind="stable")[:count]]
 
     def place(self, name: str) -> int:
-        """Where the base recipe would stand among the grid's, from 1."""
+        """Return the rank of the base recipe among the grid's recipes, from 1."""
         values = self.figures[:, self.names.index(name)]
         return int(np.count_nonzero(values > self.base[name])) + 1
 
@@ -205,7 +205,7 @@ class Sweeper:
         return metric if fits and metric in known else None
 
     def searches(self, grid: Grid) -> float:
-        """What a grid takes, in searches of a question: its arithmetic is a part of one."""
+        """Return the cost of a grid in searches of a question; arithmetic costs a part of one."""
         searches = _searches(grid.base.search, grid.rankings)
         fetched = len(alike(searches, exact=True))
         by_pipeline = sum(not is_arithmetic(each) for each in searches)
@@ -277,7 +277,7 @@ class Sweeper:
 
 
 class _Cuts:
-    """What the selections of a grid cut from a ranking; ``auto`` depends on mode and relevance."""
+    """Cuts of a ranking for the selections of a grid; ``auto`` depends on mode and relevance."""
 
     def __init__(
         self, services: Services, base_id: int, recipe: Recipe, selections: Sequence[Changes]

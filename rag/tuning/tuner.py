@@ -120,10 +120,10 @@ class Tuner:
             return self._open_hits.with_open_hits(comparisons, recipe, baseline, _silent)
 
     def threshold_curve(self, recipe: Recipe) -> ThresholdCurve:
-        """What every threshold does to the candidates of a recipe, before top-k.
+        """Return the effect of every threshold on the candidates of a recipe, before top-k.
 
-        The same as ``Calibrator.threshold_curve``, from candidates that are there: of
-        probabilities on held-out questions. Raises InvalidInput.
+        The result is the same as that of ``Calibrator.threshold_curve``, but from cached
+        candidates: probabilities are measured on held-out questions. Raises InvalidInput.
         """
         asked = threshold_rule(self._services, self._base_id, recipe.index, recipe.search)
         with self._lock:
@@ -167,9 +167,9 @@ class Tuner:
         )
 
     def topic_probabilities(self, recipe: Recipe) -> TopicProbabilities | None:
-        """How likely the documents speak of each question, whatever the recipe refuses.
+        """Return the on-topic probability of each question, independent of the recipe's refusals.
 
-        None where nothing was taught for its embedder.
+        Returns None if no topic model is trained for the recipe's embedder.
         """
         with self._lock:
             topics = self._deep(recipe).topics
@@ -333,7 +333,7 @@ class Tuner:
 
 
 def _relevance(deep: Deep, asked: ThresholdRule, search: SearchRecipe) -> Floats:
-    """What a threshold is compared with, of every candidate."""
+    """Return the value of every candidate that a threshold is compared with."""
     relevance = deep.cosine if asked.calibration is None else deep.probability
     if relevance is None:
         raise InvalidInput("The calibration is newer than the candidates.", "Try again.")

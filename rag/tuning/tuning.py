@@ -22,7 +22,7 @@ from rag.tuning.tuner import Tuner
 
 
 class Tuning:
-    """What is measured without keeping runs; ``searches``, ``build_tables``, ``fits`` are jobs."""
+    """Measurements without stored runs; ``searches``, ``build_tables`` and ``fits`` are jobs."""
 
     def __init__(self, services: Services, jobs: Jobs, base_id: int) -> None:
         self._services = services

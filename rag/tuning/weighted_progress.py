@@ -21,7 +21,7 @@ class WeightedProgress:
 
     @contextmanager
     def part(self, weight: float) -> Iterator[ProgressCallback]:
-        """What is told inside counts for ``weight`` of the whole, also when it is told again."""
+        """Yield a callback for ``weight`` of the whole; its progress may start again."""
         start = self._before
 
         def on_progress(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""What would happen if one thing were changed: curves around a recipe."""
+"""Curves of metrics around a recipe, one changed setting at a time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class WhatIf:
         return [self.recipe.model_copy(update={"search": each}) for each in changed]
 
     def against_threshold(self) -> Curve:
-        """What is shown, who is answered and who refused, at every threshold."""
+        """Return precision, recall, and the rates of answers and refusals by threshold."""
         x = tuple(step / _STEPS for step in range(_STEPS + 1))
         recall = f"recall@{self.recipe.search.top_k}"
         recipes = self.varied([{"threshold": value} for value in x])[:-1]
