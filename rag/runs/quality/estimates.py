@@ -73,7 +73,7 @@ class OpenHits:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The known facts, one statement each."""
+        """The estimates in plain English, one statement each."""
         said = [
             f"{counted(self.pool, 'hit')} among the first ten had no label; people judged "
             f"{self.sampled:,} of them at random."
