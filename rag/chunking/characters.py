@@ -1,7 +1,7 @@
-"""Properties of characters for cutting text: blank, line break, end of sentence, part of a
-grapheme.
+"""Properties of characters that matter for cutting text.
 
-All functions work on one block of text at a time, as arrays; positions are relative to the block.
+These are blanks, line breaks, ends of sentences and parts of graphemes. All functions work on one
+block of text at a time, as arrays; positions are relative to the block.
 """
 
 from __future__ import annotations
