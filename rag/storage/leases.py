@@ -1,6 +1,6 @@
 """Leases: the subjects that a holder has for a limited time, by the clock of the database.
 
-Files on their way into storage and workers have leases.
+The subjects are files that are being stored, and work as a worker.
 """
 
 from __future__ import annotations
