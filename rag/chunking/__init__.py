@@ -142,7 +142,7 @@ def chunks(
 def length_counter(
     document: Document, recipe: IndexRecipe, tokenizer: Tokenizer, languages: Collection[str] = ()
 ) -> Tokenizer | None:
-    """What lengths of a document's passages are counted in; None for characters."""
+    """Return the tokenizer that measures a document's passages; None to measure in characters."""
     if recipe.chunk_unit == "characters":
         return None
     if recipe.chunk_unit == "tokens" or not languages:

@@ -44,7 +44,7 @@ _LINE = re.compile(r"[^\n]+")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How sizes are counted: in tokens of ``tokenizer``, or in characters where it is None."""
+    """The unit of sizes: tokens of ``tokenizer``, or characters if it is None."""
 
     size: int
     tokenizer: Tokenizer | None
@@ -146,7 +146,7 @@ def _read_block(
 def _after_headings(
     piece: str, start: int, words: Positions, headings: Sequence[Heading]
 ) -> Positions:
-    """Which words of a piece are the first after the lines of a heading that begins in it."""
+    """Return the indexes of the first words after the headings that begin in a piece."""
     first = bisect.bisect_left(headings, start, key=lambda heading: heading.start)
     ends = list[int]()
     for heading in headings[first:]:

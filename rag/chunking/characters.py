@@ -1,6 +1,7 @@
-"""What a character means for cutting text: blank, line break, end of sentence, part of a sign.
+"""Properties of characters that matter for cutting text.
 
-Everything works on one block of text at a time, as arrays; positions are relative to the block.
+These are blanks, line breaks, ends of sentences and parts of graphemes. All functions work on one
+block of text at a time, as arrays; positions are relative to the block.
 """
 
 from __future__ import annotations
@@ -89,10 +90,10 @@ def kinds_of(text: str) -> Kinds:
 
 
 def grapheme_starts(kinds: Kinds) -> Positions:
-    """Where a cut does not separate what is drawn as one sign.
+    """Return the positions at which a cut does not split a grapheme.
 
-    Keeps together combining marks, emoji joined or coloured, flags, Hangul jamo and surrogate
-    pairs: the common part of Unicode's annex 29, not all of it.
+    The function keeps together combining marks, emoji joined or coloured, flags, Hangul jamo and
+    surrogate pairs: the common part of Unicode's annex 29, not all of it.
     """
     inside = kinds & _EXTENDS != 0
     inside[1:] |= kinds[:-1] & _JOINER != 0

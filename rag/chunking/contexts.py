@@ -1,9 +1,9 @@
-"""What is indexed with a passage and not shown: where it stands, in a few words.
+"""The context of a passage: a few words about its place that are indexed but not shown.
 
 Half of the answer to "which one" is around a passage and not in it: the name of the product in the
-title or the running head, the year in the file name, what a figure means in the first row of the
-table. It is put before the text that is embedded and indexed, a line for each kind, and never into
-the text that is shown, cited and labelled.
+title or the running head, the year in the file name, the meaning of a figure in the first row of
+the table. The context is put before the text that is embedded and indexed, with a line for each
+kind. It is never put into the text that is shown, cited and labelled.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class Contexts:
         return path.split(" > ")
 
     def _head(self, start: int) -> list[str]:
-        """What the page repeats; where the document states its title that is mostly the title."""
+        """Return the parts of the page's running head; none if the document states its title.
+
+        If the document states its title, the running head is mostly that title.
+        """
         if self._level < 2 or self._is_titled:
             return []
         index = bisect.bisect_right(self._page_starts, start) - 1
@@ -88,7 +91,7 @@ def _is_news(word: str, known: str) -> bool:
 
 
 class _Said:
-    """What a passage and its context say already, and how many tokens are left."""
+    """The words that a passage and its context already contain, and the remaining token budget."""
 
     def __init__(self, beginning: Sequence[str]) -> None:
         self._lines = [f" {' '.join(beginning)} "]
@@ -96,11 +99,11 @@ class _Said:
         self._left = MOST_TOKENS
 
     def fit(self, parts: Iterable[str], most: int, joint: str = " ") -> str:
-        """What is new in ``parts``, in at most ``most`` tokens, joined."""
+        """Return the new text in ``parts``, joined, in at most ``most`` tokens."""
         return joint.join(self._new(parts, min(most, self._left)))
 
     def fit_last(self, parts: Sequence[str], most: int, joint: str) -> str:
-        """As ``fit``, but the last parts are kept where there is no room for all."""
+        """Do the same as ``fit``, but keep the last parts if there is no room for all."""
         return joint.join([*self._new(reversed(parts), min(most, self._left))][::-1])
 
     def _new(self, parts: Iterable[str], most: int) -> Iterator[str]:

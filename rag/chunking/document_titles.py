@@ -1,4 +1,4 @@
-"""What a document is called: its title, and the words of its file's name."""
+"""The title of a document, and the words of its file name."""
 
 from __future__ import annotations
 

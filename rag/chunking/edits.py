@@ -1,4 +1,4 @@
-"""What was decided by hand holds in every cut: text left out, boundaries set and taken away."""
+"""Manual edits that hold in every cut: excluded text, boundaries added and removed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def edited(document: Document, cut: Cut) -> Iterator[Span]:
 
 
 def stretches(document: Document) -> Iterator[Span]:
-    """What is left of a document between excluded spans and boundaries that were set, in order."""
+    """Yield the spans of a document between excluded spans and added boundaries, in order."""
     length = len(document.text)
     out = sorted((each.start, each.end) for each in document.edits if each.kind == "exclude")
     marks = sorted({each.start for each in document.edits if each.kind == "split"})

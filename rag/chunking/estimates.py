@@ -1,4 +1,4 @@
-"""How many tokens a text is, by an estimate that is the same for every embedder and language."""
+"""An estimate of the tokens of a text that is the same for every embedder and language."""
 
 from __future__ import annotations
 

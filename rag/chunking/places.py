@@ -1,4 +1,4 @@
-"""Where a passage stands: the page and the heading that have most of it."""
+"""The place of a passage: the page and the heading that contain most of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def place_of(document: Document, start: int, end: int) -> Place:
 
 
 def recognised(confidence: float | None) -> str:
-    """That words were recognised in a picture, by bands of confidence; "" for the page's own."""
+    """Return a note that words were recognised in a picture, by bands of confidence.
+
+    The note is "" for the page's own words.
+    """
     if confidence is None:
         return ""
     band = next((words for least, words in _BANDS if confidence >= least), _DOUBTFUL)

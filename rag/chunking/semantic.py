@@ -40,7 +40,7 @@ def topics(document: Document, embed: Embed, percentile: float) -> Iterator[Span
 
 
 def _sentences(document: Document) -> Iterator[int]:
-    """Where sentences begin; a table is one."""
+    """Yield the starts of sentences; a table is one sentence."""
     first = True
     for starts, _, _, _, bits in read_atoms(document.text, 0, len(document.text), _CHARACTERS):
         begins = bits & (SENTENCE | PARAGRAPH) != 0

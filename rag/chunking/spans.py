@@ -16,11 +16,13 @@ _AFTER_HEADING = -1
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which boundaries are preferred. ``ranks`` maps boundary bits (0 to 7) to a rank; a boundary
-    that would part a heading from its text has the least.
+    """A preference order of boundaries.
 
-    An overlap begins at a boundary of at least rank ``overlap_from``; without one, at any boundary,
-    unless ``overlap_strict`` says to do without overlap.
+    ``ranks`` maps boundary bits (0 to 7) to a rank. A boundary that would separate a heading from
+    its text has the lowest rank.
+
+    An overlap begins at a boundary of at least rank ``overlap_from``. If there is none, it begins
+    at any boundary, or there is no overlap if ``overlap_strict`` is set.
     """
 
     ranks: tuple[int, int, int, int, int, int, int, int]

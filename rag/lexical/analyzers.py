@@ -52,13 +52,13 @@ class _Stemmer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """How one language is cut.
+    """The analyzer options of one language.
 
-    ``letters`` are accented characters that the language counts as letters of their own;
-    ``elided`` are short words that lose a vowel before an apostrophe (French ``l'eau``);
-    ``clitics`` follow one (English ``dog's``); ``capitals`` are pairs of a capital and its small
-    letter where they differ from Unicode's; ``function_words`` say how a question is built;
-    ``plain`` words are only case-folded.
+    ``letters`` are accented characters that the language counts as letters of their own; ``elided``
+    are short words that lose a vowel before an apostrophe (French ``l'eau``); ``clitics`` follow an
+    apostrophe (English ``dog's``); ``capitals`` are pairs of a capital and its small letter that
+    differ from Unicode's; ``function_words`` are the words that structure a question; ``plain``
+    words are only case-folded.
     """
 
     stemmer: str = ""
@@ -115,7 +115,11 @@ class Analyzer:
         return telling or [token[0] for _, token in cut]
 
     def of(self, text: str) -> Analyzer:
-        """What cuts this very text: itself, unless it goes by the language of each."""
+        """Return the analyzer for a text.
+
+        The default is the analyzer itself. An analyzer for several languages selects by the
+        language of the text.
+        """
         return self
 
     def question_tokens(self, question: str, languages: Collection[str]) -> list[str]:

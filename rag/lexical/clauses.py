@@ -100,7 +100,10 @@ def find_term(term: str, segments: Sequence[Segment]) -> tuple[tuple[int, ...], 
 
 
 def length_damping(lengths: Scores, average: float, k1: float, b: float) -> Scores:
-    """What a count is held against, by passage: k1 * (1 - b + b * length / average length)."""
+    """Return k1 * (1 - b + b * length / average length) for each passage.
+
+    BM25 sets the frequency of a term in relation to this damping.
+    """
     return k1 * (1 - b + b * lengths / average)
 
 
@@ -140,7 +143,7 @@ def row_scores(
 def _at_rows(
     candidate: TermCandidate, segment: Segment, at: int, damping: Scores, rows: Integers
 ) -> Scores:
-    """What one term contributes to each row; 0 where it does not stand."""
+    """Return the contribution of one term to each row; 0 for rows without the term."""
     part = slice(*segment.starts[candidate.places[at] : candidate.places[at] + 2])
     holders, counts = segment.rows[part], segment.counts[part]
     # Of the holders' own type: to search in another one would copy them all.

@@ -1,4 +1,4 @@
-"""Which index terms a query term stands for: itself, words it begins, words it misspells."""
+"""Expansion of query terms: a term itself, words that it begins, words that it misspells."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _beginning(term: str, words: Sequence[str]) -> Sequence[str]:
 
 
 class Spelling:
-    """What tells cheaply that most words of a vocabulary are not near: length and letters.
+    """A cheap filter that excludes most distant words of a vocabulary by length and letters.
 
     An edit changes the length by at most one and the set of letters by at most two.
     """

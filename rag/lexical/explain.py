@@ -16,13 +16,15 @@ from rag.lexical.segment import Segment
 
 @dataclass(frozen=True, slots=True)
 class TermMatch:
-    """What one query term adds: ``repeats * weight * idf * tf / (tf + k1 * length factor)``.
+    """The contribution of one query term to the score of a passage.
 
-    ``matched`` is the index term that the passage holds, ``kind`` how it relates to the query's;
-    ``weight`` is 1 for an exact match; ``repeats`` says how often the query has the term;
-    ``passages`` (df) counts the passages that hold ``matched``. ``idf`` is that of ``matched``,
-    but for a prefix or fuzzy match at most that of the query's own term. ``in_context`` says how
-    many of the ``tf`` are in what is indexed with the passage and not in its text.
+    The contribution is ``repeats * weight * idf * tf / (tf + k1 * length factor)``. ``matched`` is
+    the index term that the passage contains, and ``kind`` is its relation to the query's term.
+    ``weight`` is 1 for an exact match. ``repeats`` is the frequency of the term in the query.
+    ``passages`` (df) counts the passages that contain ``matched``. ``idf`` is the idf of
+    ``matched``, but for a prefix or fuzzy match at most that of the query's own term.
+    ``in_context`` is the part of ``tf`` that is in the context indexed with the passage and not in
+    its text.
     """
 
     term: str
@@ -95,7 +97,7 @@ def _occurrences(candidate: TermCandidate, segment: Segment, at: int, row: int) 
 
 
 def term_spans(analyzer: Analyzer, text: str, terms: Container[str]) -> list[tuple[int, int]]:
-    """Where ``text`` has one of some index terms: character spans, apart, in order."""
+    """Return the character spans of some index terms in ``text``, disjoint and in order."""
     return _joined((start, end) for term, start, end in analyzer.spans(text) if term in terms)
 
 

@@ -51,9 +51,10 @@ def is_in_dictionary(word: str, analyzer: str) -> bool:
 
 
 def commonness(word: str) -> float:
-    """How common a word is, as if so many passages had it: falls with its rank, as Zipf found.
+    """Return the commonness of a word, as a number of passages that contain it.
 
-    0 for words that are not general.
+    The commonness falls with the rank of the word (Zipf's law). It is 0 for words that are not
+    general.
     """
     rank = _ranks().get(word)
     return 0.0 if rank is None else 1.0 + _FREQUENT / rank

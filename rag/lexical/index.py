@@ -136,7 +136,10 @@ class LexicalIndex:
         return _best(keys, scores, k)
 
     def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
-        """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
+        """Return the scores that ``search`` gives to ``keys``, in their order.
+
+        The score of a passage that does not match is 0.
+        """
         wanted = np.asarray(keys, dtype=np.int64)
         result = np.zeros(len(wanted))
         parts, dampings = self._weighed(query, **options)
@@ -171,7 +174,7 @@ class LexicalIndex:
         return laid_out(parts, beside, self.segments, allowed, self.average_length)
 
     def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
-        """Why a passage has its score. Raises NotFound for a key that is not in the index."""
+        """Explain the score of a passage. Raises NotFound for a key that is not in the index."""
         parts, _ = self._weighed(query, **options)
         for at, segment in enumerate(self.segments):
             row = int(segment.find(np.array([key]))[0])
@@ -184,7 +187,10 @@ class LexicalIndex:
     def matched_spans(
         self, query: Query, text: str, **variants: Unpack[Variants]
     ) -> list[tuple[int, int]]:
-        """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
+        """Return the character spans of the words of ``text`` that match ``query``.
+
+        The spans are disjoint and in order.
+        """
         return term_spans(self.analyzer, text, self.frequencies(query, **variants))
 
     def save(self, folder: Path | str) -> None:
@@ -242,7 +248,10 @@ class LexicalIndex:
         return {similar: count for similar, count in passages.items() if count}
 
     def _clauses(self, query: Query, fuzzy: bool = False, prefix: bool = False) -> list[Clause]:
-        """What counts for a query, whatever k1 and b; of the last questions it is kept."""
+        """Return the clauses of a query, which are the same for all values of k1 and b.
+
+        The clauses of recent questions are cached.
+        """
         if not isinstance(query, str):
             return clauses(query, self.segments, fuzzy=fuzzy, prefix=prefix)
         known = self._asked.get((query, fuzzy, prefix))

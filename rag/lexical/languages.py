@@ -1,4 +1,7 @@
-"""Which language a text is in: by its script where that tells, else by its character sequences."""
+"""Detection of the language of a text, by its script or by its character sequences.
+
+Character sequences decide if the script does not.
+"""
 
 from __future__ import annotations
 
@@ -132,7 +135,7 @@ def _likeliest(start: str) -> tuple[str, float]:
 
 
 def letters(text: str) -> int:
-    """How many letters the beginning of a text has."""
+    """Count the letters in the first ``_LOOKED_AT`` characters of a text."""
     return sum(map(len, _LETTERS.findall(text[:_LOOKED_AT])))
 
 

@@ -47,7 +47,10 @@ class PassageRows:
         return rows
 
     def usable(self, allowed: Keys | None) -> Mask:
-        """Which rows may be found, shape (rows,): those that live, also among ``allowed``."""
+        """Return a mask of the rows that a search may return, shape (rows,).
+
+        These are the live rows. If ``allowed`` is given, they must also be among those keys.
+        """
         if allowed is None:
             return self.live
         rows = self.find(np.asarray(allowed, dtype=np.int64))

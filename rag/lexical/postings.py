@@ -1,4 +1,7 @@
-"""What many queries match, laid out flat: BM25 with another k1 and b is arithmetic on it."""
+"""A flat layout of the matches of many queries.
+
+With it, BM25 with other values of k1 and b is arithmetic on arrays.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ class Postings:
     firsts: Integers | None = None
 
     def scores(self, k1: float, b: float) -> Scores:
-        """What a search with these parameters gives to every passage, to the last bit."""
+        """Return the scores of all passages for these parameters.
+
+        They are equal to the scores of a search to the last bit.
+        """
         return self._summed(length_damping(self.lengths, self.average_length, k1, b))
 
     def bounds(self, k1: Range, b: Range) -> tuple[Scores, Scores]:

@@ -1,4 +1,4 @@
-"""What searches ask of words: the contracts that the index here keeps, and that a server can."""
+"""The contracts of lexical search, which the local index implements and a server can implement."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Query = str | Mapping[str, float]
 
 
 class Variants(TypedDict):
-    """Which index terms count for a term of a query besides itself."""
+    """Options for index terms that match a query term besides the term itself."""
 
     fuzzy: bool
     prefix: bool
 
 
 class Bm25Options(Variants):
-    """What decides a BM25 score besides the words."""
+    """The parameters of a BM25 score besides the words."""
 
     k1: float
     b: float
 
 
 class LexicalView(Protocol):
-    """What searches see of a build's words at one moment: all that retrieval asks for."""
+    """The lexical index of a build at one moment, with all that retrieval needs."""
 
     @property
     def analyzer(self) -> Analyzer:
-        """What cuts texts into index terms."""
+        """The analyzer that splits texts into index terms."""
 
     @property
     def analyzers(self) -> set[str]:
@@ -48,10 +48,13 @@ class LexicalView(Protocol):
         """
 
     def scores(self, query: Query, keys: Keys, **options: Unpack[Bm25Options]) -> Scores:
-        """What ``search`` gives to ``keys``, in their order; 0 for those that do not match."""
+        """Return the scores that ``search`` gives to ``keys``, in their order.
+
+        The score of a passage that does not match is 0.
+        """
 
     def explain(self, query: Query, key: int, **options: Unpack[Bm25Options]) -> Explanation:
-        """Why a passage has its score, term by term. Raises NotFound for an unknown key."""
+        """Explain the score of a passage, term by term. Raises NotFound for an unknown key."""
 
     def frequencies(self, query: Query, **variants: Unpack[Variants]) -> Mapping[str, int]:
         """The index terms that count for a query, by how many passages hold each."""
@@ -62,7 +65,10 @@ class LexicalView(Protocol):
     def matched_spans(
         self, query: Query, text: str, **variants: Unpack[Variants]
     ) -> list[tuple[int, int]]:
-        """Where ``text`` has words that count for ``query``: character spans, apart, in order."""
+        """Return the character spans of the words of ``text`` that match ``query``.
+
+        The spans are disjoint and in order.
+        """
 
     def corrections(self, question: str) -> list[Correction]:
         """Words of a question that no passage has, each with the nearest that one has."""
@@ -107,25 +113,25 @@ class LexicalServer(Protocol):
         allowed: Keys | None = None,
         **options: Unpack[Bm25Options],
     ) -> tuple[Keys, Scores]:
-        """As ``LexicalView.search``."""
+        """Search as ``LexicalView.search`` does."""
 
     def scores(
         self, build: str, terms: Mapping[str, float], keys: Keys, **options: Unpack[Bm25Options]
     ) -> Scores:
-        """As ``LexicalView.scores``; unknown keys have 0."""
+        """Return scores as ``LexicalView.scores`` does; unknown keys have the score 0."""
 
     def explain(
         self, build: str, terms: Mapping[str, float], key: int, **options: Unpack[Bm25Options]
     ) -> Explanation:
-        """As ``LexicalView.explain``."""
+        """Explain a score as ``LexicalView.explain`` does."""
 
     def frequencies(
         self, build: str, terms: Mapping[str, float], **variants: Unpack[Variants]
     ) -> Mapping[str, int]:
-        """As ``LexicalView.frequencies``."""
+        """Return frequencies as ``LexicalView.frequencies`` does."""
 
     def meant(self, build: str, term: str) -> Meant | None:
         """The nearest term of an unknown one; None where it is known, or nothing is near."""
 
     def similar_words(self, build: str, word: str) -> Mapping[str, int]:
-        """As ``LexicalView.similar_words``."""
+        """Return similar words as ``LexicalView.similar_words`` does."""

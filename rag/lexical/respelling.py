@@ -67,7 +67,7 @@ class _Candidate(NamedTuple):
 
 
 def respellings(question: str, lexical: LexicalView) -> list[Respelling]:
-    """What should be read differently in a question, in order, apart."""
+    """Return the probable corrections of a question, disjoint and in order."""
     language = _language(question, lexical.analyzers)
     if language is None:
         return []
@@ -121,9 +121,9 @@ class _Reader:
         return self.language == _ENGLISH
 
     def meant(self, typed: str, named: bool) -> str | None:
-        """What a word was probably meant to be; None where it is right, or nothing is likely.
+        """Return the word that was probably meant; None if ``typed`` is right or nothing is likely.
 
-        ``named`` is a word with a capital that does not begin the question.
+        ``named`` is True for a word with a capital that does not begin the question.
         """
         word = surface(typed)
         if word is None or word in function_words() or is_general(word):

@@ -150,7 +150,7 @@ def _inverted(
 def _written(
     analyzer: Analyzer, words: Iterable[str], places: Mapping[str, int]
 ) -> Iterator[tuple[str, int]]:
-    """How ``words`` are written, each with the place of its term."""
+    """Yield the surface forms of ``words`` with the places of their terms."""
     for word in words:
         for term, start, end in analyzer.word_tokens(word):
             written = surface(word[start:end])

@@ -47,7 +47,10 @@ _BESIDE = _keys_beside()
 
 
 class Slip(NamedTuple):
-    """How a word was mistyped: at which letter, and how unlikely that is."""
+    """A typing error: its kind, the letter at which it is, and its cost.
+
+    The less likely the error, the higher the cost.
+    """
 
     kind: SlipKind
     place: int

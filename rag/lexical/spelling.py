@@ -49,10 +49,11 @@ def corrections(
 
 
 def nearest_term(term: str, segments: Sequence[Segment]) -> Meant | None:
-    """What an unknown term should probably be; None where it is known, or nothing is near.
+    """Return the probable correction of an unknown term; None if it is known, or nothing is near.
 
-    Fewest edits count first (one, or two from eight characters on), then the same first letter,
-    which is seldom mistyped (Pollock and Zamora 1984), then the number of passages.
+    Candidates are ranked by the number of edits (one, or two from eight characters on), then by the
+    same first letter, which is seldom mistyped (Pollock and Zamora 1984), then by the number of
+    passages.
     """
     if find_term(term, segments)[1]:
         return None

@@ -89,7 +89,7 @@ def read_text(text: str, title: str, *, cancelled: Callable[[], bool] | None = N
 
 
 def count_pages(path: Path) -> int:
-    """How many pages a PDF has, without reading them. Raises UnreadableDocument."""
+    """Return the number of pages of a PDF without reading them. Raises UnreadableDocument."""
     return int(shared_pool().read(_PAGES, Source(path.resolve(), _COUNTING)).text)
 
 

@@ -35,10 +35,10 @@ def normalise(text: str) -> str:
 
 
 def normalised_parts(pieces: Iterable[str]) -> Iterator[str]:
-    """What ``normalise`` makes of the pieces together, part by part.
+    """Yield the result of ``normalise`` for the joined pieces, part by part.
 
-    Normalising works in four bytes a character: done at once, a large text would take many times
-    its size.
+    Normalising needs four bytes per character. In one step, a large text would take many times its
+    size.
     """
     carry, first = "", True
     for piece in pieces:
@@ -98,7 +98,11 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
 
 
 def evident_encoding(sample: bytes) -> str | None:
-    """What a byte order mark says, or zero bytes in every second place: UTF-16 without one."""
+    """Return the encoding that is evident from the bytes; None if none is.
+
+    The evidence is a byte order mark, or zero bytes in every second position: UTF-16 without a
+    mark.
+    """
     for mark, encoding in _MARKS:
         if sample.startswith(mark):
             return encoding

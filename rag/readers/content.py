@@ -1,4 +1,4 @@
-"""What a reader is given, and what it makes of it."""
+"""The input and the output of a reader: a source file and its content."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Composer:
         self._tables: list[Table] = []
 
     def page(self, number: int, head: str = "", confidence: float | None = None) -> None:
-        """What follows is on page ``number`` (from 1, increasing), which repeats ``head``.
+        """Start page ``number`` (from 1, increasing), which repeats the text ``head``.
 
-        ``confidence`` says that it was recognised in a picture.
+        ``confidence`` is set if the text of the page was recognised in a picture.
         """
         self._page, self._head = number, " ".join(normalise(head).split())
         self._confidence = confidence

@@ -1,4 +1,4 @@
-"""What a reader's exception means: a damaged file, one that is too large, or a fault of ours."""
+"""The meaning of a reader's exceptions: a damaged file, a file that is too large, or a defect."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class ReaderDefect(Exception):
 
 
 def explained(error: Exception, extension: str) -> UnreadableDocument | None:
-    """What to tell whoever added the file; None for a fault of the program, which is to be logged.
+    """Return the error to show for a file; None for a defect of the program, which must be logged.
 
-    Parsers raise anything on hostile input; what our own lines raise, other than for values and
-    nesting that they cannot work with, no input excuses.
+    Parsers raise any exception on hostile input. An exception from the project's own lines is a
+    defect, unless they cannot process a value or the depth of nesting.
     """
     if isinstance(error, ImportError | NameError):
         return None

@@ -220,11 +220,11 @@ class Worker:
 
 
 class _Patience:
-    """How long to wait: for the first progress, for the next, and for all of it.
+    """A timeout for the first progress report, for the next one, and for the whole reading.
 
-    What counts is the time that the process had of a processor, which it tells as it goes: a busy
-    machine loses no page. It must not be silent for that long by the clock, and nothing takes
-    longer than ``BUSY`` times as long.
+    It counts the processor time of the reading process, which the process reports as it goes: a
+    busy machine loses no page. The process must not be silent for that long by the clock. Nothing
+    may take longer than ``BUSY`` times the limit by the clock.
     """
 
     def __init__(self, limits: Limits) -> None:

@@ -1,4 +1,4 @@
-"""What reading one file may cost."""
+"""Limits on the resources that reading one file may use."""
 
 from __future__ import annotations
 

@@ -53,9 +53,10 @@ def _without_anchor(markup: str) -> str:
 
 
 def _without_marks(markup: str) -> str:
-    """What stands between two like runs of stars or backticks, without them.
+    """Remove pairs of equal runs of stars or backticks, and keep the text between them.
 
-    Each run looks once for the next one like it: expressions look again from every place.
+    The function searches once per run for the next equal run. Regular expressions would search
+    again from every position.
     """
     runs = [match.span() for match in _MARKS.finditer(markup)]
     ends = dict[str, list[tuple[int, int]]]()  # by run, the last first

@@ -21,7 +21,7 @@ _LEAST_COLUMNS = 2
 
 @dataclass(frozen=True, slots=True)
 class _PipeTable:
-    """Where a table stands, its rows of cells, and how many are above its first rule."""
+    """A pipe table: its span, its rows of cells, and the number of rows above its first rule."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""What a file is by its first bytes, whatever its name says."""
+"""Detection of the type of a file from its first bytes, whatever its name says."""
 
 from __future__ import annotations
 

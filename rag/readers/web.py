@@ -27,9 +27,9 @@ _ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What came back: ``name`` has an extension that ``read`` understands.
+    """A fetched file or page; ``name`` has an extension that ``read`` supports.
 
-    ``asked`` is the address that was asked for, ``url`` the one that redirects led to.
+    ``asked`` is the requested address. ``url`` is the address after redirects.
     """
 
     data: bytes

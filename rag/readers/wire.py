@@ -1,7 +1,8 @@
-"""What goes over the pipes between the program and its reading processes: JSON, one per line.
+"""The messages between the program and its reading processes: JSON, one message per line.
 
-Request: extension, reader, the fields of a Source, and for a picture the page. Replies: any number
-of ``progress``, then one of ``content``, ``page``, ``error`` or ``defect`` (a traceback).
+A request contains the extension, the reader, the fields of a Source, and for a picture the page.
+The replies are any number of ``progress`` messages, then one ``content``, ``page``, ``error`` or
+``defect`` (a traceback).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was computed before and still holds: vectors of texts, results of searches."""
+"""Caches of earlier values that are still valid: vectors of texts, results of searches."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class CacheFigures:
-    """How much a cache holds, and how often it knew what it was asked for."""
+    """The statistics of a cache: its number of entries, its hits and its misses."""
 
     name: str
     held: int
@@ -87,7 +87,7 @@ class Cache(Generic[Key, Value]):
                 self._drop(next(iter(self._held)))
 
     def figures(self, name: str) -> CacheFigures:
-        """What it holds and how it did so far."""
+        """Return the statistics of the cache so far."""
         with self._lock:
             return CacheFigures(name, len(self._held), self._hits, self._misses)
 
@@ -128,7 +128,7 @@ class KnownVectors:
         return self._cache.get((embedder.id, "query", hashlib.sha256(_bytes(text)).digest()))
 
     def figures(self) -> CacheFigures:
-        """How it did so far."""
+        """Return the statistics of the vector cache so far."""
         return self._cache.figures("Vectors of questions and sentences")
 
 
@@ -141,21 +141,21 @@ class RememberingEmbedder:
 
     @property
     def id(self) -> str:
-        """That of the embedder."""
+        """The id of the embedder."""
         return self.embedder.id
 
     @property
     def dimension(self) -> int:
-        """That of the embedder."""
+        """The dimension of the embedder's vectors."""
         return self.embedder.dimension
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """That of the embedder."""
+        """The tokenizer of the embedder."""
         return self.embedder.tokenizer
 
     def embed(self, texts: Sequence[str], input_type: InputType) -> Vectors:
-        """As the embedder does. Raises ProviderError."""
+        """Embed ``texts``, or return their cached vectors. Raises ProviderError."""
         return self.known.vectors(self.embedder, texts, input_type)[0]
 
 
@@ -181,7 +181,7 @@ class KnownResults:
         return trace
 
     def figures(self) -> CacheFigures:
-        """How it did so far."""
+        """Return the statistics of the result cache so far."""
         return self._cache.figures("Results of searches")
 
 
@@ -230,7 +230,10 @@ class Remembered:
         return self.dense.exact
 
     def search(self, query: Vectors, k: int, allowed: Keys | None = None) -> tuple[Keys, Scores]:
-        """What the index finds; the arrays are shared and not to be written to."""
+        """Search the index, or return an earlier result.
+
+        The arrays are shared. Don't write to them.
+        """
         asked = query.tobytes(), id(allowed)
         depth, _, keys, scores = self._found.get(asked, (-1, None, None, None))
         if keys is None or scores is None or depth < k or not (self.exact or depth == k):

@@ -97,7 +97,7 @@ def _search(
 
 
 def _late(corpus: Corpus) -> str:
-    """What is told of passages whose vectors are not in yet."""
+    """Return a note on the passages without vectors so far; "" if all vectors are in."""
     if not isinstance(corpus.dense, IncompleteVectors):
         return ""
     return f"; {len(corpus.dense.lacking):,} by words alone, their vectors are not in yet"

@@ -59,7 +59,7 @@ class IncompleteVectors:
 
 
 def lacking_vectors(dense: VectorView, keys: Keys) -> Mask | None:
-    """Which of ``keys`` have no vector yet, shape (n,); None where all vectors are in."""
+    """Return a mask of the ``keys`` without a vector, shape (n,); None if all vectors are in."""
     return np.isin(keys, dense.lacking) if isinstance(dense, IncompleteVectors) else None
 
 
@@ -96,12 +96,12 @@ class Candidates:
 
     @property
     def dense_scores(self) -> Scores:
-        """What the dense list is ordered by, shape (n,)."""
+        """The scores by which the dense list is ordered, shape (n,)."""
         return self.cosine if self.near is None else self.near
 
     @property
     def lexical_scores(self) -> Scores:
-        """What the lexical list is ordered by, shape (n,)."""
+        """The scores by which the lexical list is ordered, shape (n,)."""
         return self.bm25 if self.words is None else self.words
 
     def __len__(self) -> int:
@@ -142,20 +142,20 @@ class Asked:
 
     @property
     def vectors(self) -> list[Vectors]:
-        """What the dense retriever searches with."""
+        """The query vectors of the dense retriever."""
         first = self.vector if self.near is None else self.near
         return [first, *(each.vector for each in self.variants)]
 
     @property
     def queries(self) -> list[Query]:
-        """What the lexical retriever searches with."""
+        """The queries of the lexical retriever."""
         first: Query = self.words if self.terms is None else self.terms
         return [first, *(each.text for each in self.variants)]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one retriever found, best first: keys and scores, shape (n,)."""
+    """The results of one retriever, best first: keys and scores, shape (n,)."""
 
     keys: Keys
     scores: Scores
@@ -266,7 +266,10 @@ def rare_codes(question: str, lexical: LexicalView, passages: int) -> list[str]:
 
 
 def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalView) -> Mask | None:
-    """Which passages have one of some index terms, shape (n,); None for no terms."""
+    """Return a mask of the passages that contain one of ``codes``, shape (n,); None for no codes.
+
+    The codes are index terms.
+    """
     if not codes:
         return None
     terms = dict.fromkeys(codes, 1.0)

@@ -1,4 +1,4 @@
-"""What a search runs on, handed to it by whoever knows where things are kept."""
+"""The input of a search, supplied by the caller, which knows where the data is stored."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class QueryVectors(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What is searched: one build of a knowledge base at one moment.
+    """The searched corpus: one build of a knowledge base at one moment.
 
-    ``keys`` are those of all its passages, in order. ``calibration`` is there where the recipe's
-    threshold is a probability, ``chat`` and ``reranker`` where the recipe has steps that need them.
+    ``keys`` are the keys of all its passages, in order. ``calibration`` is set if the recipe's
+    threshold is a probability, ``chat`` and ``reranker`` if the recipe has steps that need them.
     ``known`` are the languages of the embedder. ``allowed`` restricts every search to these
-    passages. ``queries`` knows the vectors of texts that were asked before. ``topic`` tells whether
-    the documents speak of a question; None where a recipe does not ask, or nothing was taught for
-    the embedder.
+    passages. ``queries`` caches the vectors of earlier texts. ``topic`` decides whether the
+    documents cover a question; None if the recipe does not ask, or no model was trained for the
+    embedder.
     """
 
     embedder: Embedder

@@ -25,9 +25,10 @@ class Double(NamedTuple):
 
 
 class Nearness:
-    """How near candidates are to each other; nothing is read or computed before it is asked for.
+    """The cosines between candidates, read and computed only on demand.
 
-    Rows of cosines are kept, for whoever asks for many recipes. Not to be shared between threads.
+    Rows of cosines are cached for callers that need them for many recipes. Don't share an instance
+    between threads.
     """
 
     def __init__(self, keys: Keys, vectors: Callable[[Keys], Vectors]) -> None:

@@ -91,7 +91,10 @@ def rm3(query: Mapping[str, float], model: Mapping[str, float], most: int) -> di
 
 
 def _language_model(keys: Keys, scores: Scores, corpus: Corpus) -> dict[str, float]:
-    """How likely each term is in the believed passages, the better ones counting more."""
+    """Return the probability of each term in the pseudo-relevant passages.
+
+    Passages with better scores have more weight.
+    """
     wanted = [int(key) for key in keys]
     passages = corpus.lookup(wanted)
     belief = scores / scores.sum() if scores.min() > 0 else np.full(len(scores), 1 / len(scores))

@@ -1,6 +1,6 @@
-"""Which passages a search may look at, by what is known of them and of their documents.
+"""Filters on the passages of a search, by properties of the passages and their documents.
 
-A filter that is set must fit; of several values one is enough.
+A passage must match every filter that is set. If a filter has several values, one match is enough.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WILD = frozenset("*?")
 
 
 class Traits(Protocol):
-    """What a document can be chosen by; ``day`` is an ISO date."""
+    """The properties by which documents are filtered; ``day`` is an ISO date."""
 
     @property
     def id(self) -> str: ...
@@ -84,7 +84,10 @@ def _folded(values: Iterable[str]) -> frozenset[str]:
 
 
 def _any_of(globs: Collection[str]) -> re.Pattern[str] | None:
-    """What fits one of some patterns; brackets are part of many a name."""
+    """Return a pattern that matches any of some glob patterns; None for no patterns.
+
+    Brackets are literal because they are part of many names.
+    """
     parts = (fnmatch.translate(glob.replace("[", "[[]")) for glob in sorted(globs))
     return re.compile(rf"\A(?:{'|'.join(parts)})") if globs else None
 

@@ -60,7 +60,10 @@ def normalised(cosine: Scores, bm25: Scores, by_words: Mask | None) -> tuple[Sco
 
 
 def leaning(dense: Scores, words: Scores, share: Scores | float) -> Scores:
-    """What the weight mixes with the words: the vectors, or a ``share`` of them with the words."""
+    """Return the scores that the weight mixes with the lexical scores.
+
+    These are the dense scores, or a ``share`` of them mixed with the lexical scores.
+    """
     return share * dense + (1.0 - share) * words
 
 
@@ -130,7 +133,10 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
 
 
 def _asked(hit: Hit, plain: str) -> float:
-    """What a retriever ranked by: of the enriched question where there was one."""
+    """Return the score by which a retriever ranked a hit.
+
+    This is the score for the enriched question if there was one.
+    """
     names = _ENRICHED[plain]
     return next((hit.parts[name] for name in names if name in hit.parts), hit.parts[plain])
 

@@ -173,7 +173,7 @@ def _name(hit: Hit) -> str:
 
 
 def _moved(keys: Keys, selection: Selection, share: float) -> str:
-    """How many results would not be there by score alone."""
+    """Return a note with the number of results that would be missing by score alone."""
     kept = selection.kept
     every = selection.order
     plain = every[ranking(keys[every], selection.scores[every])]

@@ -70,7 +70,7 @@ def dense_weight(lacking: str, recipe: SearchRecipe) -> float:
 
 
 def noted(lacking: str, known: KnownLanguages, weight: float) -> str:
-    """What is told of a question that is ranked by words."""
+    """Return the note on a question that is ranked by words."""
     names = " and ".join(language_name(code) for code in sorted(known.codes))
     note = (
         f"the embedder knows {names}, and this is {language_name(lacking)}: ranked by words, "

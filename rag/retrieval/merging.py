@@ -13,9 +13,9 @@ RRF_K = 60
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one source found, best first by its own recipe.
+    """The results of one source, best first by its own recipe.
 
-    ``scale`` names what its relevance means: equal scales compare, others do not.
+    ``scale`` names the meaning of the relevance. Relevances compare only on equal scales.
     """
 
     name: str
@@ -77,7 +77,10 @@ def fitted(relevance: Sequence[float]) -> list[float]:
 
 
 def _interleaved(parts: Sequence[Part]) -> tuple[str, list[Hit]]:
-    """How, and every hit with the score that decided, best first; ties by rank, then key."""
+    """Return the method as text, and all hits with their deciding scores, best first.
+
+    Ties are broken by rank, then by key.
+    """
     scales = list(dict.fromkeys(part.scale for part in parts))
     alike = len(scales) == 1
     ranked = []
@@ -158,7 +161,10 @@ def _summed(
 
 
 def _notes(found: Sequence[tuple[Part, Stage]]) -> str:
-    """What each source says of a stage, with its counts; what all say is said once."""
+    """Return the notes of the sources on a stage, with their counts.
+
+    A note that is the same for all sources appears once.
+    """
     said = {stage.note for _, stage in found}
     if len(said) == 1 and all(stage.taken == 1 for _, stage in found):
         return said.pop()

@@ -87,7 +87,7 @@ def hypothetical_passage(question: str, chat: ChatModel) -> str:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """What a reply says line by line, bare of numbers, labels, quotes and refusals."""
+    """Yield the lines of a reply without numbers, labels, quotes and refusals."""
     for line in _as_list(text) or text.splitlines():
         clean = _LABEL.sub("", _BULLET.sub("", line).strip(_MARKS)).strip(_MARKS)
         clean = "".join(sign for sign in " ".join(clean.split()) if sign.isprintable())

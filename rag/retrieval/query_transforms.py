@@ -116,7 +116,10 @@ def tried(
     timeline: Timeline,
     count: int = 1,
 ) -> T | None:
-    """What a model gave; None after a stage, with ``count`` of what passes, that says why not."""
+    """Return the result of ``ask``; None if there is no model or the model fails.
+
+    A failure records a stage with the reason, through which ``count`` items pass.
+    """
     try:
         if model is not None:
             return ask(model)
@@ -182,7 +185,7 @@ def corrected(question: str, corpus: Corpus, timeline: Timeline) -> str:
 
 
 def _written(correction: Correction, text: str, corpus: Corpus) -> str:
-    """How a passage that holds the term writes it."""
+    """Return the spelling of the corrected term in a passage that contains it."""
     spans = corpus.lexical.analyzer.spans(text)
     written = (text[start:end] for term, start, end in spans if term == correction.term)
     return next(written, correction.term).lower()

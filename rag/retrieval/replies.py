@@ -26,9 +26,9 @@ def reply(
     max_tokens: int,
     seconds: float | None = None,
 ) -> str:
-    """What the model says, without its thoughts, within ``LONGEST_SECONDS`` unless told.
+    """Return the model's reply without its thoughts.
 
-    Raises ProviderError.
+    The reply may take ``seconds``, by default ``LONGEST_SECONDS``. Raises ProviderError.
     """
     seconds = LONGEST_SECONDS if seconds is None else seconds
     stream = chat.stream(messages, temperature=0.0, max_tokens=max_tokens)

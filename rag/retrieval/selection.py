@@ -1,4 +1,4 @@
-"""Which candidates come back, in which order: the one place where threshold and top-k apply."""
+"""Selection and order of the results: the only place where threshold and top-k apply."""
 
 from __future__ import annotations
 

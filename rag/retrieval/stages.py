@@ -27,21 +27,22 @@ CandidateStage = Callable[
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """What is known of a stage.
+    """The definition of a stage.
 
-    ``fields`` are those of the search recipe that it reads; of a step that may be off, the first
-    one switches it on, and a stage without fields is always on. ``label`` says in a funnel what
-    came through, ``help`` what it is; "" for a stage that is not shown there. ``dropped`` heads
-    what it dropped. ``failed`` says what a failure means for the one who asked. ``retriever`` is
-    what sentences call the stage that finds passages, ``figure`` the part of a hit that it orders
-    by.
+    ``fields`` are the fields of the search recipe that the stage reads. For an optional step, the
+    first field switches it on. A stage without fields is always on. ``label`` names the remaining
+    passages in a funnel, and ``help`` explains them; "" for a stage that the funnel doesn't show.
+    ``dropped`` is the heading of the dropped passages. ``failed`` explains a failure to the user.
+    ``retriever`` is the name in sentences of a stage that retrieves passages, and ``figure`` is the
+    part of a hit by which it ranks.
 
-    ``passes``: what goes through it: the ``question`` alone, the lists of the retrievers that it
-    ``joins``, or ``passages``. ``swept``: by ``arithmetic`` on candidates, with ``candidates``
-    fetched for each of its values, or measured by the ``pipeline``, recipe by recipe. What would
-    change the fate of a passage is computed from candidates, too, unless the stage is measured by
-    the pipeline: then it is found by trial for the fields that are ``tried``, and for none where
-    the stage ``asks_model``. ``run`` is called for stages between fusion and threshold.
+    ``passes`` is the input of the stage: the ``question`` alone, the lists of the retrievers that
+    it ``joins``, or ``passages``. ``swept`` is the way in which a sweep measures the stage: by
+    ``arithmetic`` on candidates, with ``candidates`` fetched for each of its values, or by the
+    ``pipeline``, recipe by recipe. The changes that would alter the fate of a passage are computed
+    from candidates, too, unless the pipeline measures the stage. In that case they are determined
+    by trial for the fields that are ``tried``, and for none if the stage ``asks_model``. ``run`` is
+    called for stages between fusion and threshold.
     """
 
     name: StageName

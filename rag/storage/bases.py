@@ -139,7 +139,10 @@ def remove(connection: Connection, base_id: int) -> None:
 
 
 def version(connection: Connection, base_id: int) -> int:
-    """How often the documents changed. Raises NotFound when someone deleted the base."""
+    """Return the number of changes to the documents of a base.
+
+    Raises NotFound if someone deleted the base.
+    """
     counted = connection.execute(_VERSION, {"base_id": base_id}).scalar()
     if counted is None:
         raise _gone()

@@ -101,7 +101,7 @@ def every(connection: Connection, base_id: int) -> list[BuildRow]:
 
 
 def recipe(connection: Connection, base_id: int, build_hash: str) -> IndexRecipe | None:
-    """What a build is built by; None where it was deleted."""
+    """Return the index recipe of a build; None if the build was deleted."""
     mine = (build.c.base_id == base_id) & (build.c.hash == build_hash)
     stored = connection.execute(select(build.c.recipe).where(mine)).scalar()
     return None if stored is None else IndexRecipe.restore(stored)

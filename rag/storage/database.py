@@ -101,9 +101,10 @@ class Database:
             yield connection
 
     def nearby(self, work: Callable[[Connection], T], ready: Callable[[Connection], bool]) -> T:
-        """What ``work`` reads in the replica where that is ``ready``, else in the database itself.
+        """Run ``work`` on the replica if that is ``ready``, else on the primary database.
 
-        ``work`` is done again where the replica fails meanwhile. Raises StorageError.
+        If the replica fails in the meantime, ``work`` runs again on the primary database. Raises
+        StorageError.
         """
         if self._replica is not None and time.monotonic() - self._avoided > _AVOIDED_SECONDS:
             try:
@@ -139,7 +140,10 @@ class Database:
             return connection.exec_driver_sql(_VERSION).scalar() == HEAD
 
     def faults(self) -> list[str]:
-        """What SQLite's own check finds wrong in the file; a server looks after itself."""
+        """Return the problems that SQLite's integrity checks report for the file.
+
+        The list is empty for a database server, which checks its own integrity.
+        """
         if self.dialect != "sqlite":
             return []
         with self.read() as connection:

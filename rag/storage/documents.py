@@ -20,7 +20,10 @@ _PART = 1 << 20  # characters of a document in one row
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """What a table of documents shows; the text stays in the database. ``date`` is its own."""
+    """A row of the table of documents that the user sees, without the text.
+
+    ``date`` is the document's own date.
+    """
 
     id: str
     name: str
@@ -35,10 +38,10 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class DocumentTraits:
-    """What a document can be chosen by.
+    """The properties by which documents are filtered.
 
-    ``day`` is the document's own date where its metadata has one, else the day it was added, as
-    ``2024-01-31``.
+    ``day`` is the document's own date if its metadata has one, else the day on which it was added,
+    as ``2024-01-31``.
     """
 
     id: str
@@ -166,7 +169,7 @@ def every(connection: Connection, base_id: int) -> list[DocumentRow]:
 
 
 def traits(connection: Connection, base_id: int) -> list[DocumentTraits]:
-    """What the documents of a base can be chosen by."""
+    """Return the filter properties of all documents of a base."""
     columns = document.c
     rows = connection.execute(
         select(
@@ -236,7 +239,7 @@ def named(connection: Connection, base_id: int, name: str) -> str | None:
 
 
 def source_of(connection: Connection, base_id: int, name: str) -> str | None:
-    """Where the document of that name comes from; None when there is none."""
+    """Return the source of the document with a given name; None if there is none."""
     statement = select(document.c.source).where(
         document.c.base_id == base_id, document.c.name == name
     )
@@ -261,14 +264,14 @@ def names(connection: Connection, base_id: int, ids: Sequence[str]) -> dict[str,
 
 
 def readings(connection: Connection, base_id: int) -> list[Reading]:
-    """How each document of a base was read, by name."""
+    """Return the readings of all documents of a base, sorted by name."""
     statement = select(document).where(document.c.base_id == base_id).order_by(document.c.name)
     columns = [document.c[each.name] for each in fields(Reading)]
     return [read(Reading, row) for row in connection.execute(statement.with_only_columns(*columns))]
 
 
 def reading(connection: Connection, base_id: int, document_id: str) -> Reading | None:
-    """How a document was read; None where it is not here."""
+    """Return the reading of a document; None if the document isn't in the base."""
     columns = [document.c[each.name] for each in fields(Reading)]
     row = connection.execute(select(*columns).where(_is(base_id, document_id))).first()
     return read(Reading, row) if row else None

@@ -136,7 +136,7 @@ class Files:
         self.in_database = database.dialect == "postgresql"
 
     def place(self, sha256: str) -> Path:
-        """Where a file is in the folder, or would be."""
+        """Return the path of a file in the folder, whether or not the file exists."""
         return self.folder / sha256[:2] / sha256
 
     def path(self, sha256: str) -> Path:

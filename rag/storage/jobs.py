@@ -142,7 +142,7 @@ def latest(
 
 
 def result(connection: Connection, job_id: int) -> Any:
-    """What a job left behind as plain data; None where it left nothing."""
+    """Return the result of a job as plain data; None if the job stored no result."""
     return connection.execute(select(job.c.result).where(job.c.id == job_id)).scalar()
 
 
@@ -205,7 +205,7 @@ def _turns() -> tuple[ColumnElement[Any], ...]:
 
 
 def _at_work(base_id: ColumnElement[Any]) -> ColumnElement[int]:
-    """How many jobs of a base somebody works on."""
+    """Return a subquery that counts the jobs of a base that a worker runs now."""
     other = job.alias()
     mine = select(func.count()).where(other.c.base_id == base_id, _is_held(other))
     return mine.scalar_subquery()
@@ -232,7 +232,10 @@ def others_come_first(connection: Connection, job_id: int) -> bool:
 
 
 def seconds_per_second_of_work(connection: Connection) -> float:
-    """How long a second of work takes a job that takes turns with the bases that wait now."""
+    """Return the elapsed seconds that a job needs for one second of work.
+
+    The job takes turns with the bases that wait now.
+    """
     other = job.alias()
     working = select(other.c.base_id).where(_is_held(other)).distinct()
     waits = select(func.count(job.c.base_id.distinct())).where(
@@ -303,7 +306,7 @@ def takes_help(connection: Connection, job_id: int) -> bool:
 
 
 def owners(connection: Connection) -> list[str]:
-    """Who holds jobs now."""
+    """Return the owners of the jobs that run now."""
     held = (job.c.status == "running") & job.c.owner.is_not(None)
     return list(connection.execute(select(job.c.owner).distinct().where(held)).scalars())
 

@@ -154,7 +154,7 @@ def move(connection: Connection, label: Label) -> None:
 def on_documents(
     connection: Connection, base_id: int, document_ids: Sequence[str]
 ) -> Mapping[str, int]:
-    """How many labels point into each of some documents, by document id."""
+    """Count the labels that point into the given documents, by document id."""
     rows = connection.execute(
         select(evidence.c.document_id, func.count())
         .join(question_set, question_set.c.id == evidence.c.set_id)

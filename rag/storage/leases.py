@@ -1,4 +1,7 @@
-"""Who holds what until when, by the clock of the database: files on their way in, and workers."""
+"""Leases: the subjects that a holder has for a limited time, by the clock of the database.
+
+The subjects are files that are being stored, and work as a worker.
+"""
 
 from __future__ import annotations
 
@@ -71,13 +74,16 @@ def renew(connection: Connection, holder: str, seconds: float) -> None:
 
 
 def holders(connection: Connection, subject: str, seconds: float) -> list[str]:
-    """Who has a subject now."""
+    """Return the holders of the current leases on a subject."""
     current = lease.c.subject == subject, in_force(lease.c.until, seconds)
     return list(connection.execute(select(lease.c.holder).where(*current)).scalars())
 
 
 def held(connection: Connection, holder: str, seconds: float) -> set[str]:
-    """What a holder has; nothing of it is taken away before the transaction ends."""
+    """Return the subjects that a holder currently leases.
+
+    None of these leases is taken away before the transaction ends.
+    """
     lock(connection)
     mine = lease.c.holder == holder, in_force(lease.c.until, seconds)
     return set(connection.execute(select(lease.c.subject).where(*mine)).scalars())

@@ -64,7 +64,7 @@ class StoredEdit:
 
     @property
     def edit(self) -> PassageEdit:
-        """What it asks for."""
+        """The edit itself, without its document."""
         return PassageEdit(self.kind, self.start, self.end, self.words)
 
 
@@ -153,9 +153,10 @@ def move(connection: Connection, edit: StoredEdit) -> None:
 
 
 def digest(connection: Connection, base_id: int) -> str:
-    """What all edits of present documents are, as ``"2 exclude, 1 words (3f2a…)"``; "" for none.
+    """Return a digest of all edits of present documents, as ``"2 exclude, 1 words (3f2a…)"``.
 
-    The same wherever the same documents are edited alike.
+    The digest is "" if there are no edits. Equal edits of equal documents have equal digests in
+    every knowledge base.
     """
     rows = connection.execute(
         select(passage_edit).where(

@@ -261,7 +261,7 @@ def kept_versions(connection: Connection, set_id: int) -> list[KeptVersion]:
 def kept_questions(
     connection: Connection, set_id: int, version: int
 ) -> tuple[LabelledQuestion, ...]:
-    """What a set held in a version that is kept. Raises NotFound."""
+    """Return the questions of a set in a stored version. Raises NotFound."""
     mine = question_set_version.c.set_id == set_id
     statement = select(question_set_version.c.content).where(
         mine, question_set_version.c.version == version
@@ -336,7 +336,7 @@ def labelled(
 
 
 def named_like_documents(connection: Connection, base_id: int, set_id: int) -> int:
-    """How many questions of a set have an id that is the name of a document."""
+    """Count the questions of a set with an id that is the name of a document."""
     names = select(document.c.name).where(document.c.base_id == base_id)
     mine = (question.c.set_id == set_id) & question.c.id.in_(names)
     return connection.execute(select(func.count()).where(mine)).scalar_one()

@@ -23,7 +23,11 @@ Value = TypeVar("Value", bound="DataclassInstance")
 
 
 def values(table: Table, value: DataclassInstance, **derived: Any) -> dict[str, Any]:
-    """What to store of a dataclass: the fields that are columns, and what is ``derived`` of it."""
+    """Return the values to store for a dataclass, by column.
+
+    These are the fields that are columns of the table, and the values ``derived`` from the
+    dataclass.
+    """
     names = (name for name in _names(type(value)) if name in table.c)
     return {name: getattr(value, name) for name in names} | derived
 

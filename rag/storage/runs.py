@@ -215,7 +215,7 @@ def add_look(connection: Connection, base_id: int, question_set: str, value: Tri
 
 
 def looks(connection: Connection, base_id: int, question_set: str) -> list[Trial]:
-    """What was tried on a question set, the first first."""
+    """Return the trials on a question set, oldest first."""
     mine = (look_table.c.base_id == base_id) & (look_table.c.question_set == question_set)
     rows = connection.execute(select(look_table).where(mine).order_by(look_table.c.id))
     return [read(Trial, row, recipes=tuple(row.recipes)) for row in rows]

@@ -82,7 +82,11 @@ def forget(connection: Connection, text_hashes: Sequence[bytes]) -> None:
 
 
 def unused(connection: Connection) -> int:
-    """How many cached vectors no passage refers to, where no job is about to store its own."""
+    """Count the cached vectors that no passage refers to.
+
+    The count is 0 while a job is queued or running, because the job may be about to store the
+    passages of its vectors.
+    """
     count = select(func.count()).select_from(vector).where(_unused())
     return connection.execute(count).scalar_one()
 

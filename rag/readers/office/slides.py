@@ -50,7 +50,7 @@ def _add_slide(composer: Composer, slide: Any) -> None:
 
 
 def _cell_text(cell: Any) -> str:
-    """What stands in a cell, nothing for one that another covers."""
+    """Return the text of a cell; "" if another cell covers it."""
     return "" if cell.is_spanned else str(cell.text)
 
 

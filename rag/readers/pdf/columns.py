@@ -56,7 +56,11 @@ class Columns:
 
 
 def columns_of(rows: Sequence[Row], drawn: Drawn) -> Columns:
-    """Where lines stand, and where hardly a row has ink over a width that no word gap has."""
+    """Return the boundaries between the columns of some rows.
+
+    Boundaries are vertical lines, and strips with ink in hardly any row that are wider than any gap
+    between words.
+    """
     left = min(row.left for row in rows)
     right = max(row.right for row in rows)
     height = statistics.median(row.height for row in rows)
@@ -70,7 +74,10 @@ def columns_of(rows: Sequence[Row], drawn: Drawn) -> Columns:
 
 
 def _lines(rows: Sequence[Row], drawn: Drawn, left: float, right: float) -> list[float]:
-    """Where lines down, cell by cell or whole, part most of the rows."""
+    """Return the positions of the vertical lines that separate most of the rows.
+
+    A line may be drawn as a whole or cell by cell.
+    """
     top, bottom = rows[0].top, rows[-1].bottom
     parted: dict[int, float] = {}
     for rule in drawn.down:

@@ -58,7 +58,7 @@ class Drawn:
 
 
 def drawn_on(page: PdfPage, turn: Turn) -> Drawn:
-    """What is drawn on a page, in the places of its words."""
+    """Return the lines and fills of a page, in the coordinates of its words."""
     from pypdfium2 import raw
 
     drawn = Drawn()

@@ -123,7 +123,10 @@ def _around(one: Place | None, other: Place | None) -> Place | None:
 
 
 def _always(_before: GridRow, _row: GridRow) -> bool:
-    """Where a line parts any row from the next, what none parts is one."""
+    """Return True, because rows without a line between them are one row.
+
+    This applies to tables in which lines separate all rows.
+    """
     return True
 
 
@@ -168,7 +171,7 @@ def _without_empty_columns(grid: list[GridRow]) -> list[GridRow]:
 
 
 def _header(grid: Sequence[GridRow], drawn: Drawn) -> tuple[int, list[str]]:
-    """How many rows stand above the data, and their words, joined, for each column."""
+    """Return the number of rows above the data, and their words, joined, for each column."""
     count = _header_rows(grid)
     middles = _middles(grid)
     labels = [""] * len(grid[0].cells)

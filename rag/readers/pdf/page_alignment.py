@@ -1,9 +1,9 @@
-"""Where the characters of a document's page stand among those of the page as it is printed.
+"""Alignment of the characters of a document's page with those of the printed page.
 
-The document's text was cleaned (hyphens joined, ligatures resolved, blocks in another order); the
-page's characters are as the file has them, each with its place. Both are folded to letters that
-compare, and aligned: first in order, by the longest common subsequence, then what was moved, by
-the longest runs that are still free, then single words.
+The document's text was cleaned (hyphens joined, ligatures resolved, blocks in another order). The
+page's characters are as in the file, with their positions. Both are folded to comparable letters
+and aligned: first in order, by the longest common subsequence, then the moved text, by the longest
+runs that are still free, then single words.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _upright(corners: Boxes) -> Boxes:
 
 
 def has_ink(boxes: Boxes) -> Mask:
-    """Which boxes have an area, shape (n,)."""
+    """Return a mask of the boxes that have an area, shape (n,)."""
     return np.asarray((boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]))
 
 

@@ -62,7 +62,7 @@ class PdfiumPages:
             raise _explain(self._source, error.err_code) from error
 
     def ink(self, index: int) -> PageInk:
-        """What stands on one page; nothing where it does not load."""
+        """Return the words and drawings of one page; nothing if the page does not load."""
         from pypdfium2 import PdfiumError
 
         if self._broken:
@@ -204,7 +204,7 @@ def _scanned(pages: int) -> UnreadableDocument:
 
 
 def _without_recognition() -> str:
-    """What is advised where text in pictures cannot be recognised; "" where it can."""
+    """Return advice on the recognition of text in pictures; "" if recognition is available."""
     if recognition.available():
         return ""
     return (

@@ -1,4 +1,7 @@
-"""How much a text looks like one: fonts that do not say what their shapes stand for give others."""
+"""Measures of how much a text looks like natural language.
+
+Fonts that do not map their shapes to characters produce other texts.
+"""
 
 from __future__ import annotations
 

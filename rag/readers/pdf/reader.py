@@ -140,9 +140,10 @@ class _Reading:
         self._above = None
 
     def _better(self, text: str, index: int) -> str | None:
-        """What pypdf makes of a page where that is more plausible than the text of pdfium.
+        """Return pypdf's text of a page if it is more plausible than the text of pdfium, else None.
 
-        Notes pages that neither can read; "" where nothing of it is text.
+        Return "" if too many characters of the better text are unmapped. Add pages that neither can
+        read to ``unreadable``.
         """
         mine = plausibility(text)
         if mine >= _GOOD:
@@ -251,10 +252,10 @@ def _flatten(entries: list[Any], level: int) -> Iterator[tuple[int, Destination]
 
 
 def title_offset(title: str, page: str, after: int) -> tuple[int, int]:
-    """Where the line with ``title`` starts, and where the search for the next title may begin.
+    """Return the start of the line with ``title``, and the start of the search for the next title.
 
-    Lines that start with the title (perhaps numbered) count, from ``after`` on. A title that is
-    not on the page (outlines may say anything) holds from where the last one was found.
+    Only lines that start with the title (perhaps numbered) count, from ``after`` on. If the title
+    is not on the page (outlines may say anything), both are ``after``, where the last title ended.
     """
     words = r"\s+".join(re.escape(word) for word in title.split())
     numbered = rf"^[ \t]*(?-i:(?:\d+|[A-Z]|[IVX]+)(?:\.\d+)*\.?\s+)?{words}"

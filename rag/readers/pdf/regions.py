@@ -1,4 +1,4 @@
-"""Where on a page tables stand: runs of rows that are cut into aligned cells."""
+"""Detection of tables on a page: runs of rows that are cut into aligned cells."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _is_cut(row: Row) -> bool:
 
 
 def _lines_at(row: Row, drawn: Drawn) -> frozenset[int]:
-    """Where lines down run beside the words of a row."""
+    """Return the positions, in units of ``_GRAIN``, of the vertical lines that cross a row."""
     middle = (row.top + row.bottom) / 2
     return frozenset(
         round(rule.at / _GRAIN) for rule in drawn.down if rule.start <= middle <= rule.end

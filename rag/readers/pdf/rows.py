@@ -32,12 +32,12 @@ class Segment:
 
     @property
     def left(self) -> float:
-        """Where it begins."""
+        """The left edge, in points."""
         return min(word.left for word in self.words)
 
     @property
     def right(self) -> float:
-        """Where it ends."""
+        """The right edge, in points."""
         return max(word.right for word in self.words)
 
     @property
@@ -67,12 +67,12 @@ class Row:
 
     @property
     def left(self) -> float:
-        """Where it begins."""
+        """The left edge, in points."""
         return self.segments[0].left
 
     @property
     def right(self) -> float:
-        """Where it ends."""
+        """The right edge, in points."""
         return max(segment.right for segment in self.segments)
 
 

@@ -22,7 +22,7 @@ _Key = tuple[str, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What of a page is a running head or foot: its words, by place, and their lines."""
+    """The running head and foot of a page: the places of their words, and their lines as text."""
 
     places: frozenset[int]
     text: str

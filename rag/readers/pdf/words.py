@@ -91,7 +91,10 @@ class Turn:
         return min(x, u), min(y, v), max(x, u), max(y, v)
 
     def quarters(self, angle: float) -> int:
-        """How text at an angle in the page's own space lies on the page as it is shown."""
+        """Return the quarter turns of text on the displayed page, 0 to 3.
+
+        ``angle`` is the angle of the text in the page's own space, in radians.
+        """
         (a, b, _), (d, e, _) = self.across, self.down
         x, y = math.cos(angle), -math.sin(angle)  # pdfium counts clockwise
         return round(math.atan2(d * x + e * y, a * x + b * y) / (math.pi / 2)) % 4
@@ -253,7 +256,10 @@ def _without_doubles(letters: _Letters) -> _Letters:
 
 
 def _word_starts(letters: _Letters, angle: Callable[[int], float]) -> Integers:
-    """Where a letter does not stand beside, or right below, the one before it; shape (words,)."""
+    """Return the indexes of the letters that start a word, shape (words,).
+
+    A letter starts a word if it isn't next to, or directly below, the letter before it.
+    """
     last, box = letters.boxes[:-1], letters.boxes[1:]
     height = np.maximum(last[:, 3] - last[:, 1], 4.0)
     width = np.maximum(last[:, 2] - last[:, 0], 4.0)

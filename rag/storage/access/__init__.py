@@ -1,1 +1,1 @@
-"""Who may use the programmatic interfaces, and what they were answered."""
+"""People and their roles, links, tokens, the audit log, and stored responses to requests."""

@@ -1,8 +1,9 @@
-"""Who changed or read what, as rows that are added and, when they are old, deleted.
+"""The audit log: rows that record who changed or read what.
 
-The only change is that an address goes with its account.
+Rows are added, and deleted when they are old. The only update removes the address of an account
+that is deleted.
 
-Rows outlive the knowledge bases and people they speak of, so they refer to these by id alone.
+Rows outlive the knowledge bases and people that they refer to, so they refer to them by id alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who signed in or was invited, and what each may do in which knowledge base."""
+"""People who signed in or were invited, and their roles in knowledge bases."""
 
 from __future__ import annotations
 
@@ -150,13 +150,13 @@ def note_sign_in(connection: Connection, found: Person, subject: str) -> None:
 
 
 def role(connection: Connection, base_id: int, person_id: str) -> str | None:
-    """What a person is in a knowledge base; None for a stranger."""
+    """Return the role of a person in a knowledge base; None if the person isn't a member."""
     mine = (member.c.base_id == base_id) & (member.c.person_id == person_id)
     return connection.execute(select(member.c.role).where(mine)).scalar()
 
 
 def roles(connection: Connection, person_id: str) -> dict[int, str]:
-    """What a person is, by knowledge base."""
+    """Return the roles of a person, by id of the knowledge base."""
     rows = connection.execute(
         select(member.c.base_id, member.c.role).where(member.c.person_id == person_id)
     )
@@ -200,7 +200,7 @@ def leave(connection: Connection, base_id: int, person_id: str) -> bool:
 
 
 def owners(connection: Connection, base_id: int) -> Sequence[str]:
-    """Who owns a knowledge base."""
+    """Return the ids of the owners of a knowledge base."""
     mine = (member.c.base_id == base_id) & (member.c.role == "owner")
     return connection.execute(select(member.c.person_id).where(mine)).scalars().all()
 
@@ -258,7 +258,7 @@ def forget(connection: Connection, person_id: str) -> dict[str, int]:
 
 
 def deleted(connection: Connection, subject: str) -> datetime | None:
-    """When the account of somebody was deleted; None where there is nothing to know of that."""
+    """Return the time at which an account was deleted; None if no deletion is recorded."""
     found = select(deleted_account.c.at).where(deleted_account.c.subject == subject)
     at = connection.execute(found).scalar()
     return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)

@@ -1,4 +1,7 @@
-"""What requests with an idempotency key were answered, so that a repeated one makes nothing."""
+"""Stored responses to requests with an idempotency key.
+
+Because of them, a repeated request creates nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an answer came about, as it is stored with its turn."""
+"""Details of the way an answer was produced, as stored with its turn."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NO_DETAILS = TurnDetails()
 
 
 def details_of(answer: Answer) -> dict[str, Any]:
-    """What is stored; nothing for what is not there."""
+    """Return the details of an answer as plain data, without the empty ones."""
     told = {
         "decisions": [asdict(each) for each in answer.decisions],
         "budget": [asdict(each) for each in answer.budget],
@@ -64,7 +64,7 @@ def details_of(answer: Answer) -> dict[str, Any]:
 
 
 def read_details(stored: Mapping[str, Any]) -> TurnDetails:
-    """What ``details_of`` stored."""
+    """Restore the details from the output of ``details_of``."""
     budget = (
         BudgetPart(**{**part, "left_out": tuple(part["left_out"])})
         for part in stored.get("budget", ())

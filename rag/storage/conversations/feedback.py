@@ -1,4 +1,4 @@
-"""What was thought of turns: those that wait for a review, and how many there are of each kind."""
+"""User feedback on turns: the turns that wait for a review, and counts by kind."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def given(connection: Connection, scope: Scope, limit: int | None = None) -> lis
 
 
 def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
-    """How many turns there are of each kind in a knowledge base, whoever asked."""
+    """Count the turns of each kind in a knowledge base, by all visitors."""
     later = turn.alias()
     followed = select(later.c.id).where(later.c.parent == turn.c.id).exists()
     ended = turn.c.status != "asked"

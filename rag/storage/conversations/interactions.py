@@ -32,9 +32,10 @@ ANSWERED = "answered"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What an answer cites: a span, and the hash of its text (hex) as it was then.
+    """A span that an answer cites, with the hash (hex) of its text at that time.
 
-    ``base`` names another knowledge base that it is from, or the tool; "" for the memory's own.
+    ``base`` names the other knowledge base that the span is from, or the tool; "" for the memory's
+    own knowledge base.
     """
 
     document_id: str
@@ -75,7 +76,7 @@ class Vectored:
 
 
 def hash_of(text: str) -> str:
-    """What a source is recognised by."""
+    """Return the hash (hex) that identifies the text of a source."""
     return text_hash(text).hex()
 
 
@@ -164,7 +165,7 @@ def every(connection: Connection, scope: Scope, limit: int, offset: int = 0) -> 
 
 
 def count(connection: Connection, scope: Scope) -> int:
-    """How many there are."""
+    """Return the number of interactions in a scope."""
     statement = select(func.count()).select_from(_rows(scope).subquery())
     return connection.execute(statement).scalar_one()
 

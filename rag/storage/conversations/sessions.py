@@ -30,9 +30,11 @@ LOCAL_KEY = ""
 
 @dataclass(frozen=True, slots=True)
 class SessionOwner:
-    """Who asks. What is new belongs to ``key``; what belongs to ``keys`` is seen.
+    """A visitor who asks questions, identified by keys.
 
-    ``keys`` None sees all: that is for whoever holds the files anyway.
+    New conversations belong to ``key``. The visitor sees the conversations that belong to ``keys``.
+
+    ``keys`` None sees all conversations. It is for people who have access to the data files anyway.
     """
 
     key: str = LOCAL_KEY
@@ -52,11 +54,11 @@ class Scope:
 
     @property
     def condition(self) -> ColumnElement[bool]:
-        """What a row of the table of conversations has to fulfil."""
+        """The SQL condition on the rows of the conversation table."""
         return self.over(conversation)
 
     def over(self, table: Table) -> ColumnElement[bool]:
-        """What a row has to fulfil in a table that says of each whose it is."""
+        """Return the SQL condition on the rows of a table that stores the visitor of each row."""
         keys = self.visitor.keys
         mine = true() if keys is None else table.c.visitor.in_(keys)
         return (table.c.base_id == self.base_id) & mine
@@ -94,7 +96,7 @@ class ConversationRow:
 
     @property
     def title(self) -> str:
-        """What it is called: its name, else its first question."""
+        """The name of the conversation; its first question if it has no name."""
         return self.name or self.question
 
 

@@ -1,1 +1,1 @@
-"""What judges said of hits, and the answers of runs."""
+"""Judgements of hits, preferences between answers, and the answers of runs."""

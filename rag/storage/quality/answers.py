@@ -49,20 +49,21 @@ class RunAnswer:
 
     @property
     def price(self) -> Cost | None:
-        """What it cost, where that was known."""
+        """The cost of the answer; None if it is unknown."""
         return None if self.cost is None else Cost(self.cost, self.currency)
 
     @property
     def judge_price(self) -> Cost | None:
-        """What its judge cost, where that was known."""
+        """The cost of the answer's judge; None if it is unknown."""
         return None if self.judge_cost is None else Cost(self.judge_cost, self.currency)
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What the answers of a run took in one currency, their judge included.
+    """The tokens and the cost of a run's answers in one currency, including their judge.
 
-    ``unpriced`` answers took tokens of an unknown price; ``money`` is None where that is so of all.
+    ``unpriced`` counts the answers with tokens of an unknown price. ``money`` is None if this
+    applies to all answers.
     """
 
     currency: str
@@ -72,7 +73,10 @@ class Bill:
 
 
 def bills(connection: Connection, run_ids: Collection[str]) -> dict[str, list[Bill]]:
-    """What answers of runs took, by run; nothing for runs without a language model."""
+    """Return the bills for the answers of runs, by run.
+
+    Runs without a language model have no entry.
+    """
     columns = run_answer.c
     answered = columns.prompt_tokens + columns.completion_tokens
     unpriced = ((answered > 0) & columns.cost.is_(None)) | (

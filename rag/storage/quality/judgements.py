@@ -14,11 +14,11 @@ from rag.storage.rows import insert_missing, read
 
 @dataclass(frozen=True, slots=True)
 class StoredJudgement:
-    """What a judge said of a hit of a run.
+    """A judge's grade for a hit of a run.
 
-    ``judge`` is "provider:model", ``version`` the code that asked it, ``rubric`` the wording with
-    its version. ``probability`` is that with which the hit was drawn to be judged;
-    ``cost`` is in ``currency``, None where the price was not known.
+    ``judge`` is "provider:model", ``version`` is the version of the code that asked the judge, and
+    ``rubric`` is the wording with its version. ``probability`` is the probability with which the
+    hit was sampled for judging. ``cost`` is in ``currency``; None if the price is unknown.
     """
 
     question_id: str

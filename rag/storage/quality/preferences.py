@@ -1,4 +1,4 @@
-"""Which of two answers judges prefer, each stored as soon as it is told."""
+"""Judges' preferences between two answers, each stored as soon as the judge states it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from rag.storage.rows import insert_missing, read
 
 @dataclass(frozen=True, slots=True)
 class StoredPreference:
-    """What a judge prefers for a question, asked in both orders.
+    """A judge's preference for a question, asked in both orders.
 
-    ``vote`` is 1 where the first run's answer is better, -1 where the other's is, halves where only
-    one order said so. ``cost`` is in ``currency``, None where the price was not known.
+    ``vote`` is 1 if the first run's answer is better, -1 if the other run's answer is better, and
+    0.5 or -0.5 if only one order says so. ``cost`` is in ``currency``; None if the price is
+    unknown.
     """
 
     question_id: str

@@ -1,1 +1,1 @@
-"""What a database on a server has for the machines that share it."""
+"""Features of a database on a server for the machines that share it."""

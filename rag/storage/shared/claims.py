@@ -35,7 +35,10 @@ _LEAVE = text(
 
 
 class Claims:
-    """What a worker has claimed, for as long as the block lasts. Used by one thread."""
+    """The claims of a worker on pieces of work, valid until the block ends.
+
+    Only one thread may use an instance.
+    """
 
     def __init__(self, database: Database) -> None:
         self.shared = database.dialect == "postgresql"

@@ -1,4 +1,7 @@
-"""What was stored before it was refused: text that is none, and recipes beyond their bounds."""
+"""Repairs of values that were stored before validation rejected them.
+
+These values are invalid text, and recipes beyond their bounds.
+"""
 
 from __future__ import annotations
 
