@@ -4,7 +4,6 @@ right to write."""
 from __future__ import annotations
 
 import _thread
-import gc
 import json
 import logging
 import os
@@ -74,15 +73,14 @@ def interrupted(database: Database) -> None:
 
 
 @pytest.fixture
-def no_finalizers() -> Iterator[None]:
-    """No garbage collection: a finalizer that runs in it would swallow an interrupt."""
-    gc.collect()
-    gc.disable()
+def interrupts() -> Iterator[None]:
+    """Ctrl+C raises KeyboardInterrupt, also where a shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    gc.enable()
+    signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("no_finalizers")
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupted_transaction_lets_go_of_the_database(tmp_path: Path) -> None:
     """Its statement lives as long as the traceback, and would keep the database locked."""
     with closing(database_at(tmp_path)) as database:

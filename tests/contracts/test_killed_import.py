@@ -19,12 +19,12 @@ import os, signal, sys
 from pathlib import Path
 from rag import Settings, Workspace
 
-def tell(done, total, message):
+def on_progress(done, total, message):
     if message.startswith(sys.argv[3]):
         os.kill(os.getpid(), signal.SIGKILL)
 
 workspace = Workspace(Settings.from_env(home=Path(sys.argv[1])))
-workspace.import_bundle(Path(sys.argv[2]), tell=tell)
+workspace.import_bundle(Path(sys.argv[2]), on_progress=on_progress)
 """
 
 

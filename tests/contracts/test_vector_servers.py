@@ -42,7 +42,7 @@ def _engine(*, open_search: bool, exact: bool) -> Iterator[VectorServer]:
 
 
 def _atlas(*, exact: bool, lag: int = 0) -> MongoVectors:
-    return MongoVectors(cast(Any, AtlasDatabase(lag)), exact=exact, retry_policy=5.0)
+    return MongoVectors(cast(Any, AtlasDatabase(lag)), exact=exact, patience=5.0)
 
 
 @contextmanager
@@ -255,7 +255,7 @@ def test_a_search_index_that_lags_is_waited_for() -> None:
     server = _atlas(exact=False, lag=3)
     server.upsert("7/a/", np.array([1]), THREE[1:2])
     assert server.search("7/a/", THREE[1], 3)[0].tolist() == [1]
-    late = MongoVectors(cast(Any, AtlasDatabase(lag=100)), retry_policy=0.5)
+    late = MongoVectors(cast(Any, AtlasDatabase(lag=100)), patience=0.5)
     with pytest.raises(StorageError, match="did not index"):
         late.upsert("7/a/", np.array([1]), THREE[1:2])
 

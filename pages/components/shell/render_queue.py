@@ -18,7 +18,7 @@ LEASE = 2.0
 """Seconds. Whoever draws for longer waits for something else, and holds nobody up any more."""
 
 
-class Turns:
+class RenderQueue:
     """At most ``at_once`` hold a turn at a time; each counts for ``lease`` seconds at most."""
 
     def __init__(
@@ -61,4 +61,4 @@ class Turns:
             first.set()
 
 
-DRAWING = Turns(AT_ONCE, LEASE)
+DRAWING = RenderQueue(AT_ONCE, LEASE)

@@ -58,7 +58,7 @@ def test_what_is_shared_holds_until_the_documents_change(
 ) -> None:
     base, asked = _Base(), Counter[str]()
 
-    @session.shared(2)
+    @session.shared_cache(2)
     def found(_base: KnowledgeBase, name: str) -> list[str]:
         asked[name] += 1
         return [name]
