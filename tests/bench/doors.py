@@ -57,8 +57,22 @@ INPUTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a question of 8,000 characters": _search("carri " * 1333, **_FORGIVING),
     "15 MB of JSON": ("POST", f"{BASE}/search", _raw(_FIELDS)),
     "an address of 60 kB": ("GET", f"{BASE}?limit=" + "9" * 60_000, {}),
+    "Markdown: a heading of 8 kB of backticks": _file("ticks.md", "# " + "`" * 8_000),
+    "Markdown: 60 kB of brackets": _file("brackets.md", "[" * 60_000),
+    "a pasted text of 60 kB of brackets": (
+        "POST",
+        f"{BASE}/documents/text",
+        {"json": {"title": "brackets", "text": "[" * 60_000}},
+    ),
+    "CSV: a cell of 50 kB of digits": _file("digits.csv", "9" * 50_000 + ",b\n1,2\n"),
+    "CSV: 1.05 MB of digits in 8 cells": _file("cells.csv", ("9" * 131_000 + "\n") * 8),
+    "a web address of 100 kB of spaces": (
+        "POST",
+        f"{BASE}/documents/urls",
+        {"json": {"urls": ["https://example.org/" + " " * 100_000 + "x"]}},
+    ),
 }
-"""Requests by name: method, path and options. For a file, use ``_file(name, content)``."""
+"""Requests by name: method, path and options. The job that reads a file is waited for."""
 
 
 def measure(_folder: Path, *, names: Collection[str] = tuple(INPUTS)) -> dict[str, float]:
@@ -86,12 +100,20 @@ def _figures(
         before = _processor(process)
         with _Watch(url) as watch:
             try:
-                status = client.request(method, path, **options).status_code
+                response = client.request(method, path, **options)
+                status = response.status_code
+                if status == httpx.codes.ACCEPTED:
+                    _wait_for(client, response.headers["Location"])
             except httpx.TransportError:  # the server closes what it will not read
                 status = 0
         yield f"{name} | status", float(status)
         yield f"{name} | processor s", _processor(process) - before
         yield f"{name} | silence s", watch.longest
+
+
+def _wait_for(client: httpx.Client, job: str) -> None:
+    while client.get(job).json()["status"] in ("queued", "running"):
+        time.sleep(EVERY)
 
 
 def _processor(process: int) -> float:
