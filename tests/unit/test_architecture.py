@@ -26,6 +26,7 @@ from tests.rooms import (
     target_room,
     within,
 )
+from tests.vocabulary import NAMES, OPENINGS, count
 
 LONGEST_MODULE = 500
 LONGEST_FUNCTION = 80
@@ -302,3 +303,11 @@ def test_nothing_strays_at_the_top() -> None:
         if not name.startswith(".") and not fnmatchcase(name, "requirements*.txt")
     }
     assert strays == set()
+
+
+def test_docstrings_open_with_a_noun_phrase_or_an_imperative() -> None:
+    """And names that stand for something with a usual name do not come back."""
+    names, opened = count(ROOT)
+    assert {word: opened[word] for word in OPENINGS if opened[word]} == {}
+    renamed = [word for word in NAMES if word[0].isupper() and word != "LEAST"]
+    assert {word: names[word] for word in renamed if names[word]} == {}

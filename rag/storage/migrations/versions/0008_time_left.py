@@ -1,4 +1,4 @@
-"""How much longer a job takes, as whoever works on it reckons."""
+"""Remaining time of a job, as its worker estimates it."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What is indexed with a passage beside its text."""
+"""Text that is indexed with a passage besides its own."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Where a label came from: a person, a file, hits of runs, or a random sample of these."""
+"""Origins of labels: a person, a file, hits of runs, or a random sample of these."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What the memory holds of turns, and what was counted and timed of each."""
+"""Memory of turns, with the counts and times of each."""
 
 import sqlalchemy as sa
 from alembic import op

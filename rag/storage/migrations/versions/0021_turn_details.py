@@ -1,4 +1,4 @@
-"""How an answer came about: decisions, budget, wording of its prompt."""
+"""Details of answers: decisions, budget, wording of the prompt."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What was tried on a question set, so that verdicts can account for it."""
+"""Trials on a question set, so that verdicts can account for them."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What judges said of hits, and the answers of runs."""
+"""Judgements of hits by models, and the answers of runs."""
 
 import sqlalchemy as sa
 from alembic import op

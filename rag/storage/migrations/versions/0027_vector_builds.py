@@ -1,4 +1,4 @@
-"""Which builds have their vectors in a table of pgvector, whose type needs the name of a table."""
+"""Builds whose vectors are in a table of pgvector, whose type needs the name of a table."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What answers and judgements cost, and which of two answers a judge prefers."""
+"""Costs of answers and judgements, and the preferences of judges between two answers."""
 
 import sqlalchemy as sa
 from alembic import op

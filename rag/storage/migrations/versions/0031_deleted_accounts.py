@@ -1,4 +1,4 @@
-"""When accounts were deleted, so that who signed in before does not come back by that."""
+"""Times of deletion of accounts, so that an earlier sign-in does not restore one."""
 
 import sqlalchemy as sa
 from alembic import op

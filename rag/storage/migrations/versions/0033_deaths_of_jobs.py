@@ -1,4 +1,4 @@
-"""How many owners of a job died, so that what kills its process is not tried for ever."""
+"""Number of owners of a job that died, so that no job kills processes for ever."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""When a job last gave way to a job of another knowledge base."""
+"""Time at which a job last gave way to a job of another knowledge base."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,0 +1,98 @@
+"""Counts of words that readers have to guess: ``python -m tests.vocabulary [ROOT]``.
+
+A private word is one that stands for something with a usual name, such as ``held`` for rows. For
+each, the table has the number of identifiers in ``rag`` and ``pages`` that bind it. The last rows
+count docstrings whose first sentence is neither a noun phrase nor an imperative.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDERS = ("rag", "pages")
+NAMES = {
+    "each": "the thing: passage, row, question",
+    "found": "the thing: rankings, rows, match",
+    "held": "the thing: rows, cached",
+    "said": "message, sentence",
+    "told": "message, value, reported",
+    "asked": "question, request",
+    "known": "cached, rows",
+    "every": "list_...",
+    "Moment": "BuildSnapshot",
+    "Bout": "ArenaComparison",
+    "Apart": "SubprocessLauncher",
+    "Paces": "Throughput",
+    "Forecast": "RemainingTime",
+    "Effort": "WeightedProgress",
+    "Look": "Trial",
+    "Ledger": "TrialLog",
+    "Care": "RequestLimiter",
+    "Patience": "RetryPolicy",
+    "Asker": "Principal",
+    "Visitor": "SessionOwner",
+    "Guarded": "AuthorizedPart",
+    "OwnJobs": "ScopedJobs",
+    "Preferring": "PairwiseComparisons",
+    "ServedVectors": "RemoteVectorIndex",
+    "ServedWords": "RemoteLexicalIndex",
+    "Turns": "RenderQueue",
+    "LEAST": "REQUIRED_ROLES",
+    "TOLD": "AUDITED_ARGUMENTS",
+    "tell": "on_progress",
+    "let_through": "filter_digest, authorize",
+    "once": "cached_per_run",
+    "remembered": "cache_data",
+}
+"""The usual name by private word."""
+OPENINGS = frozenset(
+    ("What", "Who", "Whoever", "Whose", "That", "Where", "How", "Which", "Why", "When", "Whatever")
+)
+
+
+def bindings(tree: ast.AST) -> Iterator[str]:
+    """The names that a module binds: functions, classes, parameters, variables."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def openings(tree: ast.AST) -> Iterator[str]:
+    """The first word of each docstring of a module."""
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and (text := ast.get_docstring(node)):
+            yield text.split()[0].strip(",.:;")
+
+
+def count(root: Path) -> tuple[Counter[str], Counter[str]]:
+    """Bindings by private word, and docstrings by opening, in ``FOLDERS`` of a checkout."""
+    names, opened = Counter[str](), Counter[str]()
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text("utf-8"))
+            names.update(name for name in bindings(tree) if name in NAMES)
+            opened.update(openings(tree))
+    return names, opened
+
+
+def main() -> None:
+    """Print both tables."""
+    root = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).resolve().parents[1]
+    names, opened = count(root)
+    for word, usual in NAMES.items():
+        sys.stdout.write(f"{names[word]:5}  {word:14} {usual}\n")
+    poor = sum(number for word, number in opened.items() if word in OPENINGS)
+    sys.stdout.write(f"{poor:5}  of {opened.total():,} docstrings open with What, Who, How ...\n")
+
+
+if __name__ == "__main__":
+    main()
