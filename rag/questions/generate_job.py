@@ -24,6 +24,7 @@ from rag.storage.questions import LabelledQuestion, State
 from rag.types import Chunk, Evidence
 
 _COMPARED = 1000  # passages that say how rare a word is, and among which partners are found
+_SPARES = 50  # passages that are tried instead of one with nothing to ask for
 _EVERY: tuple[State, ...] = ("accepted", "proposed", "rejected")
 
 
@@ -61,6 +62,8 @@ class _Maker:
             spans = passages.spans(connection, job.base_id, cut_id, sorted(self._names))
             others = sample(spans, _COMPARED, int(job.payload["seed"]))
             self._chunks = passages.by_key(connection, cut_id, [*wanted, *others])
+        spare = [key for key in others if key not in wanted and key in self._chunks]
+        self._spares = [self._chunks[key] for key in spare[:_SPARES]]
         self._rarity = Rarity(chunk.text for chunk in self._chunks.values())
 
     def handle(self, item: JobItem) -> None:
@@ -82,10 +85,20 @@ class _Maker:
             group = self._group(chunk, PASSAGES.get(kind, 1))
             temperature = self._recipe.answer.temperature
             return write_question(kind, group, self._chat, self._rarity, temperature)
-        made = cut_question(kind, chunk, self._rarity)
-        if made is None:
-            raise InvalidInput("The passage has nothing to ask for.", "Try another seed.")
-        return made
+        asked = self._asked()
+        for passage in (chunk, *self._spares):
+            made = cut_question(kind, passage, self._rarity)
+            if made is not None and folded(made.text) not in asked:
+                return made
+        raise InvalidInput(
+            "No passage has anything new to ask for.", "Add documents, or try another seed."
+        )
+
+    def _asked(self) -> set[str]:
+        """The folded texts of all questions of the set, also of rejected ones."""
+        with self._database.read() as connection:
+            set_id = rows.named(connection, self._job.base_id, self._set).id
+            return {folded(item.text) for item in rows.labelled(connection, set_id, _EVERY)}
 
     def _group(self, chunk: Chunk, number: int) -> list[Chunk]:
         """A passage with those that share most rare words with it."""

@@ -198,3 +198,14 @@ def test_a_passage_comes_again_only_with_another_kind(
     job = base.proposals.request(SET, ["cloze", "keywords"], 500, QUICK)
     items = [(each.payload["kind"], each.payload["key"]) for each in workspace.jobs.items(job)]
     assert len(items) == len(set(items)) == 2 * len({key for _, key in items})
+
+
+def test_a_passage_with_nothing_to_ask_for_gives_way_to_another(workspace: Workspace) -> None:
+    base = workspace.create("pumps", QUICK)
+    pump = "The Hollin pump weighs 12 kg without its housing."
+    add(workspace, base, {"short.md": "Grease it.", "pump.md": pump})
+    for seed in range(6):  # some take the short one first
+        job = base.proposals.request(f"set {seed}", ["cloze"], 1, QUICK, seed)
+        assert workspace.jobs.run(job).message == "1 of 1 questions proposed"
+        (made,) = base.proposals.every(f"set {seed}")
+        assert [label.document_name for label in made.labels] == ["pump.md"]
