@@ -7,7 +7,7 @@ import streamlit as st
 from pages.components.shell import identity
 from pages.components.shell.buttons import filled_button
 from pages.components.shell.guard import guard, show_error
-from pages.components.shell.identity import SignInNeeded, providers
+from pages.components.shell.identity import SignInNeeded
 from pages.components.shell.notices import later
 from pages.components.shell.session import workspace
 from pages.components.shell.share_cookie import LEAVE
@@ -61,7 +61,7 @@ def let_in() -> bool:
 def _sign_in() -> None:
     st.title("Sign in")
     st.markdown("Knowledge bases here are seen by their members only.")
-    for number, name in enumerate(providers()):
+    for number, name in enumerate(identity.providers()):
         label = f"Sign in with {plain(name.title())}" if name else "Sign in"
         given = {"key": f"door_in_{name}", "on_click": st.login, "args": (name,) if name else ()}
         if number:
