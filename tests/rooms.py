@@ -25,6 +25,7 @@ TIERS: tuple[tuple[str, ...], ...] = (
         "rag.errors",
         "rag.fences",
         "rag.input_rules",
+        "rag.operation",
         "rag.spreadsheets",
         "rag.telemetry",
     ),

@@ -7,6 +7,7 @@ import secrets
 from datetime import UTC, datetime, timedelta
 
 from rag.errors import InvalidInput, NotFound
+from rag.operation import ALL, operation
 from rag.storage import Database
 from rag.storage.access import links
 from rag.storage.access.links import LinkRow
@@ -24,6 +25,7 @@ class Links:
         self._database = database
         self._base_id = base_id
 
+    @operation("owner", audit="sharing", audited_arguments=ALL)
     def create(self, name: str = "", days: int = 7, maker: str = "") -> tuple[str, LinkRow]:
         """A new secret, and what is kept of it; nobody can read it again. Raises InvalidInput."""
         name = name.strip() or "link"
@@ -45,11 +47,13 @@ class Links:
             links.create(connection, row, _digest(secret))
         return secret, row
 
+    @operation("owner")
     def every(self) -> list[LinkRow]:
         """All links without their secrets, newest first."""
         with self._database.read() as connection:
             return links.of_base(connection, self._base_id)
 
+    @operation("owner", audit="sharing", audited_arguments=ALL)
     def revoke(self, link_id: str) -> None:
         """Lets a link show nothing any more, from now on. Raises NotFound."""
         with self._database.write() as connection:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rag.access.people import Member, address
 from rag.access.roles import ROLES
 from rag.errors import AlreadyExists, InvalidInput
+from rag.operation import ALL, operation
 from rag.storage import Database
 from rag.storage.access import people
 from rag.storage.access.people import Person
@@ -19,11 +20,13 @@ class Members:
         self._database = database
         self._base_id = base_id
 
+    @operation("viewer")
     def every(self) -> list[Member]:
         """Its people by address."""
         with self._database.read() as connection:
             return people.members(connection, self._base_id)
 
+    @operation("owner", audit="members", audited_arguments=ALL)
     def add(self, email: str, role: str = "viewer") -> Person:
         """Makes a person a member, also one who never signed in. Raises InvalidInput,
         AlreadyExists."""
@@ -36,6 +39,7 @@ class Members:
             people.join(connection, self._base_id, found.id, role)
         return found
 
+    @operation("owner", audit="members", audited_arguments=ALL)
     def change(self, email: str, role: str) -> None:
         """Gives a member another role. Raises NotFound, InvalidInput for the last owner."""
         _check(role)
@@ -45,6 +49,7 @@ class Members:
                 _keep_an_owner(found, people.owners(connection, self._base_id))
             people.join(connection, self._base_id, found.id, role)
 
+    @operation("owner", audit="members", audited_arguments=ALL)
     def remove(self, email: str) -> None:
         """Takes a member out. Raises NotFound, InvalidInput for the last owner."""
         with self._database.write() as connection:

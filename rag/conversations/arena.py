@@ -13,6 +13,7 @@ import numpy as np
 from rag.errors import InvalidInput, NotFound
 from rag.evaluation.inference.betting import Watched, watched_mean
 from rag.input_rules import storable
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.storage import Database
 from rag.storage.conversations import Scope, arena_comparisons
@@ -53,6 +54,7 @@ class Arena:
         self._database = database
         self._scope = scope
 
+    @operation("viewer")
     def add(
         self,
         question: str,
@@ -66,11 +68,13 @@ class Arena:
         with self._database.write() as connection:
             return arena_comparisons.add(connection, self._scope, storable(question), *sides)
 
+    @operation("viewer")
     def find(self, bout_id: int) -> ArenaComparison | None:
         """A bout; None where it is not one of these."""
         with self._database.read() as connection:
             return arena_comparisons.find(connection, self._scope, bout_id)
 
+    @operation("viewer")
     def get(self, bout_id: int) -> ArenaComparison:
         """The same. Raises NotFound."""
         found = self.find(bout_id)
@@ -78,11 +82,13 @@ class Arena:
             raise NotFound("That bout is not in this knowledge base.")
         return found
 
+    @operation("viewer")
     def every(self, limit: int = 100) -> list[ArenaComparison]:
         """The bouts, newest first."""
         with self._database.read() as connection:
             return arena_comparisons.every(connection, self._scope, limit)
 
+    @operation("viewer")
     def vote(self, bout_id: int, given: str) -> None:
         """Stores which answer is preferred, one of ``VOTES``. Raises InvalidInput, NotFound."""
         if given not in VOTES:
@@ -91,6 +97,7 @@ class Arena:
             if not arena_comparisons.vote(connection, self._scope, bout_id, given):
                 raise NotFound("That bout is not in this knowledge base.")
 
+    @operation("viewer")
     def summaries(self) -> list[ArenaSummary]:
         """Return the summary of the votes on each pair of recipes, most votes first."""
         with self._database.read() as connection:

@@ -12,6 +12,7 @@ from rag.conversations.turn_metrics import log_turn, turn_metrics
 from rag.errors import InvalidInput, NotFound
 from rag.input_rules import storable
 from rag.memory import Memory
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.retrieval import stage_row
 from rag.search.questions import check_question
@@ -44,6 +45,7 @@ class Conversations:
         self._memory = memory
         self._scope = memory.scope
 
+    @operation("guest")
     def open(self, conversation_id: int | None) -> int:
         """Return the id of a conversation if it is in scope, else create one and return its id."""
         with self._database.write() as connection:
@@ -53,11 +55,13 @@ class Conversations:
                 return conversation_id
             return sessions.create(connection, self._scope)
 
+    @operation("guest")
     def find(self, conversation_id: int) -> Conversation | None:
         """A conversation with its name and settings; None where it is not one of these."""
         with self._database.read() as connection:
             return sessions.find(connection, self._scope, conversation_id)
 
+    @operation("guest")
     def named(self, name: str) -> Conversation:
         """A conversation by its id or name. Raises NotFound, and InvalidInput for two of a name."""
         wanted = name.strip()
@@ -72,6 +76,7 @@ class Conversations:
             raise NotFound(f"There is no conversation {wanted!r}.", "sessions KB lists them.")
         return found
 
+    @operation("guest")
     def recent(self, limit: int = 20, containing: str = "") -> list[ConversationRow]:
         """Those in which something was asked, the last one first.
 
@@ -80,6 +85,7 @@ class Conversations:
         with self._database.read() as connection:
             return sessions.recent(connection, self._scope, limit, containing.strip())
 
+    @operation("guest", audit="conversation")
     def rename(self, conversation_id: int, name: str) -> str:
         """Gives it a name, "" for none; returns it. Raises InvalidInput, NotFound."""
         wanted = " ".join(storable(name).split())
@@ -88,16 +94,19 @@ class Conversations:
         self._change(conversation_id, name=wanted)
         return wanted
 
+    @operation("guest")
     def keep(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
         """Stores what the conversation is asked with, for when it is opened again."""
         self._change(conversation_id, settings=dict(settings))
 
+    @operation("guest", audit="conversation")
     def delete(self, conversation_id: int) -> None:
         """Deletes it with its turns. Raises NotFound."""
         with self._database.write() as connection:
             if not sessions.remove(connection, self._scope, conversation_id):
                 raise NotFound(_GONE)
 
+    @operation("viewer", audit="export")
     def export(self, conversation_id: int, kind: str = "markdown") -> str:
         """The branch that is shown, as ``markdown`` or ``json``. Raises NotFound."""
         found = self.find(conversation_id)
@@ -110,11 +119,13 @@ class Conversations:
             else exports.json_text(found, asked)
         )
 
+    @operation("guest")
     def turns(self, conversation_id: int, last: int | None = None) -> list[Turn]:
         """Questions and answers of the branch that is shown, or ends with ``last``."""
         with self._database.read() as connection:
             return turns.shown(connection, self._scope, conversation_id, last)
 
+    @operation("guest")
     def show(self, conversation_id: int, turn_id: int) -> None:
         """Shows the newest branch that goes through a turn. Raises NotFound."""
         with self._database.write() as connection:
@@ -127,11 +138,13 @@ class Conversations:
             if not sessions.change(connection, self._scope, conversation_id, **values):
                 raise NotFound(_GONE)
 
+    @operation("guest")
     def history(self, conversation_id: int, last: int | None = None) -> tuple[Message, ...]:
         """Return the most recent complete questions and answers, as context for a follow-up."""
         said = [turn for turn in self.turns(conversation_id, last) if turn.status in _SAID]
         return tuple(message for turn in said[-_REMEMBERED:] for message in _messages(turn))
 
+    @operation("guest", models="none")
     def ask(
         self,
         conversation_id: int,
@@ -156,6 +169,7 @@ class Conversations:
                 raise NotFound(_GONE)
             return turn_id
 
+    @operation("guest")
     def conclude(self, turn_id: int, answer: Answer) -> None:
         """Stores an answer, whole or as far as it came, with what failed in its search."""
         notes = [answer.note, *(_failure(stage) for stage in answer.trace.failures)]
@@ -167,6 +181,7 @@ class Conversations:
         log_turn(self._scope.base_id, turn_id, metrics)
         telemetry.came_of_it(noted)
 
+    @operation("guest")
     def rate(self, turn_id: int, thumb: int) -> None:
         """Stores a thumb: 1 up, -1 down, 0 none."""
         with self._database.write() as connection:

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from rag.errors import InvalidInput
+from rag.operation import operation
 from rag.storage import Database
 from rag.storage.conversations import operations as rows
 from rag.storage.conversations.operations import TurnRow
@@ -81,6 +82,7 @@ class Operations:
         self._database = database
         self._scope = scope
 
+    @operation("viewer")
     def turns(self, days: float | None = None, now: datetime | None = None) -> list[TurnRow]:
         """Those of the last days, or all; oldest first, at most the newest 20,000.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from rag.answering.asking.wording import PROMPTS, Wording, checked
+from rag.operation import ALL, operation
 from rag.storage import Database
 from rag.storage.conversations import prompt_texts as rows
 from rag.storage.conversations.prompt_texts import PromptVersion
@@ -17,26 +18,31 @@ class Prompts:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def wording(self) -> Wording:
         """The texts in use."""
         latest = {each.name: each.text for each in self._all()}
         return Wording({name: text for name, text in latest.items() if text})
 
+    @operation("guest")
     def versions(self, name: str) -> list[PromptVersion]:
         """Return the versions of a prompt, newest first; a reset has the text ""."""
         return [each for each in self._all() if each.name == name][::-1]
 
+    @operation("editor", audit="recipe", audited_arguments=1)
     def save(self, name: str, text: str) -> None:
         """Changes a prompt. Raises NotFound, InvalidInput for a text without a place it needs."""
         text = checked(name, text)
         if text != self.wording().text(name):
             self._add(name, "" if text == PROMPTS[name].text else text)
 
+    @operation("editor", audit="recipe", audited_arguments=ALL)
     def reset(self, name: str) -> None:
         """Back to the text that the product comes with."""
         if name in self.wording().edited:
             self._add(name, "")
 
+    @operation("guest")
     def changes(self, name: str) -> str:
         """The text in use against the one that the product comes with, as a unified diff."""
         before, after = PROMPTS[name].text, self.wording().text(name)

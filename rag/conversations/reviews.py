@@ -11,6 +11,7 @@ from typing import Any
 from rag.conversations import exports
 from rag.errors import InvalidInput
 from rag.input_rules import storable
+from rag.operation import operation
 from rag.storage import Database
 from rag.storage.conversations import EVERYBODY, Scope, feedback, turns
 from rag.storage.conversations.feedback import DISMISSED, FEEDBACK_REASONS, LABELLED
@@ -26,6 +27,7 @@ class Reviews:
         self._scope = scope
         self._everyone = Scope(scope.base_id, EVERYBODY)
 
+    @operation("guest")
     def explain(self, turn_id: int, reason: str, correction: str = "") -> None:
         """Stores why a thumb is down, and what would have been right. Raises InvalidInput."""
         if reason and reason not in FEEDBACK_REASONS:
@@ -37,11 +39,13 @@ class Reviews:
             raise InvalidInput(f"A correction has at most {LONGEST_CORRECTION:,} characters.")
         self._mark(self._scope, turn_id, reason=reason, correction=told)
 
+    @operation("guest")
     def opened(self, turn_id: int) -> None:
         """Counts that a citation of a turn was opened."""
         with self._database.write() as connection:
             turns.count_click(connection, self._scope, turn_id)
 
+    @operation("labeller")
     def waiting(self, limit: int = 50) -> list[feedback.Feedback]:
         """Turns with a thumb down, refused, or with an unsupported sentence, newest first.
 
@@ -50,19 +54,23 @@ class Reviews:
         with self._database.read() as connection:
             return feedback.waiting(connection, self._scope, limit)
 
+    @operation("labeller")
     def figures(self) -> feedback.FeedbackFigures:
         """Return the number of turns of each kind, of all users."""
         with self._database.read() as connection:
             return feedback.figures(connection, self._scope)
 
+    @operation("labeller")
     def dismiss(self, turn_id: int) -> None:
         """Takes a turn out of the queue."""
         self._mark(self._everyone, turn_id, review=DISMISSED)
 
+    @operation("labeller")
     def labelled(self, turn_id: int) -> None:
         """Notes that a question of a set was made of a turn."""
         self._mark(self._everyone, turn_id, review=LABELLED)
 
+    @operation("labeller", audit="export")
     def export(self) -> list[dict[str, Any]]:
         """Every turn that somebody thought something of, newest first, for scripts."""
         with self._database.read() as connection:

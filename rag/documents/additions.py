@@ -14,6 +14,7 @@ from rag import readers
 from rag.documents.job_size import file_size
 from rag.documents.remaining_time import CHARACTERS
 from rag.documents.throughput import Throughput
+from rag.operation import operation
 from rag.readers.formats import extension_of
 from rag.services import Services
 
@@ -38,6 +39,7 @@ class Additions:
     def __init__(self, services: Services) -> None:
         self._services = services
 
+    @operation("viewer")
     def amount(self, upload: Upload) -> Amount:
         """Estimate the content of a file, from its size or from the pages of a PDF."""
         kind = extension_of(upload.name)
@@ -45,6 +47,7 @@ class Additions:
             size = file_size(path, kind)
         return Amount(size if kind == "pdf" else 0.0, size * CHARACTERS.get(kind, 1.0))
 
+    @operation("viewer")
     def seconds(self, amounts: Sequence[Amount], embedder: str) -> float | None:
         """Estimate the seconds that an embedder needs for files on this computer; None if unknown.
 
@@ -54,6 +57,7 @@ class Additions:
         pages = sum(each.pages for each in amounts)
         return Throughput(self._services).seconds(embedder, characters, pages)
 
+    @operation("viewer")
     def document(self, upload: Upload) -> Document:
         """A file as it would be read. Raises UnreadableDocument."""
         limits = readers.Limits(

@@ -21,6 +21,7 @@ from rag.indexing.kinds import VectorChoice
 from rag.input_rules import storable
 from rag.jobs import Jobs
 from rag.network.requests import refuse_credentials
+from rag.operation import ALL, SERVER, operation
 from rag.questions.sets import checked_name
 from rag.readers import PageImage
 from rag.recipe import IndexRecipe
@@ -145,7 +146,9 @@ class Library:
         self._jobs = jobs
         self._database = services.database
         self._base_id = base_id
+        self.again = ReadingAgain(services, jobs, base_id)
 
+    @operation("guest")
     def documents(self, recipe: IndexRecipe) -> list[DocumentInfo]:
         """All documents by name, with their passages in a build."""
         cut = self._cut_id(recipe)
@@ -168,11 +171,13 @@ class Library:
             for row in rows
         ]
 
+    @operation("guest")
     def document(self, document_id: str) -> Document:
         """One document, whole. Raises NotFound."""
         with self._database.read() as connection:
             return documents.get(connection, self._base_id, document_id)
 
+    @operation("guest")
     def original(self, document_id: str) -> Path | None:
         """The uploaded file; None where a document came without one, or is not of this base."""
         with self._database.read() as connection:
@@ -181,10 +186,12 @@ class Library:
         path = self._services.files.path(document_id)
         return path if path.exists() else None
 
+    @operation("guest")
     def page(self, document: Document, number: int, spans: Sequence[Span]) -> PageImage:
         """A page as it was printed, with spans of the text marked. Raises UnreadableDocument."""
         return page_image(self.original(document.id), document, number, spans)
 
+    @operation("guest")
     def chunks(self, document_id: str, recipe: IndexRecipe) -> list[Chunk]:
         """The stored passages of a document in a build, in order."""
         cut = self._cut_id(recipe)
@@ -193,6 +200,7 @@ class Library:
         with self._database.read() as connection:
             return passages.of_document(connection, self._base_id, cut, document_id)
 
+    @operation("guest")
     def spans(self, document_id: str, recipe: IndexRecipe) -> list[Span]:
         """Return the spans of a document's stored passages in a build, in order."""
         cut = self._cut_id(recipe)
@@ -202,6 +210,7 @@ class Library:
             found = passages.spans(connection, self._base_id, cut, [document_id])
         return sorted((start, end) for _key, start, end in found.get(document_id, []))
 
+    @operation("viewer")
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
         """Return the passages that a recipe makes from a document, without storing them.
 
@@ -209,10 +218,12 @@ class Library:
         """
         return preview(self._services.models, document, recipe)
 
+    @operation("guest")
     def sizes(self, document: Document, cut: Sequence[Chunk], recipe: IndexRecipe) -> list[int]:
         """Return the lengths of a document's passages, in the unit of a recipe."""
         return sizes(self._services.models, document, cut, recipe)
 
+    @operation("editor", audit="documents")
     def add_files(self, uploads: Iterable[Upload], questions: Questions | None = None) -> int:
         """Stores files and queues their reading; returns the job. Once it returns, none is lost.
 
@@ -223,6 +234,7 @@ class Library:
         with brought_in(self._services.files, uploads, questions) as reading:
             return self._ingest(reading)
 
+    @operation(SERVER)
     def add_paths(self, paths: Sequence[Path], urls: Sequence[str] = ()) -> int:
         """Stores files, and those in folders, and queues pages to fetch; returns the job.
 
@@ -233,6 +245,7 @@ class Library:
         with paths_brought_in(self._services.files, paths, urls) as reading:
             return self._ingest(reading)
 
+    @operation("editor", audit="documents")
     def add_text(self, title: str, text: str) -> int:
         """Queues a pasted text; returns the job."""
         if not title.strip() or not text.strip():
@@ -242,10 +255,12 @@ class Library:
             payload = {"file": stored.sha256, "source": PASTED, "pasted": True}
             return self._ingest(Reading([(storable(title.strip()), payload)], arrival))
 
+    @operation("editor", audit="documents", audited_arguments=ALL)
     def add_urls(self, urls: Sequence[str]) -> int:
         """Queues pages to fetch; returns the job. Raises BlockedAddress for credentials."""
         return self._ingest(Reading(_pages(urls)))
 
+    @operation(SERVER)
     def import_beir(self, folder: Path, split: str) -> int:
         """Queues a BEIR folder; returns the job. Raises InvalidFile when it is not one."""
         found = BeirImport.checked(folder, split)
@@ -261,11 +276,7 @@ class Library:
         self._services.files.discard()
         return job
 
-    @property
-    def again(self) -> ReadingAgain:
-        """Documents to be read again by newer readers."""
-        return ReadingAgain(self._services, self._jobs, self._base_id)
-
+    @operation("editor", audit="documents", audited_arguments=ALL)
     def delete_documents(self, document_ids: Sequence[str]) -> None:
         """Deletes documents; from the next question on they do not answer."""
         with self._database.write() as connection:
@@ -277,6 +288,7 @@ class Library:
             bases.touch(connection, self._base_id)
         self._services.files.discard()
 
+    @operation("editor", audit="documents", audited_arguments=ALL)
     def tag(self, document: str, tags: Sequence[str]) -> tuple[str, ...]:
         """Sets the tags of a document, named by id or by name; returns them, sorted.
 
@@ -292,17 +304,20 @@ class Library:
             documents.set_tags(connection, self._base_id, document_id, words)
         return tuple(words)
 
+    @operation("guest")
     def labels_on(self, document_ids: Sequence[str]) -> int:
         """Return the number of labels that refer to some documents, and lose them on deletion."""
         with self._database.read() as connection:
             found = labels.on_documents(connection, self._base_id, document_ids)
         return sum(found.values())
 
+    @operation("guest")
     def builds(self) -> list[BuildRow]:
         """The index recipes that it is built for, oldest first."""
         with self._database.read() as connection:
             return builds.every(connection, self._base_id)
 
+    @operation("guest")
     def vector_index(self, recipe: IndexRecipe) -> VectorChoice:
         """Return the kind of a build's vector index, and the reason.
 
@@ -310,17 +325,20 @@ class Library:
         """
         return self._services.indexes.choice(self._base_id, recipe)
 
+    @operation("guest")
     def missing(self, recipe: IndexRecipe) -> int:
         """Return the number of documents that a build lacks, or lacks vectors of."""
         with self._database.read() as connection:
             return len(builds.missing(connection, self._base_id, recipe.hash))
 
+    @operation("guest")
     def by_words(self, recipe: IndexRecipe) -> list[str]:
         """Names of documents that words alone find in a build: their vectors are not in yet."""
         with self._database.read() as connection:
             waiting = builds.waiting(connection, self._base_id)
         return [each.name for each in waiting if each.build_hash == recipe.hash]
 
+    @operation("editor", audit="documents")
     def build(self, recipe: IndexRecipe) -> int:
         """Queues a build of all documents for an index recipe; returns the job."""
         self._services.models.require(recipe)  # an unknown name fails here, not later
@@ -328,6 +346,7 @@ class Library:
         title = f"Building {recipe.chunker} {recipe.chunk_size} with {recipe.embedder}"
         return self._jobs.submit(self._base_id, "build", title, payload)
 
+    @operation("editor", audit="documents")
     def build_several(self, recipes: Sequence[IndexRecipe]) -> int | None:
         """Queues the builds that lack documents, as one job; None where all are complete.
 
@@ -345,6 +364,7 @@ class Library:
             self._jobs.submit(self._base_id, "build-several", title, {}, items) if items else None
         )
 
+    @operation("editor")
     def prepare_build(self, recipe: IndexRecipe) -> None:
         """Makes documents that are added from now on searchable with an index recipe too.
 
@@ -354,6 +374,7 @@ class Library:
         with self._database.write() as connection:
             builds.ensure(connection, self._base_id, recipe)
 
+    @operation("editor", audit="documents", audited_arguments=ALL)
     def delete_build(self, build_hash: str) -> None:
         """Deletes a build. Raises InvalidInput for the one that the saved recipe needs."""
         with self._database.write() as connection:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rag import readers
 from rag.documents.library import Library, Upload
+from rag.operation import operation
 from rag.services import Services
 from rag.storage import files
 from rag.storage.files import LockedFile
@@ -24,11 +25,13 @@ class LockedFiles:
         self._library = library
         self._base_id = base_id
 
+    @operation("viewer")
     def every(self) -> list[LockedFile]:
         """Those that wait, in the order they came."""
         with self._services.database.read() as connection:
             return files.locked_files(connection, self._base_id)
 
+    @operation("editor", audit="documents")
     def open(self, locked: LockedFile, password: str) -> int:
         """Decrypts a file and queues its reading; returns the job.
 
@@ -42,6 +45,7 @@ class LockedFiles:
             with target.open("rb") as content:
                 return self._library.add_files([Upload(locked.name, content, locked.source)])
 
+    @operation("editor", audit="documents")
     def leave_out(self, locked: LockedFile) -> None:
         """Deletes a file that waits."""
         with self._services.database.write() as connection:

@@ -9,6 +9,7 @@ from rag.documents.ingestion import Ingestion
 from rag.errors import InvalidInput
 from rag.evaluation.anchoring import Haystack
 from rag.input_rules import storable
+from rag.operation import operation
 from rag.services import Services
 from rag.storage import Connection, documents, passage_edits
 from rag.storage.passage_edits import StoredEdit
@@ -28,17 +29,20 @@ class PassageEdits:
         self._database = services.database
         self._base_id = base_id
 
+    @operation("viewer")
     def of(self, document: str) -> list[StoredEdit]:
         """The edits of a document, named by id or by name, in the order of its text."""
         with self._database.read() as connection:
             document_id = documents.named(connection, self._base_id, document) or document
             return passage_edits.of_document(connection, self._base_id, document_id)
 
+    @operation("viewer")
     def lost(self) -> list[StoredEdit]:
         """Edits whose words no present document has; they come back with them."""
         with self._database.read() as connection:
             return passage_edits.lost(connection, self._base_id)
 
+    @operation("viewer")
     def find(self, document: str, quote: str, near: float = 0.0) -> Span:
         """Return the span of a quote in a document, given by id or name. White space is ignored.
 
@@ -54,6 +58,7 @@ class PassageEdits:
             )
         return span
 
+    @operation("editor", audit="documents")
     def add(self, document: str, kind: EditKind, span: Span, words: str = "") -> int:
         """Edits a span of a document, named by id or by name; returns the id of the edit.
 
@@ -80,6 +85,7 @@ class PassageEdits:
         )
         return ids[0]
 
+    @operation("editor", audit="documents")
     def remove(self, edit_id: int) -> None:
         """Takes an edit back, also one that is lost. Raises NotFound, and what embedding raises."""
         with self._database.read() as connection:

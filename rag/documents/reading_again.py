@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rag.errors import InvalidInput
 from rag.jobs import Jobs
+from rag.operation import operation
 from rag.readers.formats import reader_version
 from rag.services import Services
 from rag.storage import documents
@@ -33,12 +34,14 @@ class ReadingAgain:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("viewer")
     def outdated(self) -> list[Outdated]:
         """Documents whose reader has another version now, by name."""
         readings = list(self._readings())
         missing = self._services.files.missing([row.id for row in readings])
         return [Outdated(row.id, row.name, row.id not in missing) for row in readings]
 
+    @operation("editor", audit="documents")
     def queue(self, document_ids: Sequence[str] | None = None) -> int:
         """Queues the reading of documents, or of all that are outdated; returns the job.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -35,6 +36,7 @@ from rag.knowledge_base.words import Words
 from rag.maps.base_maps import BaseMaps
 from rag.maps.maps import Maps
 from rag.memory import Memory
+from rag.operation import operation
 from rag.questions.edits import QuestionEdits
 from rag.questions.exchange import Exchange
 from rag.questions.judging_queue import JudgingQueue
@@ -119,15 +121,18 @@ class KnowledgeBase(Words):
         self.operations = Operations(services.database, self.memory.scope)
         self.arena = Arena(services.database, self.memory.scope)
         self.reviews = Reviews(services.database, self.memory.scope)
+        self.permit_attribution: Callable[[Recipe], None] = lambda _recipe: None
         self._sources = StoredSources(services.database, base.id, base.name)
         self.prompts = Prompts(services.database, base.id)
         self._answers = Answers(services, base.id, self._sources, self.prompts)
 
+    @operation("guest")
     def recipe(self) -> Recipe:
         """The saved recipe."""
         with self._database.read() as connection:
             return bases.by_id(connection, self.id).recipe
 
+    @operation("editor", audit="recipe")
     def save_recipe(self, recipe: Recipe, instead_of: Recipe | None = None) -> bool:
         """Makes a recipe the saved one, earlier ones stay; not if that is no more ``instead_of``.
 
@@ -138,22 +143,26 @@ class KnowledgeBase(Words):
         with self._database.write() as connection:
             return bases.save_recipe(connection, self.id, recipe, instead_of)
 
+    @operation("viewer")
     def saved_recipes(self) -> list[tuple[datetime, Recipe]]:
         """All versions, newest first."""
         with self._database.read() as connection:
             return bases.saved_recipes(connection, self.id)
 
+    @operation("guest")
     def version(self) -> int:
         """Return the number of changes to the documents; caches compare it."""
         with self._database.read() as connection:
             return bases.version(connection, self.id)
 
+    @operation("viewer")
     def documents_hash(self) -> str:
         """Names the documents that are held: a run's ``documents_hash`` until they change."""
         with self._database.read() as connection:
             edits = passage_edits.digest(connection, self.id)
             return documents_hash(documents.ids_by_name(connection, self.id).values(), edits)
 
+    @operation("guest", models="none")
     def filter_digest(self, recipe: Recipe) -> str:
         """Names the documents that a recipe's filters by tag and date let through; "" without any.
 
@@ -162,6 +171,7 @@ class KnowledgeBase(Words):
         with self._database.read() as connection:
             return filter_digest(connection, self.id, recipe.search)
 
+    @operation("guest", models="none")
     def state(self, recipe: Recipe, beside: Sequence[FederatedBase] = ()) -> str:
         """Names all that a search depends on, besides the question and what was said before it.
 
@@ -189,6 +199,7 @@ class KnowledgeBase(Words):
         ]
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
+    @operation("guest", audit="search")
     def search(
         self,
         question: str,
@@ -239,6 +250,7 @@ class KnowledgeBase(Words):
         budget = answering.passage_budget(recipe.answer)
         return answering.with_context(trace, budget, count, recipe.search, around)
 
+    @operation("guest", audit="search")
     def part(
         self,
         question: str,
@@ -272,6 +284,7 @@ class KnowledgeBase(Words):
         index = self._services.indexes.current(self.id, recipe.index)
         return corpus(self._services, self.id, recipe, index, limit.calibration)
 
+    @operation("viewer", audit="search")
     def explain(self, question: str, recipe: Recipe, trace: Trace | None = None) -> Explainer:
         """Explains what this base alone found, without tools; searches where there is no ``trace``.
 
@@ -282,8 +295,11 @@ class KnowledgeBase(Words):
         if trace is None or recipe.search.tools:
             trace = self._search(question, alone, limit=limit)
         searched = self._corpus(alone, limit)
-        return Explainer(trace, alone, searched, limit.threshold, self.documents)
+        explainer = Explainer(trace, alone, searched, limit.threshold, self.documents)
+        explainer.permit_attribution = partial(self.permit_attribution, recipe)
+        return explainer
 
+    @operation("viewer", audit="search")
     def compare(
         self, question: str, before: Recipe, after: Recipe, set_name: str | None = None
     ) -> Compared:
@@ -299,6 +315,7 @@ class KnowledgeBase(Words):
         traces = (self.search(question, before), self.search(question, after))
         return compared(traces, recipes, labels, self.documents)
 
+    @operation("guest", audit="ask", models="answer")
     def ask(
         self,
         question: str,
@@ -320,6 +337,7 @@ class KnowledgeBase(Words):
             examples = self.memory.examples(trace.question, recipe, without=without)
             return self.answer(trace, recipe, examples).ending(turn)
 
+    @operation("guest", audit="ask", models="answer")
     def answer(
         self,
         trace: Trace,
@@ -336,10 +354,12 @@ class KnowledgeBase(Words):
         """
         return self._answers.answer(trace, recipe, examples, history, goes_on)
 
-    def outline(self, document_id: str, base: str = "") -> Document | None:
-        """A document of this base or the one named ``base``, without its text; None if gone."""
-        return self._sources.outline_of(document_id, base)
+    @operation("guest")
+    def outline(self, document_id: str) -> Document | None:
+        """A document without its text; None if it is gone."""
+        return self._sources.outline_of(document_id)
 
+    @operation("guest")
     def unranked(self, key: int, question: str, recipe: Recipe) -> Hit:
         """Any passage as a hit without a rank (0), with its cosine. Raises NotFound."""
         index = self._services.indexes.current(self.id, recipe.index)
@@ -350,10 +370,12 @@ class KnowledgeBase(Words):
         cosine = float(vectors_of(index).vectors(np.array([key]))[0] @ vector)
         return Hit(*found[key], rank=0, score=0.0, relevance=cosine, parts={"dense": cosine})
 
+    @operation("guest", models="none")
     def prompt(self, trace: Trace, recipe: Recipe) -> Prompt:
         """The exact prompt that a language model would get for a retrieval, and what it takes."""
         return self._answers.prompt(trace, recipe)
 
+    @operation("guest", models="none")
     def threshold(self, recipe: Recipe) -> float | None:
         """The least relevance that a recipe asks for: ``auto`` as a number, None for no limit.
 
@@ -361,6 +383,7 @@ class KnowledgeBase(Words):
         """
         return self._limit(recipe).threshold
 
+    @operation("guest", models="none")
     def count_tokens(self, text: str, recipe: Recipe) -> int:
         """Length of a text as budgets count it: in tokens of the recipe's embedder."""
         return self._services.models.embedder(recipe.index.embedder).tokenizer.count(text)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from rag.indexing.lookup import lookup
 from rag.lexical import Explanation
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.retrieval import ScoreContribution, score_contributions
 from rag.services import Services
@@ -19,6 +20,7 @@ class Words:
         self._services = services
         self.id = base_id
 
+    @operation("guest", models="none")
     def word_finder(
         self, trace: Trace, recipe: Recipe, *, context: bool = False
     ) -> Callable[[Hit], list[tuple[int, int]]]:
@@ -39,6 +41,7 @@ class Words:
 
         return spans
 
+    @operation("guest", models="none")
     def explain_words(self, key: int, trace: Trace, recipe: Recipe) -> Explanation:
         """Explain the BM25 score of a passage word by word. Raises NotFound for an unknown key."""
         index = self._services.indexes.current(self.id, recipe.index)
@@ -54,6 +57,7 @@ class Words:
         passage = lookup(self._services.database, self.id, index.cut_id)([key]).get(key)
         return found.beside(passage[0].context, index.lexical.analyzer) if passage else found
 
+    @operation("guest", models="none")
     def spelled(self, text: str, recipe: Recipe) -> Mapping[str, str]:
         """Index terms of a text, each as the word that it was first made of there."""
         lexical = self._services.indexes.current(self.id, recipe.index).lexical
@@ -62,6 +66,7 @@ class Words:
             words.setdefault(term, text[start:end])
         return words
 
+    @operation("guest", models="none")
     def score_contributions(self, trace: Trace, recipe: Recipe) -> Mapping[int, ScoreContribution]:
         """Return the contributions of dense and lexical retrieval to each score, by passage key."""
         return score_contributions(trace, recipe.search)

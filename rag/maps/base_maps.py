@@ -6,6 +6,7 @@ from rag.errors import InvalidInput
 from rag.jobs.runner import Jobs
 from rag.maps.maps import Maps, PassageMap, Placed
 from rag.maps.projections import Method, methods
+from rag.operation import operation
 from rag.recipe import IndexRecipe
 from rag.storage.jobs import JobRow
 
@@ -21,24 +22,29 @@ class BaseMaps:
         self._base_id = base_id
 
     @property
+    @operation("viewer")
     def methods(self) -> tuple[Method, ...]:
         """The projection methods that are available here."""
         return methods()
 
+    @operation("viewer")
     def current(self, recipe: IndexRecipe, method: Method = "pca") -> PassageMap | None:
         """The map of a build, or None while none was drawn."""
         return self._maps.current(self._base_id, recipe, method)
 
+    @operation("viewer")
     def place(self, recipe: IndexRecipe, shown: PassageMap, question: str) -> Placed:
         """Return the position of a question on a map. Raises ProviderError."""
         return self._maps.place(self._base_id, recipe, shown, question)
 
+    @operation("viewer")
     def drawing(self, recipe: IndexRecipe, method: Method = "pca") -> JobRow | None:
         """The job that draws this map now, if any does."""
         wanted = _payload(recipe, method)
         jobs = self._jobs.recent(self._base_id, 50)
         return next((job for job in jobs if job.active and job.payload == wanted), None)
 
+    @operation("editor")
     def draw(self, recipe: IndexRecipe, method: Method = "pca") -> int:
         """Queues the drawing of a map; returns the job, also where one is at it already.
 

@@ -13,6 +13,7 @@ from rag import providers
 from rag.errors import InvalidInput, TouchstoneError
 from rag.input_rules import storable
 from rag.memory.ranking import Ranked, distinct, least_similarity, ranked
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.storage import Connection
@@ -55,6 +56,7 @@ class Memory:
         self._name = name
         self.scope = Scope(base_id, visitor)
 
+    @operation("guest")
     def record(self, connection: Connection, turn_id: int, answer: Answer) -> None:
         """Notes what became of a turn, in the transaction that stores its answer.
 
@@ -92,6 +94,7 @@ class Memory:
             for hit in (citation.hit for citation in answer.citations)
         ]
 
+    @operation("guest")
     def examples(
         self,
         question: str,
@@ -134,17 +137,20 @@ class Memory:
                     )
         return tuple(chosen)
 
+    @operation("guest")
     def count(self) -> int:
         """Return the number of stored interactions."""
         with self._database.read() as connection:
             return rows.count(connection, self.scope)
 
+    @operation("viewer")
     def every(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
         """Return stored interactions, newest first."""
         with self._database.read() as connection:
             found = rows.every(connection, self.scope, limit, offset)
             return [self._remembered(connection, each) for each in found]
 
+    @operation("viewer")
     def search(self, text: str, recipe: Recipe, limit: int = 20) -> list[Remembered]:
         """Return stored interactions by the similarity of their question to ``text``.
 
@@ -162,12 +168,14 @@ class Memory:
                 if each.turn in held
             ]
 
+    @operation("guest")
     def get(self, turn_id: int) -> Remembered:
         """One of them. Raises NotFound."""
         with self._database.read() as connection:
             found = rows.get(connection, self.scope, turn_id)
             return self._remembered(connection, found)
 
+    @operation("viewer", audit="conversation")
     def correct(
         self,
         turn_id: int,
@@ -189,6 +197,7 @@ class Memory:
                 )
             rows.correct(connection, turn_id, *words)
 
+    @operation("viewer", audit="conversation")
     def delete(self, turn_id: int) -> None:
         """Forgets one. Raises NotFound."""
         with self._database.write() as connection:

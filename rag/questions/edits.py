@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rag.errors import InvalidInput
 from rag.evaluation.formats.question_files import folded
 from rag.input_rules import storable
+from rag.operation import ALL, operation
 from rag.questions.groups import split_questions
 from rag.questions.sets import checked_name, contradiction, counted_edit
 from rag.storage import Connection, Database, labels, runs
@@ -49,11 +50,13 @@ class QuestionEdits:
         self._database = database
         self._base_id = base_id
 
+    @operation("labeller", audit="labels", audited_arguments=ALL)
     def create_set(self, set_name: str) -> None:
         """A new, empty set. Raises InvalidInput, AlreadyExists."""
         with self._database.write() as connection:
             rows.create(connection, self._base_id, checked_name(set_name))
 
+    @operation("labeller", audit="labels", audited_arguments=ALL)
     def rename_set(self, set_name: str, new_name: str) -> None:
         """Renames a set, also in its runs; no version is counted, as no figure depends on it.
 
@@ -64,11 +67,13 @@ class QuestionEdits:
             rows.rename(connection, rows.named(connection, self._base_id, set_name).id, new_name)
             runs.rename_set(connection, self._base_id, set_name, new_name)
 
+    @operation("labeller", audit="labels", audited_arguments=ALL)
     def delete_set(self, set_name: str) -> None:
         """Deletes a set with its labels; its runs stay. Raises NotFound."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             rows.remove(connection, set_id)
 
+    @operation("labeller", audit="labels")
     def set_split(self, set_name: str, seed: int, tuning_share: float = 0.5) -> None:
         """Decides anew which questions are held out. Raises NotFound, InvalidInput."""
         with self._database.write() as connection:
@@ -77,6 +82,7 @@ class QuestionEdits:
             split_questions(usable, tuning_share, seed)
             rows.set_split(connection, found.id, seed, tuning_share)
 
+    @operation("labeller", audit="labels")
     def add_question(
         self, set_name: str, text: str, *, answerable: bool = True, tags: Sequence[str] = ()
     ) -> str:
@@ -84,6 +90,7 @@ class QuestionEdits:
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             return _insert(connection, set_id, QuestionRow("", text, answerable, tuple(tags)))
 
+    @operation("labeller", audit="labels")
     def collect(
         self, set_name: str, text: str, *, tags: Sequence[str] = (), origin: str = ""
     ) -> str:
@@ -99,6 +106,7 @@ class QuestionEdits:
                 rows.count_versions(connection, [set_id])
             return question_id
 
+    @operation("labeller", audit="labels")
     def edit_question(
         self,
         set_name: str,
@@ -117,11 +125,13 @@ class QuestionEdits:
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             self._change(connection, set_id, question_id, text, answerable, tags, group, answer)
 
+    @operation("labeller", audit="labels")
     def delete_questions(self, set_name: str, question_ids: Collection[str]) -> None:
         """Deletes questions with their labels; those already gone are no error."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             rows.remove_questions(connection, set_id, question_ids)
 
+    @operation("labeller", audit="labels")
     def save_table(
         self, set_name: str, before: Sequence[QuestionRow], after: Sequence[QuestionRow]
     ) -> None:

@@ -15,6 +15,7 @@ from rag.evaluation.formats.fields import ReadingNotes
 from rag.evaluation.formats.question_tables import QuestionTable
 from rag.evaluation.relevance import best_grades, judged_by_document, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
+from rag.operation import ALL, SERVER, operation
 from rag.questions.packed import QuestionFile, questions_in, table_in
 from rag.questions.sets import Existing, QuestionSets
 from rag.storage import Connection, Database, builds, documents, passages, runs
@@ -51,6 +52,7 @@ class Exchange:
         self._base_id = base_id
         self._sets = QuestionSets(database, base_id)
 
+    @operation("labeller", audit="labels", audited_arguments=2)
     def import_file(
         self,
         set_name: str,
@@ -84,22 +86,23 @@ class Exchange:
         )
         return self._save(set_name, found, existing)
 
-    @staticmethod
-    def holds_judgements(file_name: str, content: bytes) -> bool:
+    @operation("viewer")
+    def holds_judgements(self, file_name: str, content: bytes) -> bool:
         """Whether a file is TREC judgements: by its name, or a list by its first line."""
         name = file_name.lower()
         first = content[:_LOOKED_AT].lstrip().partition(b"\n")[0]
         listed = not first or _JUDGEMENT.fullmatch(first) is not None
         return name.endswith(".qrels") or (name.endswith(".txt") and listed)
 
-    @staticmethod
-    def table(file_name: str, content: bytes) -> QuestionTable | None:
+    @operation("viewer")
+    def table(self, file_name: str, content: bytes) -> QuestionTable | None:
         """The columns and first rows of a table of questions; None for files of other forms.
 
         Raises InvalidFile, UnreadableDocument.
         """
         return table_in(file_name, content)
 
+    @operation(SERVER)
     def import_folder(
         self,
         set_name: str,
@@ -122,6 +125,7 @@ class Exchange:
         replaced = self._sets.save(set_name, found.questions, existing)
         return Imported(len(found.questions), found.skipped, found.unused, replaced)
 
+    @operation("viewer", audit="export", audited_arguments=ALL)
     def export_text(self, set_name: str, form: TextForm) -> str:
         """A question set as the text of a file, which ``import_file`` reads back.
 
@@ -132,6 +136,7 @@ class Exchange:
             return trec.write_qrels({item.id: beir.document_grades(item) for item in questions})
         return (files.to_csv if form == "csv" else files.to_jsonl)(questions)
 
+    @operation("viewer", audit="export", audited_arguments=ALL)
     def export_beir(
         self, set_name: str, *, split: str = "test", with_documents: bool = False
     ) -> bytes:
@@ -145,6 +150,7 @@ class Exchange:
         for row in documents.every(connection, self._base_id):
             yield documents.get(connection, self._base_id, row.id)
 
+    @operation("viewer", audit="export", audited_arguments=ALL)
     def export_run(self, run_id: str) -> str:
         """The rankings of a run as a TREC run file. Raises NotFound."""
         with self._database.read() as connection:
@@ -158,6 +164,7 @@ class Exchange:
         }
         return trec.write_run(rankings, f"touchstone-{run.recipe.hash}")
 
+    @operation("viewer", audit="export", audited_arguments=ALL)
     def export_run_qrels(self, run_id: str) -> str:
         """The present labels in the ids that a run ranks: documents by name, or passages by id.
 

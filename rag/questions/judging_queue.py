@@ -12,6 +12,7 @@ from rag.evaluation.pooling.bounds import OpenPair
 from rag.evaluation.relevance import best_grades, judged_by_document
 from rag.evaluation.run_intervals import graded
 from rag.evaluation.unjudged import judged_passages
+from rag.operation import operation
 from rag.results import Run
 from rag.storage import Connection, Database, builds, documents, passages, runs
 from rag.storage import questions as rows
@@ -50,6 +51,7 @@ class JudgingQueue:
         self._database = database
         self._base_id = base_id
 
+    @operation("viewer")
     def ordered(
         self,
         run_id: str,

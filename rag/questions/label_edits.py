@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rag.errors import InvalidInput
+from rag.operation import operation
 from rag.questions.sets import contradiction, counted_edit
 from rag.storage import Connection, Database, documents, labels
 from rag.storage import questions as rows
@@ -20,6 +21,7 @@ class LabelEdits:
         self._database = database
         self._base_id = base_id
 
+    @operation("labeller", audit="labels")
     def label(
         self,
         set_name: str,
@@ -41,16 +43,19 @@ class LabelEdits:
             span = label_span(connection, self._base_id, document_id, start, end, grade)
             return store_label(connection, set_id, question_id, replace(span, origin=origin))
 
+    @operation("labeller", audit="labels")
     def set_grade(self, set_name: str, label_id: int, grade: int) -> None:
         """Changes the grade of a label. Raises NotFound, InvalidInput."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             change_grade(connection, set_id, label_id, grade)
 
+    @operation("labeller", audit="labels")
     def remove_label(self, set_name: str, label_id: int) -> None:
         """Deletes a label. Raises NotFound."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             labels.remove(connection, set_id, label_id)
 
+    @operation("labeller", audit="labels")
     def mark_unanswerable(
         self, set_name: str, question_id: str, *, discard_labels: bool = False
     ) -> None:

@@ -9,6 +9,7 @@ from rag.errors import NotFound
 from rag.evaluation.formats.question_files import folded
 from rag.evaluation.relevance import Passage, best_grades, relevant_chunks
 from rag.evaluation.unjudged import judged_passages
+from rag.operation import operation
 from rag.questions.edits import checked_answer, collect_question
 from rag.questions.label_edits import change_grade, label_span, set_unanswerable, store_label
 from rag.questions.sets import edit_or_create
@@ -62,6 +63,7 @@ class PassageLabels:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def of(self, set_name: str, text: str, recipe: IndexRecipe) -> QuestionLabels:
         """The labels of a question, and what they make of the passages of a build."""
         with self._database.read() as connection:
@@ -71,6 +73,7 @@ class PassageLabels:
             grades = self._grades(connection, found, recipe)
         return QuestionLabels(found.id, found.answerable, found.labels, grades)
 
+    @operation("guest")
     def asked(self, set_name: str) -> Callable[[str], bool]:
         """Whether a question is in a set, as the set is now: ``of`` then says more about it."""
         try:
@@ -81,6 +84,7 @@ class PassageLabels:
         texts = frozenset(folded(item.text) for item in held)
         return lambda text: folded(text) in texts
 
+    @operation("labeller", audit="labels")
     def grade(
         self,
         set_name: str,
@@ -102,6 +106,7 @@ class PassageLabels:
             given = PassageGrade(document_id, start, end, grade)
             self._grade(connection, set_id, question_id, given, origin)
 
+    @operation("labeller", audit="labels")
     def collect(
         self,
         set_name: str,
@@ -149,6 +154,7 @@ class PassageLabels:
             new = label_span(connection, self._base_id, *span, given.grade)
             store_label(connection, set_id, question_id, replace(new, origin=origin))
 
+    @operation("labeller", audit="labels")
     def grade_words(
         self, set_name: str, text: str, passage: Chunk, start: int, end: int, grade: int
     ) -> None:
@@ -167,6 +173,7 @@ class PassageLabels:
                 if vague and (start, end) != (label.start, label.end):
                     labels.remove(connection, set_id, label.id)
 
+    @operation("labeller", audit="labels")
     def remove(self, set_name: str, text: str, document_id: str, start: int, end: int) -> int:
         """Deletes the labels inside a passage; returns how many there were."""
         with self._database.write() as connection:

@@ -8,6 +8,7 @@ from rag.errors import AlreadyExists, InvalidInput
 from rag.evaluation.generation.drafts import MODEL_KINDS, OFFLINE_KINDS, Kind
 from rag.evaluation.generation.sampling import sample
 from rag.jobs import Jobs
+from rag.operation import operation
 from rag.questions.sets import checked_name, counted_edit
 from rag.recipe import Recipe
 from rag.services import Services
@@ -28,6 +29,7 @@ class Proposals:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("labeller", audit="labels")
     def request(
         self, set_name: str, kinds: Sequence[Kind], number: int, recipe: Recipe, seed: int = 0
     ) -> int:
@@ -73,18 +75,21 @@ class Proposals:
                 f"Choose a provider, or a kind that needs no model: {', '.join(OFFLINE_KINDS)}.",
             )
 
+    @operation("viewer")
     def every(self, set_name: str, *, rejected: bool = False) -> list[LabelledQuestion]:
         """Proposals that wait for a decision, or those that were rejected. Raises NotFound."""
         with self._database.read() as connection:
             found = rows.named(connection, self._base_id, set_name)
             return rows.labelled(connection, found.id, _STATES[rejected])
 
+    @operation("labeller", audit="labels")
     def accept(self, set_name: str, question_ids: Collection[str]) -> None:
         """Makes proposals, also rejected ones, questions that count. Raises NotFound."""
         with counted_edit(self._database, self._base_id, set_name) as (connection, set_id):
             for question_id in question_ids:
                 rows.change(connection, set_id, question_id, {"state": "accepted"})
 
+    @operation("labeller", audit="labels")
     def reject(self, set_name: str, question_ids: Collection[str]) -> None:
         """Rejects proposals; they are kept, and not made again. Raises NotFound.
 

@@ -13,6 +13,7 @@ from rag.errors import AlreadyExists, InvalidFile, InvalidInput
 from rag.evaluation.formats.question_files import FileLabel, FileQuestion, folded
 from rag.evaluation.splits import Split
 from rag.input_rules import storable
+from rag.operation import ALL, operation
 from rag.questions.groups import groups_of, split_questions
 from rag.questions.reanchoring import Anchors
 from rag.storage import Connection, Database, labels, runs
@@ -78,16 +79,19 @@ class QuestionSets:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def every(self) -> list[QuestionSet]:
         """All sets, by name."""
         with self._database.read() as connection:
             return rows.every(connection, self._base_id)
 
+    @operation("guest")
     def named(self, name: str) -> QuestionSet:
         """One set. Raises NotFound."""
         with self._database.read() as connection:
             return rows.named(connection, self._base_id, name)
 
+    @operation("guest")
     def usable(self, name: str) -> list[Question]:
         """Questions with the labels whose documents are present. Raises NotFound."""
         with self._database.read() as connection:
@@ -95,17 +99,20 @@ class QuestionSets:
                 connection, self._base_id, rows.named(connection, self._base_id, name).id
             )
 
+    @operation("guest")
     def labelled(self, name: str) -> list[LabelledQuestion]:
         """Questions with every label as stored, lost ones too. Raises NotFound."""
         with self._database.read() as connection:
             return rows.labelled(connection, rows.named(connection, self._base_id, name).id)
 
+    @operation("guest")
     def lost_labels(self, name: str) -> list[tuple[str, Label]]:
         """(question id, label) of those labels that no present document holds."""
         with self._database.read() as connection:
             found = rows.named(connection, self._base_id, name)
             return labels.lost(connection, self._base_id, found.id)
 
+    @operation("guest")
     def split(self, name: str) -> Split:
         """Question ids for tuning and held out, by the split of the set.
 
@@ -116,21 +123,25 @@ class QuestionSets:
             usable = rows.usable(connection, self._base_id, found.id)
         return split_questions(usable, found.split_share, found.split_seed)
 
+    @operation("guest")
     def groups(self, name: str) -> dict[str, str]:
         """The group of every question that shares one, by its id. Raises NotFound."""
         return groups_of(self.usable(name))
 
+    @operation("guest")
     def tried(self, name: str) -> list[Trial]:
         """Return the trials on a set, oldest first."""
         with self._database.read() as connection:
             return runs.looks(connection, self._base_id, name)
 
+    @operation("viewer")
     def kept_versions(self, name: str) -> list[KeptVersion]:
         """The versions of a set that an import took the place of, newest first. Raises NotFound."""
         with self._database.read() as connection:
             found = rows.named(connection, self._base_id, name)
             return rows.kept_versions(connection, found.id)
 
+    @operation("labeller", audit="labels")
     def save(
         self, name: str, questions: Sequence[FileQuestion], existing: Existing = "replace"
     ) -> int | None:
@@ -163,6 +174,7 @@ class QuestionSets:
             _add_all(connection, set_id, labelled)
         return None
 
+    @operation("labeller", audit="labels", audited_arguments=ALL)
     def restore_version(self, name: str, version: int) -> int | None:
         """Brings a kept version of a set back; the questions in its place are kept in turn.
 
@@ -176,6 +188,7 @@ class QuestionSets:
             placed = [replace(item, labels=tuple(map(anchors.place, item.labels))) for item in kept]
             return rows.save(connection, self._base_id, name, placed)
 
+    @operation("labeller", audit="labels")
     def add_judgements(self, name: str, given: Mapping[str, tuple[FileLabel, ...]]) -> int:
         """Adds labels of whole documents to questions of a set by id; returns how many.
 
@@ -202,6 +215,7 @@ class QuestionSets:
                         labels.set_grade(connection, set_id, same.id, label.grade)
         return sum(map(len, given.values()))
 
+    @operation("viewer", audit="export", audited_arguments=ALL)
     def export(self, name: str) -> list[FileQuestion]:
         """A set as a file holds it, with every label. Raises NotFound."""
         return [

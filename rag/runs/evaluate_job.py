@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.runs.evaluator import Evaluator, new_run_id
 from rag.search.tools import refuse_tools
@@ -21,6 +22,7 @@ class Evaluations:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("editor", audit="evaluation", audited_arguments=ALL)
     def start(
         self,
         set_name: str,
@@ -48,12 +50,14 @@ class Evaluations:
         title = f"Evaluating {set_name}"
         return self._jobs.submit_once(self._base_id, JOB, title, _about(set_name, recipe), payload)
 
+    @operation("guest")
     def alike(self, set_name: str) -> int:
         """Count the questions of a set whose id is the name of a document. Raises NotFound."""
         with self._database.read() as connection:
             found = questions.named(connection, self._base_id, set_name)
             return questions.named_like_documents(connection, self._base_id, found.id)
 
+    @operation("guest")
     def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
         """The last evaluation of a set with a recipe, at work or over."""
         return self._jobs.latest(self._base_id, JOB, _about(set_name, recipe))

@@ -23,6 +23,7 @@ from rag.evaluation.relevance import is_measurable
 from rag.evaluation.retrieved_text import ranked_keys, span_figures
 from rag.evaluation.span_metrics import by_tokens
 from rag.indexing.index import Index
+from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.results import EDITS, QuestionResult, Run
 from rag.retrieval import Corpus, Nearness, Timeline, gather, select
@@ -68,6 +69,7 @@ class Evaluator:
         self._services = services
         self._base_id = base_id
 
+    @operation("editor", audit="evaluation")
     def evaluate(
         self,
         set_name: str,
@@ -169,6 +171,7 @@ class Evaluator:
         }
         return _environment() | {name: value for name, value in more.items() if value}
 
+    @operation("guest")
     def questions(
         self, set_name: str, *, refusals_alone: bool = False, without_users: bool = False
     ) -> tuple[QuestionSet, list[Question]]:
@@ -200,6 +203,7 @@ class Evaluator:
         for start in range(0, len(questions), _AT_ONCE):
             yield from self.queries(questions[start : start + _AT_ONCE], recipe)
 
+    @operation("guest")
     def queries(
         self,
         questions: Sequence[Question],
@@ -215,6 +219,7 @@ class Evaluator:
             parts.append(self._services.queries.vectors(embedder, some)[0])
         return np.concatenate(parts)
 
+    @operation("editor")
     def measure(
         self,
         questions: Sequence[Question],
@@ -266,6 +271,7 @@ class Evaluator:
             tokens = by_tokens(partial(documents.text, connection, self._base_id), tokenizer)
             return span_figures(ranked, places, cutoffs, tokens)
 
+    @operation("guest")
     def judge(self, questions: Sequence[Question], index: Index) -> Judge:
         """Return a judge that grades rankings of a build by the labels of these questions.
 

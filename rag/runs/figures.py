@@ -14,6 +14,7 @@ from rag.evaluation.run_intervals import (
     intervals,
     unjudged_share,
 )
+from rag.operation import operation
 from rag.runs.groups import groups_of_set, questions_of_set
 from rag.runs.history import LEADING
 from rag.runs.loaded import DEPTH, Loaded
@@ -31,11 +32,13 @@ class RunFigures:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def intervals(self, run_id: str) -> dict[str, Interval]:
         """The 95% interval of every mean of a run. Raises NotFound."""
         loaded, groups = self._read(run_id)
         return intervals(list(loaded.results.values()), list(loaded.run.metrics), groups)
 
+    @operation("guest")
     def by_tag(self, run_id: str, names: Sequence[str]) -> list[TagFigures]:
         """The figures of a run by tag of its questions. Raises NotFound."""
         loaded, groups = self._read(run_id)
@@ -46,6 +49,7 @@ class RunFigures:
             loaded = Loaded.read(connection, self._base_id, run_id, DEPTH)
             return loaded, groups_of_set(connection, self._base_id, loaded.run.question_set)
 
+    @operation("guest")
     def unjudged(self, run_id: str, k: int = 10) -> UnjudgedShare | None:
         """Return the unjudged share of a run's first k hits; None if no question has a label now.
 
@@ -64,6 +68,7 @@ class RunFigures:
         current = found.version == run.set_version
         return unjudged_share(questions, rankings, spans, k, current)
 
+    @operation("guest")
     def plan(self, set_name: str, metric: str = LEADING) -> Plan:
         """Return the smallest difference that the answerable questions of a set can detect.
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from rag.errors import InvalidInput
 from rag.evaluation.comparison import Comparison
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import Run
 from rag.runs.differences import RunDifferences
@@ -148,6 +149,7 @@ class Gate:
         self._base_id = base_id
         self._history = RunHistory(services.database, base_id)
 
+    @operation("viewer")
     def check(
         self,
         set_name: str,

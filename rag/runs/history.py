@@ -15,6 +15,7 @@ from rag.evaluation.comparison import (
     compare_table,
 )
 from rag.evaluation.metrics import MEASURES, parse_metric
+from rag.operation import ALL, operation
 from rag.questions.trial_log import Attempt
 from rag.results import QuestionResult, Run
 from rag.runs.differences import RunDifferences, differences
@@ -101,17 +102,20 @@ class RunHistory:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def every(self, set_name: str | None = None) -> list[Run]:
         """All runs, or those of one question set, newest first."""
         with self._database.read() as connection:
             found = runs.every(connection, self._base_id)
         return [run for run in found if set_name in (None, run.question_set)]
 
+    @operation("guest")
     def get(self, run_id: str) -> Run:
         """One run. Raises NotFound."""
         with self._database.read() as connection:
             return runs.get(connection, self._base_id, run_id)
 
+    @operation("guest")
     def results(self, run_id: str, depth: int | None = None) -> list[QuestionResult]:
         """Return the results of all questions of a run. Raises NotFound.
 
@@ -120,11 +124,13 @@ class RunHistory:
         with self._database.read() as connection:
             return list(Loaded.read(connection, self._base_id, run_id, depth).results.values())
 
+    @operation("editor", audit="evaluation", audited_arguments=ALL)
     def remove(self, run_id: str) -> None:
         """Deletes a run. Raises NotFound."""
         with self._database.write() as connection:
             runs.remove(connection, runs.get(connection, self._base_id, run_id).id)
 
+    @operation("editor", audit="evaluation")
     def set_note(self, run_id: str, note: str) -> None:
         """Replaces the note of a run. Raises NotFound, InvalidInput for one that is too long."""
         note = note.strip()
@@ -133,6 +139,7 @@ class RunHistory:
         with self._database.write() as connection:
             runs.set_note(connection, runs.get(connection, self._base_id, run_id).id, note)
 
+    @operation("editor", audit="evaluation")
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replaces the tags of a run. Raises NotFound, InvalidInput for long or many tags."""
         clean = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
@@ -143,22 +150,26 @@ class RunHistory:
         with self._database.write() as connection:
             runs.set_tags(connection, runs.get(connection, self._base_id, run_id).id, clean)
 
+    @operation("editor", audit="evaluation", audited_arguments=ALL)
     def pin(self, run_id: str) -> None:
         """Makes a run the baseline of its question set. Raises NotFound."""
         with self._database.write() as connection:
             runs.pin(connection, runs.get(connection, self._base_id, run_id))
 
+    @operation("editor", audit="evaluation")
     def unpin(self, set_name: str) -> None:
         """Leaves a question set without a baseline."""
         with self._database.write() as connection:
             runs.unpin(connection, self._base_id, set_name)
 
+    @operation("guest")
     def baseline(self, set_name: str) -> Run | None:
         """The pinned run of a question set, or None."""
         with self._database.read() as connection:
             run_id = runs.pinned(connection, self._base_id, set_name)
             return runs.get(connection, self._base_id, run_id) if run_id else None
 
+    @operation("guest")
     def leaderboard(self, set_name: str, metric: str = LEADING) -> list[LeaderboardRow]:
         """The runs of a question set, best first; those that lack the metric come last.
 
@@ -176,6 +187,7 @@ class RunHistory:
             groups = groups_of_set(connection, self._base_id, set_name)
         return leaderboard(found, baseline, metric, figures, asked, given, groups)
 
+    @operation("guest")
     def spent(self, set_name: str) -> dict[str, tuple[int, str]]:
         """Tokens of the answers of each run of a set and of their judge, and what they cost in
         words; runs for which no language model was asked are absent."""
@@ -187,6 +199,7 @@ class RunHistory:
             for run_id, bills in found.items()
         }
 
+    @operation("guest")
     def differences(self, run_id: str, before_id: str) -> RunDifferences:
         """Return the differences of a run from another run. Raises NotFound."""
         with self._database.read() as connection:
@@ -196,6 +209,7 @@ class RunHistory:
             asked = runs.asked(connection, [run_id, before_id])
         return differences(run, before, asked[run_id], asked[before_id])
 
+    @operation("guest")
     def compare(
         self,
         run_ids: Sequence[str],
@@ -248,6 +262,7 @@ class RunHistory:
             for each in loaded
         ]
 
+    @operation("guest")
     def changes(self, run_id: str, before_id: str, metrics: Sequence[str]) -> dict[str, Comparison]:
         """Several metrics of a run that are shown side by side, corrected together.
 
@@ -273,6 +288,7 @@ class RunHistory:
         found = [replace(each, obstacle=obstacle) for each in compare_pairs(pairs, groups=groups)]
         return self._doubted(run, before, {each.metric: each for each in found}, groups)
 
+    @operation("guest")
     def paired(self, run_id: str, before_id: str, metric: str) -> RunComparison:
         """A run against an earlier one on the questions that both were asked.
 
@@ -308,6 +324,7 @@ class RunHistory:
             read = connection, self._base_id
             return dict(figures) | with_open_hits(*read, run, before, decided, groups)
 
+    @operation("guest")
     def regressions(self, run_id: str, metric: str = LEADING) -> list[QuestionDifference]:
         """Questions that got worse than in the pinned baseline, the largest loss first.
 

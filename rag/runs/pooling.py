@@ -14,6 +14,7 @@ from rag.evaluation.pooling.difference import (
     pooled_difference,
 )
 from rag.evaluation.run_intervals import graded, highest_grade, with_zeros
+from rag.operation import operation
 from rag.results import Run
 from rag.runs.groups import questions_of_set
 from rag.runs.loaded import Loaded
@@ -28,6 +29,7 @@ class Pooling:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def difference(
         self, run_id: str, other_id: str, metric: str, only: Collection[str] | None = None
     ) -> PooledDifference | None:

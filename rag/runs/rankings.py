@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rag.errors import NotFound
+from rag.operation import operation
 from rag.results import QuestionResult, Run
 from rag.storage import Connection, Database, documents, passages, runs
 from rag.types import Chunk
@@ -56,6 +57,7 @@ class Rankings:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def side_by_side(
         self, run_id: str, baseline_id: str, question_id: str, depth: int = DEPTH
     ) -> SideBySide:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rag.errors import InvalidInput
 from rag.evaluation.report.words import setting
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import Run
 from rag.storage import Database, recipe_names
@@ -24,15 +25,18 @@ class RecipeNames:
         self._database = database
         self._base_id = base_id
 
+    @operation("guest")
     def given(self) -> dict[str, str]:
         """The names that people gave, by the hash of the recipe."""
         with self._database.read() as connection:
             return recipe_names.every(connection, self._base_id)
 
+    @operation("guest", models="none")
     def of(self, recipe: Recipe) -> str:
         """Return the name of a recipe."""
         return recipe_name(recipe, self.given())
 
+    @operation("editor", audit="recipe")
     def give(self, recipe: Recipe, name: str) -> None:
         """Names a recipe; "" takes the name away. Raises InvalidInput for one that is too long."""
         name = " ".join(name.split())

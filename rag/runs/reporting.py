@@ -17,6 +17,7 @@ from rag.evaluation.report import (
     render,
 )
 from rag.evaluation.run_intervals import UnjudgedShare
+from rag.operation import ALL, operation
 from rag.recipe import Recipe
 from rag.results import QuestionResult, Run
 from rag.runs.evaluator import documents_hash
@@ -47,6 +48,7 @@ class Reports:
         self._base_id = base_id
         self._history = RunHistory(services.database, base_id)
 
+    @operation("guest", audit="export", audited_arguments=ALL)
     def html(self, run_id: str, baseline_id: str | None = None) -> str:
         """A run as one HTML file, compared with the pinned baseline unless another is named.
 

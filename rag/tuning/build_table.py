@@ -8,6 +8,7 @@ from typing import Any
 
 from rag.errors import InvalidInput
 from rag.evaluation.sweeping import Grid
+from rag.operation import operation
 from rag.recipe import IndexRecipe, Recipe
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator
 from rag.services import Services
@@ -42,6 +43,7 @@ class BuildTable:
         self._base_id = base_id
         self._evaluator = Evaluator(services, base_id)
 
+    @operation("viewer")
     def rows(
         self,
         set_name: str,

@@ -11,6 +11,7 @@ import numpy as np
 from rag.evaluation.calibration import Calibration, LabelledCandidates, fit
 from rag.evaluation.comparison import clusters_of
 from rag.evaluation.thresholds import OFF_TOPIC, ThresholdCurve
+from rag.operation import operation
 from rag.questions.groups import groups_of, split_questions
 from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Timeline, gather
@@ -39,6 +40,7 @@ class Calibrator:
         self._base_id = base_id
         self._evaluator = Evaluator(services, base_id)
 
+    @operation("editor", audit="evaluation")
     def fit(
         self,
         set_name: str,
@@ -75,10 +77,12 @@ class Calibrator:
             calibrations.replace(connection, self._base_id, recipe.index.hash, row)
         return as_fitted(row), learned.curve
 
+    @operation("guest")
     def fitted(self, index: IndexRecipe) -> FittedCalibration | None:
         """Return the fitted calibration of a build, or None."""
         return fitted(self._services, self._base_id, index)
 
+    @operation("viewer")
     def threshold_curve(self, set_name: str, recipe: Recipe) -> ThresholdCurve:
         """Return the effect of every threshold on the candidates of a recipe, before top-k.
 
@@ -110,6 +114,7 @@ class Calibrator:
         wanted = set(parts.held_out if held_out else parts.tuning)
         return [question for question in questions if question.id in wanted]
 
+    @operation("viewer")
     def labelled(
         self,
         questions: Sequence[Question],

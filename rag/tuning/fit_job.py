@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.calibrator import Calibrator
@@ -19,6 +20,7 @@ class Fits:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("editor", audit="evaluation")
     def start(self, set_name: str, recipe: Recipe) -> int:
         """Queues ``Calibrator.fit``; returns the job, also where it is queued already."""
         payload = {"set": set_name, "recipe": recipe.model_dump(mode="json")}
@@ -26,6 +28,7 @@ class Fits:
         about = self._about(set_name, recipe)
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
+    @operation("viewer")
     def latest(self, set_name: str, recipe: Recipe) -> JobRow | None:
         """The last fit on these questions and documents, at work or over."""
         return self._jobs.latest(self._base_id, JOB, self._about(set_name, recipe))

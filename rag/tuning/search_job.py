@@ -15,6 +15,7 @@ from rag.evaluation.selection import Selection
 from rag.evaluation.splits import SplitSelection
 from rag.evaluation.sweeping import Grid
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import operation
 from rag.questions.trial_log import Attempt
 from rag.recipe import Recipe
 from rag.services import Services
@@ -54,6 +55,7 @@ class Searches:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("editor", audit="evaluation")
     def start(
         self,
         set_name: str,
@@ -82,10 +84,12 @@ class Searches:
         title = f"Searching for the best recipe on {set_name}"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
+    @operation("viewer")
     def latest(self, set_name: str) -> JobRow | None:
         """The last search on a set, at work or over."""
         return self._jobs.latest(self._base_id, JOB, {"set": set_name})
 
+    @operation("viewer")
     def result(self, set_name: str) -> SearchResult | None:
         """Return the result of the last finished search on a set."""
         found = self._jobs.result(self._base_id, JOB, {"set": set_name})

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from rag.evaluation.sweeping import Grid
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.build_table import BuildFigures, BuildTable
@@ -37,6 +38,7 @@ class BuildTables:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("editor", audit="evaluation")
     def start(
         self,
         set_name: str,
@@ -56,10 +58,12 @@ class BuildTables:
         about = _about(set_name, parsed)
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
+    @operation("viewer")
     def latest(self, set_name: str, grid: Grid) -> JobRow | None:
         """The last such table, at work or over."""
         return self._jobs.latest(self._base_id, JOB, _about(set_name, grid))
 
+    @operation("viewer")
     def result(self, set_name: str, grid: Grid) -> StoredTable | None:
         """The last such table that came to its end."""
         found = self._jobs.result(self._base_id, JOB, _about(set_name, grid))

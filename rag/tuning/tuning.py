@@ -8,6 +8,7 @@ from typing import Any
 from rag.evaluation.selection import FEWEST
 from rag.evaluation.sweeping import Grid
 from rag.jobs import Jobs
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.services import Services
 from rag.tuning.build_table import BuildTable
@@ -33,6 +34,7 @@ class Tuning:
         self.calibrator = Calibrator(services, base_id)
         self.build_table = BuildTable(services, base_id)
 
+    @operation("viewer", models="none")
     def state(self, set_name: str, recipe: Recipe) -> str:
         """Names what figures rest on beside a recipe: whoever caches some compares this.
 
@@ -40,6 +42,7 @@ class Tuning:
         """
         return state(self._services, self._base_id, set_name, recipe)
 
+    @operation("viewer")
     def sweeper(self, set_name: str) -> Sweeper:
         """For many sweeps of a question set: what one fetched serves the next.
 
@@ -47,6 +50,7 @@ class Tuning:
         """
         return Sweeper(self._services, self._base_id, set_name)
 
+    @operation("editor", audit="evaluation")
     def sweep(
         self,
         set_name: str,
@@ -61,6 +65,7 @@ class Tuning:
         """
         return self.sweeper(set_name).sweep(Grid.parse(grid, recipe), cutoffs)
 
+    @operation("viewer")
     def judged(
         self, sweep: Sweep, sweeper: Sweeper, metric: str, *, held_out: bool = False
     ) -> Best | None:
@@ -79,6 +84,7 @@ class Tuning:
         search = GridSearch(self._services, self._base_id, sweep.set_name, sweeper)
         return search.judged(sweep, sweep.grid.base)
 
+    @operation("viewer")
     def tuner(self, set_name: str) -> Tuner:
         """For a recipe that changes all the time: figures at once, and the best of a grid.
 

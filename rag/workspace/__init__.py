@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from pathlib import Path
 
 from rag import cluster, providers, tracing
@@ -36,6 +37,7 @@ from rag.maintenance.backup import Backup, back_up, finish_restore
 from rag.maintenance.check import Problem
 from rag.maps.draw_job import draw_map
 from rag.maps.maps import Maps
+from rag.operation import Operation, operations
 from rag.questions.generate_job import generate
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
@@ -102,6 +104,12 @@ class Workspace:
             "calibrate": partial(calibrate, services),
             "map": partial(draw_map, services, self._maps.files),
         }
+
+    @cached_property
+    def operations(self) -> Mapping[str, Operation]:
+        """The declared operations of knowledge bases, by path."""
+        none = Base(0, "", Recipe(), 0, datetime.now(UTC))
+        return operations(self._knowledge_base(none))
 
     def bases(self, ids: Collection[int] | None = None) -> list[BaseInfo]:
         """Knowledge bases by name, all or some, with the size of their saved recipe's build."""

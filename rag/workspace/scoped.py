@@ -22,6 +22,7 @@ from rag.access.roles import GUEST, reaches
 from rag.errors import InvalidInput, NotAllowed, NotFound
 from rag.knowledge_base import FederatedBase, KnowledgeBase
 from rag.knowledge_base.overview import BaseInfo, BaseOverview
+from rag.operation import Operation, guarded_copy
 from rag.providers import ProviderStatus
 from rag.recipe import Recipe
 from rag.retrieval.caches import CacheFigures
@@ -30,9 +31,8 @@ from rag.settings import Settings
 from rag.storage.access.audit import AuditEntry, AuditLine
 from rag.storage.conversations import LOCAL, SessionOwner
 from rag.workspace import SAMPLE, Workspace, spending
-from rag.workspace.guarded import Role, restrict
+from rag.workspace.authorization import ASK, WHOLE_BASE, Authorization, Role, refusal
 from rag.workspace.principal import Principal
-from rag.workspace.rights import ANSWERS, ASK, refusal, required_role
 from rag.workspace.scoped_parts import OwnTokens, OwnTools, ScopedJobs
 
 _LET_IN_SECONDS = 1.0  # how late it is noticed that a token was revoked
@@ -81,9 +81,9 @@ class ScopedWorkspace:
     def refusal(self, base_id: int, path: str) -> str:
         """Return the reason why the principal may not do ``path`` in a knowledge base, or "".
 
-        For paths, see ``rights``.
+        ``path`` is that of an operation, such as ``documents.build``, or in ``WHOLE_BASE``.
         """
-        role, least = self.role_in(base_id) or GUEST, required_role(path)
+        role, least = self.role_in(base_id) or GUEST, self._required_role(path)
         return "" if reaches(role, least) else f"{refusal(role, least)} {ASK}"
 
     def note(self, kind: str, action: str, detail: str = "", base: Any = None) -> None:
@@ -129,32 +129,23 @@ class ScopedWorkspace:
         """A base with what the principal may do in it. Raises NotFound for a stranger's."""
         if self.role_in(base.id) is None:
             raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
-        trusted = self.principal.local and self.principal.token is None
-        if trusted and not self._workspace.access.people.in_use():
-            return base
-        this, outline, explain = BaseName(base.id, base.name), base.outline, base.explain
+        this = BaseName(base.id, base.name)
 
         def note(kind: str, action: str, detail: str) -> None:
-            self.note(kind, action, detail, this)
-
-        def seen(document_id: str, other: str = "") -> Any:
-            if not other or other == this.name:
-                return outline(document_id)
-            try:
-                return self.base(other).outline(document_id)
-            except NotFound:  # as for one that is gone
-                return None
-
-        def explained(question: str, recipe: Recipe, *given: Any, **named: Any) -> Any:
-            explainer = explain(question, recipe, *given, **named)
-            explainer.permit_attribution = partial(self._require_frugal, recipe)
-            return explainer
+            if not self._trusted:
+                self.note(kind, action, detail, this)
 
         role = partial(self.role_in, this.id)
         use = partial(self._check_use, role, base.recipe)
-        # ``seen`` reads other bases by name.
-        restrict(base, role, note, use, outline=seen, explain=explained)
-        return base
+        guarded = guarded_copy(base, Authorization(this.id, role, note, use))
+        guarded.permit_attribution = self._require_frugal
+        return guarded
+
+    @property
+    def _trusted(self) -> bool:
+        """Whether the principal is the only user of this machine, whose work is not audited."""
+        local = self.principal.local and self.principal.token is None
+        return local and not self._workspace.access.people.in_use()
 
     def costs(self, base: KnowledgeBase, recipe: Recipe) -> str:
         """Return the reason why a recipe may not spend money for the principal, or ""."""
@@ -166,7 +157,12 @@ class ScopedWorkspace:
         return ""
 
     def _check_use(
-        self, role: Role, saved: Callable[[], Recipe], recipe: Recipe, path: str
+        self,
+        role: Role,
+        saved: Callable[[], Recipe],
+        recipe: Recipe,
+        path: str,
+        operation: Operation,
     ) -> None:
         """Raises NotAllowed where a recipe opens a file of the server or costs money and is not as
         it was saved, and for guests who ask too often."""
@@ -177,7 +173,7 @@ class ScopedWorkspace:
             )
         if self.principal.may_spend:
             return
-        answers = path in ANSWERS
+        answers = operation.models == "answer"
         self._require_saved(saved, recipe, answers)
         link = self.principal.link
         # Every search has this part, also one that answers.
@@ -352,8 +348,11 @@ class ScopedWorkspace:
             return [principal.link.base_id] if self._workspace.access.shows(principal.link) else []
         return list(self._workspace.access.people.roles(principal.person.id))
 
+    def _required_role(self, path: str) -> str:
+        return WHOLE_BASE.get(path) or self._workspace.operations[path].role
+
     def _require(self, base: KnowledgeBase | BaseInfo, path: str) -> None:
-        least = required_role(path)
+        least = self._required_role(path)
         role = self.role_in(base.id)
         if role is None or not reaches(role, least):
             raise NotAllowed(refusal(role or GUEST, least), ASK)

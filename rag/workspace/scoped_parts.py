@@ -12,8 +12,8 @@ from rag.http_tools import HttpTool, ToolOutcome
 from rag.jobs import JobItem, JobRow, Jobs
 from rag.search.tools import Tools
 from rag.storage.access.tokens import TokenRow
+from rag.workspace.authorization import ASK, WHOLE_BASE, refusal
 from rag.workspace.principal import Principal
-from rag.workspace.rights import ASK, refusal, required_role
 
 Note = Callable[..., None]
 
@@ -52,7 +52,7 @@ class ScopedJobs:
     def cancel(self, job_id: int) -> None:
         """Asks a job to stop. Raises NotFound, NotAllowed."""
         job = self.get(job_id)
-        role, least = self._role_in(job.base_id) or GUEST, required_role("cancel")
+        role, least = self._role_in(job.base_id) or GUEST, WHOLE_BASE["cancel"]
         if not reaches(role, least):
             raise NotAllowed(refusal(role, least), ASK)
         self._jobs.cancel(job_id)

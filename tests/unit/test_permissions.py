@@ -19,9 +19,11 @@ from rag import (
     Settings,
     Workspace,
 )
+from rag.operation import SERVER, guarded_copy, operation
 from rag.storage.quality import answers
 from rag.storage.quality.answers import RunAnswer
-from rag.workspace.rights import AUDITED, AUDITED_ARGUMENTS, FILES_ONLY, REQUIRED_ROLES
+from rag.workspace.authorization import Authorization
+from tests import permissions
 from tests.people import signed_in, view
 from tests.workspaces import QUICK, add, workspace_at
 
@@ -36,7 +38,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def names(thing: object, path: str = "") -> set[str]:
-    """Every public method below a knowledge base, by path."""
+    """All public methods of a knowledge base and its parts, by path."""
     found = set()
     for name in (name for name in dir(thing) if not name.startswith("_")):
         value = getattr(type(thing), name, None) or getattr(thing, name)
@@ -49,22 +51,55 @@ def names(thing: object, path: str = "") -> set[str]:
     return found
 
 
-def test_every_method_of_a_knowledge_base_has_a_least_role(workspace: Workspace) -> None:
-    methods = names(workspace.base("manuals"))
-    assert methods - REQUIRED_ROLES.keys() == FILES_ONLY
-    attributes = {"id", "name", "maps.methods", "memory.scope"}
-    assert REQUIRED_ROLES.keys() - methods == attributes
-    assert set(REQUIRED_ROLES.values()) == {"guest", *ROLES}
-    assert AUDITED.keys() <= REQUIRED_ROLES.keys()
-    assert AUDITED.keys() >= AUDITED_ARGUMENTS.keys()
+def test_every_method_of_a_knowledge_base_is_declared(workspace: Workspace) -> None:
+    methods = names(workspace.base("manuals")) - {"permit_attribution"}  # which is a callback
+    assert workspace.operations.keys() == methods
+    roles = {operation.role for operation in workspace.operations.values()}
+    assert roles == {"guest", *ROLES, SERVER}
 
 
-def test_all_that_changes_something_is_audited() -> None:
-    """What takes more than looking is either noted, or stores nothing that stays."""
-    unnoted = {
-        path for path, role in REQUIRED_ROLES.items() if role not in ("guest", "viewer")
-    } - set(AUDITED)
-    assert unnoted == {
+def test_the_page_of_permissions_is_that_of_the_declarations(workspace: Workspace) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "permissions.md"
+    assert page.read_text("utf-8") == permissions.page(workspace.operations)
+
+
+def test_what_reads_files_of_the_server_is_for_the_command_line(workspace: Workspace) -> None:
+    of_server = {path for path, one in workspace.operations.items() if one.role == SERVER}
+    assert of_server == {"documents.add_paths", "documents.import_beir", "exchange.import_folder"}
+    base = view(workspace, signed_in(workspace, "ann")).base("manuals")
+    with pytest.raises(NotAllowed, match="Only the command line"):
+        base.documents.add_paths([Path("/etc/passwd")])
+
+
+def test_the_only_user_of_a_machine_passes_the_same_guard(workspace: Workspace) -> None:
+    base = ScopedWorkspace(workspace, Principal()).base("manuals")
+    assert base.search("leave", QUICK).hits
+    with pytest.raises(NotAllowed, match="Only the command line"):
+        base.documents.add_paths([Path("/etc/passwd")])
+
+
+def test_a_public_method_without_a_declaration_is_no_part_of_a_guarded_base() -> None:
+    class Part:
+        @operation("viewer")
+        def read(self) -> str:
+            return "read"
+
+        def write(self) -> None:
+            raise AssertionError
+
+    guard = Authorization(1, lambda: "owner", lambda *_: None, lambda *_: None)
+    with pytest.raises(TypeError, match=r"Part\.write has no declaration"):
+        guarded_copy(Part(), guard)
+
+
+def test_all_that_changes_something_is_audited(workspace: Workspace) -> None:
+    """Operations above viewer are recorded, except those that store nothing permanent."""
+    unrecorded = {
+        path
+        for path, one in workspace.operations.items()
+        if one.role not in ("guest", "viewer", SERVER) and not one.audit
+    }
+    assert unrecorded == {
         "documents.prepare_build",
         "evaluator.measure",
         "links.every",
@@ -82,6 +117,7 @@ def test_the_view_decides_about_every_method_of_the_workspace() -> None:
 
     assert public(Workspace) - public(ScopedWorkspace) == {
         *("from_env", "close", "welcome", "not_ready", "index_bytes", "warm_up"),  # of the process
+        "operations",  # of the code
         *(
             "check",
             "back_up",
@@ -212,8 +248,7 @@ def test_what_another_base_holds_is_not_read_by_its_name(workspace: Workspace) -
     theirs.create("mine", QUICK)
     document = workspace.base("manuals").documents.documents(QUICK.index)[0].id
     assert view(workspace, ann).base("manuals").outline(document) is not None
-    for name in ("manuals", "none of the name"):
-        assert theirs.base("mine").outline(document, name) is None
+    assert theirs.base("mine").outline(document) is None
     with pytest.raises(NotFound):
         theirs.beside("mine", [_also("manuals")])
 

@@ -10,7 +10,6 @@ import pytest
 
 from rag import InvalidRecipe, NotAllowed, Principal, Recipe, ScopedWorkspace, Settings, Workspace
 from rag.access.rates import Rates
-from rag.workspace.rights import ANSWERS, ASKS_NO_MODEL, REQUIRED_ROLES
 from rag.workspace.spending import beyond
 from tests.people import signed_in
 from tests.workspaces import QUICK, add, workspace_at
@@ -210,12 +209,6 @@ def test_the_guests_of_a_link_have_as_many_searches_that_cost(
         base.search("leave", HYDE)
     assert base.search("leave", QUICK).hits
     assert reader(workspace).base("manuals").search("leave", HYDE).hits
-
-
-def test_what_is_said_to_ask_no_model_is_in_the_table_of_rights() -> None:
-    assert REQUIRED_ROLES.keys() >= ASKS_NO_MODEL
-    assert REQUIRED_ROLES.keys() >= ANSWERS
-    assert not ASKS_NO_MODEL & ANSWERS
 
 
 def test_an_unknown_provider_is_no_secret_way(workspace: Workspace) -> None:

@@ -23,7 +23,7 @@ from rag import (
     Workspace,
 )
 from rag.services import Models
-from rag.workspace import guarded, scoped
+from rag.workspace import authorization, scoped
 from tests.people import signed_in, view
 from tests.scripted_chat import ScriptedChat
 from tests.workspaces import QUICK, add, workspace_at
@@ -75,7 +75,7 @@ def test_a_viewer_has_no_document_read_again(workspace: Workspace) -> None:
 def test_what_is_open_is_not_there_any_more_for_who_was_removed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     ann, ben = signed_in(workspace, "ann"), signed_in(workspace, "ben")
     base = view(workspace, ann).base("manuals")
     base.members.add("ben@example.org", "owner")
@@ -93,7 +93,7 @@ def test_what_is_open_is_not_there_any_more_for_who_was_removed(
 def test_what_a_link_shows_ends_with_it(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     base = workspace.base("manuals")
     _, row = base.links.create("fair", 3)
     guest = ScopedWorkspace(workspace, Principal(link=row, via="link", key_id=row.id))
@@ -112,7 +112,7 @@ def test_what_a_link_shows_ends_with_it(
 def test_what_a_token_opened_ends_with_it(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, members: bool
 ) -> None:
-    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
     if members:
         signed_in(workspace, "ann")
@@ -145,7 +145,7 @@ def test_a_token_that_is_over_is_noticed_at_once(workspace: Workspace) -> None:
 def test_an_answer_is_not_written_on_for_who_may_not_ask_any_more(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, taken: str
 ) -> None:
-    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)
     monkeypatch.setattr(scoped, "_LET_IN_SECONDS", 0.0)
     chat = ScriptedChat("Unused leave lapses in March [1].")
     monkeypatch.setattr(Models, "chat", lambda *_: chat)

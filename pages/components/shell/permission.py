@@ -14,7 +14,8 @@ from rag import BaseInfo, BaseOverview, KnowledgeBase
 def refusal(base: KnowledgeBase | BaseInfo | BaseOverview | int, path: str) -> str:
     """The reason why the visitor may not do ``path``; empty if it is allowed.
 
-    ``path`` is a name in the table of required roles. ``base`` is a knowledge base or its id.
+    ``path`` is that of an operation, such as ``documents.build``. ``base`` is a knowledge base or
+    its id.
     """
     base_id = base if isinstance(base, int) else base.id
     return cached_per_run(("refusal", base_id, path), lambda: workspace().refusal(base_id, path))

@@ -14,6 +14,7 @@ from rag.answering import AnswerStream
 from rag.evaluation.answers.measures import measured, plain_answer
 from rag.evaluation.judges import RUBRICS, NoGrade
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.results import PROMPTS
 from rag.runs.evaluator import DEFAULT_CUTOFFS, Evaluator, new_run_id
@@ -63,6 +64,7 @@ class AnswerEvaluations:
         self._base_id = base_id
         self._visitor = visitor
 
+    @operation("editor", audit="evaluation")
     def start(
         self,
         set_name: str,
@@ -109,10 +111,12 @@ class AnswerEvaluations:
         whose = "everybody" if self._visitor.keys is None else self._visitor.key
         return {**about, "memory_of": whose} if recipe.answer.memory else about
 
+    @operation("guest")
     def latest(self, set_name: str, recipe: Recipe, judge: str = "") -> JobRow | None:
         """The last such evaluation of a set with a recipe, at work or over."""
         return self._jobs.latest(self._base_id, JOB, self._about(set_name, recipe, judge))
 
+    @operation("guest")
     def answers(self, run_id: str) -> Mapping[str, RunAnswer]:
         """The answers of a run by question id; none where it only measured retrieval."""
         with self._services.database.read() as connection:

@@ -18,6 +18,7 @@ from rag.evaluation.pooling.sampling import (
     sampled_mean,
 )
 from rag.evaluation.report.words import counted
+from rag.operation import operation
 from rag.questions.judging_queue import JudgingQueue, origin_of
 from rag.storage import Connection, Database, passages, runs
 from rag.storage import questions as question_rows
@@ -114,6 +115,7 @@ class Estimates:
         self._base_id = base_id
         self._queue = JudgingQueue(database, base_id)
 
+    @operation("guest")
     def open_hits(
         self, run_id: str, other_id: str | None = None, *, judge: str | None = None
     ) -> OpenHits:

@@ -10,6 +10,7 @@ from rag import telemetry
 from rag.errors import InvalidInput
 from rag.evaluation.judges import RUBRICS, Judgement, NoGrade
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import operation
 from rag.runs.quality.estimates import CUTOFF
 from rag.runs.quality.judges import judge_named
 from rag.runs.quality.spending import UNLIMITED, Budget, Spent
@@ -34,6 +35,7 @@ class Judgements:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("editor", audit="evaluation")
     def start(self, run_id: str, judge: str, *, repeat: int = 1, budget: Budget = UNLIMITED) -> int:
         """Queues the judging of the first ten hits of every question of a run; returns the job.
 
@@ -51,6 +53,7 @@ class Judgements:
         title = f"Judging hits of {run.question_set}"
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
+    @operation("guest")
     def latest(self, run_id: str, judge: str) -> JobRow | None:
         """The last job of a judge on a run."""
         return self._jobs.latest(self._base_id, JOB, {"run": run_id, "judge": judge})

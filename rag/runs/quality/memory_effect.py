@@ -10,6 +10,7 @@ from rag.evaluation.comparison import Comparison
 from rag.evaluation.intervals import signed
 from rag.evaluation.report.words import counted
 from rag.jobs import JobRow
+from rag.operation import operation
 from rag.recipe import Recipe
 from rag.runs.history import RunHistory
 from rag.runs.quality.answer_job import AnswerEvaluations
@@ -73,6 +74,7 @@ class MemoryTrials:
         self._answers = answers
         self._history = history
 
+    @operation("editor", audit="evaluation")
     def start(
         self, set_name: str, recipe: Recipe, *, judge: str = "", budget: Budget = UNLIMITED
     ) -> tuple[int, int]:
@@ -88,11 +90,13 @@ class MemoryTrials:
         ]
         return queued[0], queued[1]
 
+    @operation("viewer")
     def jobs(self, set_name: str, recipe: Recipe, judge: str = "") -> list[JobRow]:
         """The last two such evaluations, as far as there are any: without memory, with it."""
         found = (self._answers.latest(set_name, each, judge) for each in both(recipe))
         return [job for job in found if job is not None]
 
+    @operation("viewer")
     def effect(self, set_name: str, recipe: Recipe, judge: str = "") -> MemoryEffect | None:
         """Return the effect in the last two runs; None if one is missing, running or paused."""
         jobs = self.jobs(set_name, recipe, judge)

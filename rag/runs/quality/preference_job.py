@@ -14,6 +14,7 @@ from rag.evaluation.intervals import Interval
 from rag.evaluation.judges import RUBRICS, NoGrade, Preferred, prefer
 from rag.evaluation.report.words import counted
 from rag.jobs import JobRow, Jobs, Reporter
+from rag.operation import operation
 from rag.results import QuestionResult, Run
 from rag.runs.groups import groups_of_set
 from rag.runs.quality.judges import judge_named
@@ -92,6 +93,7 @@ class PairwiseComparisons:
         self._jobs = jobs
         self._base_id = base_id
 
+    @operation("editor", audit="evaluation")
     def start(self, run_id: str, other_id: str, judge: str, *, budget: Budget = UNLIMITED) -> int:
         """Queues the comparison of the answers of two runs of a set; returns the job.
 
@@ -107,11 +109,13 @@ class PairwiseComparisons:
         payload = {**about, **budget.as_data()}
         return self._jobs.submit_once(self._base_id, JOB, title, about, payload)
 
+    @operation("guest")
     def latest(self, run_id: str, other_id: str, judge: str) -> JobRow | None:
         """The last such job."""
         about = {"run": run_id, "other": other_id, "judge": judge}
         return self._jobs.latest(self._base_id, JOB, about)
 
+    @operation("guest")
     def between(self, run_id: str, other_id: str, judge: str) -> Preferences:
         """Return a judge's preferences so far. Raises the same errors as ``start``."""
         with self._services.database.read() as connection:

@@ -15,8 +15,7 @@ _KEYS = ("file", "fetched")
 
 
 def upgrade() -> None:
-    payload = sa.Column("payload", sa.JSON)
-    job, item = sa.table("job", payload), sa.table("job_item", payload.copy())
+    job, item = (sa.table(name, sa.column("payload", sa.JSON)) for name in ("job", "job_item"))
     lease = sa.table("lease", *map(sa.column, ("subject", "holder", "until")))
     document = sa.table("document", sa.column("id"))
     brought = sa.union(

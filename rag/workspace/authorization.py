@@ -1,0 +1,133 @@
+"""The authorization of operations on a knowledge base, and the record of those that are audited.
+
+The role is looked up when an operation is called, not when the knowledge base is opened, because a
+page or a stream can outlive a role.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+from rag.access.roles import GUEST, ROLES, reaches
+from rag.answering import AnswerStream
+from rag.errors import NotAllowed, NotFound
+from rag.operation import SERVER, Operation
+from rag.recipe import Recipe
+
+ASK = "Ask an owner of the knowledge base."
+WHOLE_BASE: Mapping[str, str] = {
+    "bundle": "viewer",
+    "cancel": "editor",
+    "delete": "owner",
+    "duplicate": "owner",
+    "rename": "editor",
+}
+"""The least role for what a workspace does with a whole knowledge base, or one of its jobs."""
+
+Note = Callable[[str, str, str], None]
+"""Writes an audit entry from its kind, its path, and a detail."""
+Role = Callable[[], str | None]
+"""Returns the current role of a principal; None for a stranger."""
+Use = Callable[[Recipe, str, Operation], None]
+"""Raises NotAllowed if a principal may not run an operation, by path, with a recipe."""
+
+_LONGEST_DETAIL = 300
+_ROLE_SECONDS = 1.0  # reads may use a role of this age; changes look it up
+_recorded_base: ContextVar[int | None] = ContextVar("_recorded_base", default=None)
+
+
+def refusal(role: str, least: str) -> str:
+    """Return the message for a role that is below the required role."""
+    mine = f"as {role}" if role in ROLES else "with this link"
+    return f"You may not do this {mine}: it takes the role {least}."
+
+
+class Authorization:
+    """The guard of a knowledge base for one principal."""
+
+    def __init__(
+        self,
+        base_id: int,
+        role: Role,
+        note: Note,
+        use: Use,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._base_id = base_id
+        self._role = role
+        self._note = note
+        self._use = use
+        self._clock = clock
+        self._known_role: tuple[float, str | None] = clock(), role()
+
+    def call(
+        self,
+        path: str,
+        operation: Operation,
+        method: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Call an operation if it is allowed, and record it. Raises NotAllowed, NotFound."""
+        self._require(operation.role)
+        # Editors can save a recipe, so they choose its models anyway.
+        if operation.models != "none" and not reaches(operation.role, "editor"):
+            for argument in (*args, *kwargs.values()):
+                if isinstance(argument, Recipe):
+                    self._use(argument, path, operation)
+        if operation.audit and _recorded_base.get() != self._base_id:
+            result = self._record(path, operation, method, args, kwargs)
+        else:  # a step of a recorded operation has no entry of its own
+            result = method(*args, **kwargs)
+        if isinstance(result, AnswerStream):  # it continues for as long as a model writes
+            result.while_allowed(partial(self._require, operation.role))
+        return result
+
+    def _require(self, least: str) -> None:
+        if least == SERVER:
+            raise NotAllowed("Only the command line of the server can do this.")
+        role = self._role_for(least)
+        if role is None:
+            raise NotFound("The knowledge base is gone.", "Someone deleted it; choose another.")
+        if not reaches(role, least):
+            raise NotAllowed(refusal(role, least), ASK)
+
+    def _role_for(self, least: str) -> str | None:
+        at, role = self._known_role
+        reads = least in (GUEST, "viewer")
+        if not reads or self._clock() - at >= _ROLE_SECONDS:
+            role = self._role()
+            self._known_role = self._clock(), role
+        return role
+
+    def _record(
+        self,
+        path: str,
+        operation: Operation,
+        method: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        token = _recorded_base.set(self._base_id)
+        try:
+            result = method(*args, **kwargs)
+        finally:
+            _recorded_base.reset(token)
+        recorded = [*args, *kwargs.values()][: operation.audited_arguments]
+        self._note(operation.audit, path, _detail(recorded))
+        return result
+
+
+def _detail(arguments: Iterable[Any]) -> str:
+    """The names among some arguments, separated by commas."""
+    names: list[str] = []
+    for argument in arguments:
+        if isinstance(argument, str | int):
+            names.append(str(argument))
+        elif isinstance(argument, list | tuple) and all(isinstance(one, str) for one in argument):
+            names += argument
+    return ", ".join(filter(None, names))[:_LONGEST_DETAIL]
