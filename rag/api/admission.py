@@ -22,6 +22,7 @@ from rag import (
     spanning,
 )
 from rag.api import problems
+from rag.api.reference import is_public
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="Touchstone"'}
 _NOBODY = problems.problem(
@@ -85,6 +86,9 @@ class Admission:
         return labels
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_public(scope["path"].removeprefix(scope.get("root_path", ""))):
+            await self._app(scope, receive, send)
+            return
         scheme, _, secret = Headers(scope=scope).get("authorization", "").partition(" ")
         secret = secret.strip() if scheme.lower() == "bearer" else ""
         try:

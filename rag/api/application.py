@@ -6,12 +6,12 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp
 
 from rag import SCOPES, Workspace
 from rag.api import problems
 from rag.api.admission import Admission
+from rag.api.reference import reference
 from rag.api.resources.answers import answers
 from rag.api.resources.bases import bases
 from rag.api.resources.builds import builds
@@ -52,12 +52,7 @@ def application(workspace: Workspace) -> ASGIApp:
     largest = (workspace.settings.max_upload_mb << 20) + _FORM
     for each in (uploads, question_files):
         app.include_router(each, prefix="/v1", max_body_size=largest)
-    document = described(app)
-
-    @app.get("/v1/openapi.json", include_in_schema=False)
-    async def openapi() -> JSONResponse:
-        return JSONResponse(document)
-
+    app.router.routes.extend(reference(described(app)))
     return Admission(app, workspace)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -50,6 +50,19 @@ def test_a_script_that_came_with_content_does_not_run(address: str, browser: Bro
     assert refused == "script-src-elem"
     expect(page).not_to_have_title("taken over")
     page.close()
+
+
+def test_the_reference_of_the_api_is_drawn_without_a_token_or_a_network(
+    address: str, page: Page
+) -> None:
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.goto(f"{address}/api/v1/docs")
+    expect(page.get_by_role("heading", name="knowledge bases")).to_be_visible()
+    expect(page.get_by_role("button", name="Authorize")).to_be_visible()
+    page.locator('[data-path="/v1/knowledge-bases/{kb}/search"]').click()
+    expect(page.get_by_role("heading", name="Parameters")).to_be_visible()
+    assert [url for url in requested if not url.startswith((address, "data:"))] == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,11 +61,41 @@ def test_no_address_lets_anybody_in_without_the_right_token(workspace: Workspace
 def test_what_nobody_knows_is_told_to_nobody_outside(workspace: Workspace) -> None:
     inside = client(workspace, "read")
     outside = TestClient(inside.app)
-    for path in ("/api/v1/openapi.json", "/api/v1/nothing", "/api", "/api/v2/knowledge-bases"):
+    for path in ("/api/v1/nothing", "/api", "/api/v2/knowledge-bases", "/api/v1/docsx"):
         problem(outside.get(path), 401)
     problem(inside.get("/api/v1/nothing"), 404)
     problem(inside.delete(BASES), 405)
-    assert inside.get("/api/v1/openapi.json").json()["openapi"] == "3.1.0"
+
+
+def test_every_operation_has_the_name_of_a_method_of_a_client(workspace: Workspace) -> None:
+    document = client(workspace).get("/api/v1/openapi.json").json()
+    found = [one["operationId"] for item in document["paths"].values() for one in item.values()]
+    assert len(set(found)) == len(found) == 64
+    assert [name for name in found if not re.fullmatch(r"[a-z]+(_[a-z]+)+", name)] == []
+    assert {"list_documents", "search_passages", "start_evaluation"} <= set(found)
+
+
+def test_the_reference_of_the_api_needs_no_token(workspace: Workspace) -> None:
+    workspace.create("plans of the merger", QUICK)
+    inside = client(workspace, "read")
+    outside = TestClient(inside.app)
+    document = outside.get("/api/v1/openapi.json")
+    assert document.json()["openapi"] == "3.1.0"
+    assert "plans of the merger" not in document.text
+    assert document.json() == inside.get("/api/v1/openapi.json").json()
+    page = outside.get("/api/v1/docs")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    sources = re.findall(r'(?:src|href)="(docs/[^"]+)"', page.text)
+    assert sources == [
+        "docs/assets/swagger-ui.css",
+        "docs/assets/swagger-ui-bundle.js",
+        "docs/start.js",
+    ]
+    for source in sources:
+        assert outside.get(f"/api/v1/{source}").status_code == 200, source
+    for path in ("docs/../knowledge-bases", "docs/assets/../../knowledge-bases", "docs/x"):
+        assert outside.get(f"/api/v1/{path}").status_code in (401, 404), path
+    assert outside.post("/api/v1/docs").status_code == 405
 
 
 def test_who_asks_too_often_waits(tmp_path: Path) -> None:

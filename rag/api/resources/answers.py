@@ -51,7 +51,7 @@ class ToAnswer(Asked):
 
 
 @answers.post("/knowledge-bases/{kb}/ask", **needs("ask", 400, 404, 415, 502, example=EXAMPLE))
-async def ask(workspace: Shared, base: Base, body: ToAnswer) -> Response:
+async def ask_question(workspace: Shared, base: Base, body: ToAnswer) -> Response:
     """Answers a question with citations.
 
     With ``stream`` as server-sent events: ``passages`` once, ``text`` for each piece, then

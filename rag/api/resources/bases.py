@@ -66,7 +66,7 @@ class Changes(Body):
 
 
 @bases.get("/knowledge-bases", **needs("read", example=_LIST))
-def every(request: Request, workspace: Shared, part: Part) -> Any:
+def list_knowledge_bases(request: Request, workspace: Shared, part: Part) -> Any:
     """All knowledge bases by name."""
     return part.of(request, workspace.bases(), base_data)
 
@@ -74,7 +74,9 @@ def every(request: Request, workspace: Shared, part: Part) -> Any:
 @bases.post(
     "/knowledge-bases", **needs("write", 400, 409, 415, 502, example=EXAMPLE, status_code=201)
 )
-def create(request: Request, workspace: Shared, body: NewBase, once: Maker) -> Response:
+def create_knowledge_base(
+    request: Request, workspace: Shared, body: NewBase, once: Maker
+) -> Response:
     """Makes a knowledge base. Documents are added to it afterwards."""
 
     def make() -> Made:
@@ -88,20 +90,22 @@ def create(request: Request, workspace: Shared, body: NewBase, once: Maker) -> R
 
 
 @bases.get("/knowledge-bases/{kb}", **needs("read", 404, example=EXAMPLE))
-def one(workspace: Shared, base: Base) -> Any:
+def get_knowledge_base(workspace: Shared, base: Base) -> Any:
     """One knowledge base."""
     return _one(workspace, base.id)
 
 
 @bases.patch("/knowledge-bases/{kb}", **needs("write", 400, 404, 409, 415, example=EXAMPLE))
-def rename(workspace: Shared, base: Base, body: Changes) -> Any:
+def rename_knowledge_base(workspace: Shared, base: Base, body: Changes) -> Any:
     """Gives a knowledge base another name; its id stays."""
     workspace.rename(base.id, body.name)
     return _one(workspace, base.id)
 
 
 @bases.post("/knowledge-bases/{kb}/duplicate", **_QUEUED)
-def duplicate(request: Request, workspace: Shared, base: Base, body: Copy, once: Maker) -> Response:
+def duplicate_knowledge_base(
+    request: Request, workspace: Shared, base: Base, body: Copy, once: Maker
+) -> Response:
     """Queues a copy with documents, recipes, prompts, question sets and labels, without runs,
     members or conversations. The copy is that of the job's `knowledge_base`."""
 
@@ -112,7 +116,7 @@ def duplicate(request: Request, workspace: Shared, base: Base, body: Copy, once:
 
 
 @bases.delete("/knowledge-bases/{kb}", **needs("admin", 404, status_code=204))
-def delete(workspace: Shared, base: Base) -> Response:
+def delete_knowledge_base(workspace: Shared, base: Base) -> Response:
     """Deletes a knowledge base with its documents, labels, runs and conversations."""
     workspace.delete(base.id)
     return Response(status_code=204)

@@ -39,14 +39,16 @@ builds = Resource("builds")
 
 
 @builds.get("/knowledge-bases/{kb}/builds", **needs("read", 404, 502, example=_LIST))
-def every(request: Request, base: Base, part: Part) -> Any:
+def list_builds(request: Request, base: Base, part: Part) -> Any:
     """The indexes that documents are built for, oldest first; `active` answers the questions."""
     active = base.recipe().index.hash
     return part.of(request, base.documents.builds(), lambda each: _data(base, each, active))
 
 
 @builds.delete("/knowledge-bases/{kb}/builds/{build}", **needs("write", 404, status_code=204))
-def delete(base: Base, build: Annotated[str, Path(description="the hash of a build")]) -> Response:
+def delete_build(
+    base: Base, build: Annotated[str, Path(description="the hash of a build")]
+) -> Response:
     """Deletes a build, with passages and vectors that no other one has. The one that answers the
     questions is refused."""
     if build not in {each.hash for each in base.documents.builds()}:

@@ -105,7 +105,7 @@ class StoreSearch(Given):
 
 
 @compatible.post("/retrieval", **needs("read", 400, 404, 415, 502, example=_RECORDS))
-def retrieval(workspace: Shared, body: Retrieval) -> Any:
+def retrieve_for_dify(workspace: Shared, body: Retrieval) -> Any:
     """Dify's external knowledge; ``knowledge_id`` is the id or the name of a knowledge base."""
     if body.metadata_condition:
         raise InvalidInput(
@@ -129,7 +129,7 @@ def retrieval(workspace: Shared, body: Retrieval) -> Any:
 @compatible.post(
     "/vector_stores/{store}/search", **needs("read", 400, 404, 415, 502, example=_PAGE)
 )
-def store_search(
+def search_vector_store(
     workspace: Shared,
     store: Annotated[str, Path(description="the id of a knowledge base, or its name")],
     body: StoreSearch,

@@ -80,7 +80,7 @@ class Tags(Body):
 
 
 @uploads.post("/knowledge-bases/{kb}/documents", **_QUEUED)
-def upload(
+def upload_files(
     request: Request,
     workspace: Shared,
     base: Base,
@@ -94,13 +94,15 @@ def upload(
 
 
 @documents.post("/knowledge-bases/{kb}/documents/urls", **_QUEUED)
-def fetch(request: Request, workspace: Shared, base: Base, body: Pages, once: Maker) -> Response:
+def add_web_pages(
+    request: Request, workspace: Shared, base: Base, body: Pages, once: Maker
+) -> Response:
     """Queues web pages to be fetched and read."""
     return once(body.urls, lambda: queued(request, workspace, base.documents.add_urls(body.urls)))
 
 
 @documents.post("/knowledge-bases/{kb}/documents/text", **_QUEUED)
-def paste(
+def add_text(
     request: Request, workspace: Shared, base: Base, body: PastedText, once: Maker
 ) -> Response:
     """Queues a text."""
@@ -112,13 +114,13 @@ def paste(
 
 
 @documents.get("/knowledge-bases/{kb}/documents", **needs("read", 404, example=_LIST))
-def every(request: Request, base: Base, part: Part) -> Any:
+def list_documents(request: Request, base: Base, part: Part) -> Any:
     """All documents by name, with their passages in the index of the saved recipe."""
     return part.of(request, base.documents.documents(base.recipe().index), document_data)
 
 
 @documents.get("/knowledge-bases/{kb}/documents/{document}", **needs("read", 404, example=EXAMPLE))
-def one(base: Base, document: DocumentId) -> Any:
+def get_document(base: Base, document: DocumentId) -> Any:
     """One document with its text."""
     return document_data(known(base, document)) | {"text": base.documents.document(document).text}
 
@@ -126,7 +128,7 @@ def one(base: Base, document: DocumentId) -> Any:
 @documents.get(
     "/knowledge-bases/{kb}/documents/{document}/tags", **needs("read", 404, example=_TAGGED)
 )
-def tags(base: Base, document: DocumentId) -> Any:
+def get_tags(base: Base, document: DocumentId) -> Any:
     """The tags of a document, sorted."""
     return {"tags": list(known(base, document).tags)}
 
@@ -135,7 +137,7 @@ def tags(base: Base, document: DocumentId) -> Any:
     "/knowledge-bases/{kb}/documents/{document}/tags",
     **needs("write", 400, 404, 415, example=_TAGGED),
 )
-def tag(base: Base, document: DocumentId, body: Tags) -> Any:
+def set_tags(base: Base, document: DocumentId, body: Tags) -> Any:
     """Replaces the tags of a document; only searches that filter by tag notice."""
     known(base, document)
     return {"tags": list(base.documents.tag(document, body.tags))}
@@ -145,7 +147,7 @@ def tag(base: Base, document: DocumentId, body: Tags) -> Any:
     "/knowledge-bases/{kb}/documents/{document}/original",
     **needs("read", 404, found=_FILE, response_class=StreamingResponse),
 )
-def original(workspace: Shared, base: Base, document: DocumentId) -> Response:
+def download_original(workspace: Shared, base: Base, document: DocumentId) -> Response:
     """The file that a document was read from; 404 where none was kept."""
     info = known(base, document)
     content = _opened(base, info)
@@ -163,7 +165,7 @@ def original(workspace: Shared, base: Base, document: DocumentId) -> Response:
 @documents.delete(
     "/knowledge-bases/{kb}/documents/{document}", **needs("write", 404, status_code=204)
 )
-def delete(base: Base, document: DocumentId) -> Response:
+def delete_document(base: Base, document: DocumentId) -> Response:
     """Deletes a document; from the next question on it does not answer. Labels on it stay."""
     known(base, document)
     base.documents.delete_documents([document])

@@ -40,20 +40,20 @@ jobs = Resource("jobs")
 
 
 @jobs.get("/knowledge-bases/{kb}/jobs", **needs("read", 404, example=_LIST))
-def every(request: Request, workspace: Shared, base: Base, part: Part) -> Any:
+def list_jobs(request: Request, workspace: Shared, base: Base, part: Part) -> Any:
     """The jobs of a knowledge base, newest first."""
     found = workspace.jobs.recent(base.id, _SHOWN)
     return part.of(request, found, lambda job: job_data(workspace, job.id))
 
 
 @jobs.get("/jobs/{job}", **needs("read", 404, example=EXAMPLE))
-def one(workspace: Shared, job: RowId) -> Any:
+def get_job(workspace: Shared, job: RowId) -> Any:
     """Return the progress of a job, and the outcome of each of its items."""
     return job_data(workspace, job)
 
 
 @jobs.post("/jobs/{job}/cancel", **needs("write", 404, example=EXAMPLE))
-def cancel(workspace: Shared, job: RowId) -> Any:
+def cancel_job(workspace: Shared, job: RowId) -> Any:
     """Asks a job to stop; what it has finished stays."""
     workspace.jobs.get(job)
     workspace.jobs.cancel(job)
@@ -61,7 +61,7 @@ def cancel(workspace: Shared, job: RowId) -> Any:
 
 
 @jobs.get("/jobs/{job}/events", **needs("read", 404))
-async def events(workspace: Shared, job: RowId) -> Response:
+async def stream_job_events(workspace: Shared, job: RowId) -> Response:
     """Server-sent events: ``progress`` when something changes, then ``end``.
 
     Or ``problem``, where the token, the role or the job is there no more.

@@ -58,7 +58,7 @@ class NewLink(Body):
 
 
 @members.get("/knowledge-bases/{kb}/members", **needs("read", 404, example=_MEMBERS))
-def every(request: Request, base: Base, part: Part) -> Any:
+def list_members(request: Request, base: Base, part: Part) -> Any:
     """The members by address; none where nobody signs in."""
     return part.of(request, base.members.every(), member_data)
 
@@ -67,7 +67,7 @@ def every(request: Request, base: Base, part: Part) -> Any:
     "/knowledge-bases/{kb}/members",
     **needs("admin", 400, 404, 409, 415, example=MEMBER, status_code=201),
 )
-def add(request: Request, base: Base, body: NewMember, once: Maker) -> Response:
+def add_member(request: Request, base: Base, body: NewMember, once: Maker) -> Response:
     """Makes a person a member; who is one already is changed by PATCH."""
 
     def make() -> Made:
@@ -81,21 +81,21 @@ def add(request: Request, base: Base, body: NewMember, once: Maker) -> Response:
 @members.patch(
     "/knowledge-bases/{kb}/members/{member}", **needs("admin", 400, 404, 415, example=MEMBER)
 )
-def change(base: Base, member: Email, body: NewRole) -> Any:
+def change_role(base: Base, member: Email, body: NewRole) -> Any:
     """Gives a member another role; the last owner stays one."""
     base.members.change(member, body.role)
     return member_data(_member(base, member))
 
 
 @members.delete("/knowledge-bases/{kb}/members/{member}", **needs("admin", 404, status_code=204))
-def remove(base: Base, member: Email) -> Response:
+def remove_member(base: Base, member: Email) -> Response:
     """Takes a member out; the last owner stays."""
     base.members.remove(member)
     return Response(status_code=204)
 
 
 @links.get("/knowledge-bases/{kb}/links", **needs("admin", 404, example=_LINKS))
-def every_link(request: Request, base: Base, part: Part) -> Any:
+def list_links(request: Request, base: Base, part: Part) -> Any:
     """All links, newest first, without their secrets."""
     return part.of(request, base.links.every(), link_data)
 
@@ -112,7 +112,7 @@ def create_link(workspace: Shared, base: Base, body: NewLink) -> Any:
 
 
 @links.delete("/knowledge-bases/{kb}/links/{link}", **needs("admin", 404, status_code=204))
-def revoke(base: Base, link: Annotated[str, Path(description="the id of a link")]) -> Response:
+def revoke_link(base: Base, link: Annotated[str, Path(description="the id of a link")]) -> Response:
     """Lets a link show nothing any more."""
     base.links.revoke(link)
     return Response(status_code=204)

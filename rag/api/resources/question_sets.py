@@ -151,13 +151,13 @@ def set_called(base: KnowledgeBase, name: str) -> QuestionSet:
 
 
 @question_sets.get("/knowledge-bases/{kb}/question-sets", **needs("read", 404, example=_LIST))
-def every(request: Request, base: Base, part: Part) -> Any:
+def list_question_sets(request: Request, base: Base, part: Part) -> Any:
     """All question sets by name."""
     return part.of(request, base.questions.every(), set_data)
 
 
 @question_sets.post("/knowledge-bases/{kb}/question-sets", **_KEEP)
-def create(request: Request, base: Base, body: NewSet, once: Maker) -> Response:
+def create_question_set(request: Request, base: Base, body: NewSet, once: Maker) -> Response:
     """Makes an empty question set."""
 
     def make() -> Made:
@@ -168,7 +168,7 @@ def create(request: Request, base: Base, body: NewSet, once: Maker) -> Response:
 
 
 @question_files.post("/knowledge-bases/{kb}/question-sets/import", **_IMPORT)
-def bring(
+def import_question_set(
     request: Request,
     base: Base,
     name: Annotated[str, Form(description="what the set is called", max_length=200)],
@@ -206,7 +206,7 @@ def bring(
 @question_sets.get(
     "/knowledge-bases/{kb}/question-sets/{questions}", **needs("read", 404, example=EXAMPLE)
 )
-def one(base: Base, questions: SetName) -> Any:
+def get_question_set(base: Base, questions: SetName) -> Any:
     """One question set."""
     return set_data(set_called(base, questions))
 
@@ -215,7 +215,7 @@ def one(base: Base, questions: SetName) -> Any:
     "/knowledge-bases/{kb}/question-sets/{questions}",
     **needs("label", 400, 404, 409, 415, example=EXAMPLE),
 )
-def rename(base: Base, questions: SetName, body: NewName) -> Any:
+def rename_question_set(base: Base, questions: SetName, body: NewName) -> Any:
     """Gives a question set another name, in its runs too; its id stays."""
     base.question_edits.rename_set(set_called(base, questions).name, body.name)
     return set_data(base.questions.named(body.name.strip()))
@@ -224,7 +224,7 @@ def rename(base: Base, questions: SetName, body: NewName) -> Any:
 @question_sets.delete(
     "/knowledge-bases/{kb}/question-sets/{questions}", **needs("label", 404, status_code=204)
 )
-def delete(base: Base, questions: SetName) -> Response:
+def delete_question_set(base: Base, questions: SetName) -> Response:
     """Deletes a question set with its labels; its runs stay."""
     base.question_edits.delete_set(set_called(base, questions).name)
     return Response(status_code=204)
@@ -234,7 +234,7 @@ def delete(base: Base, questions: SetName) -> Response:
     "/knowledge-bases/{kb}/question-sets/{questions}/versions",
     **needs("read", 404, example=_VERSIONS),
 )
-def versions(request: Request, base: Base, questions: SetName, part: Part) -> Any:
+def list_question_set_versions(request: Request, base: Base, questions: SetName, part: Part) -> Any:
     """The versions of a question set that imports replaced, newest first."""
     kept = base.questions.kept_versions(set_called(base, questions).name)
     return part.of(request, kept, kept_version_data)
@@ -244,7 +244,7 @@ def versions(request: Request, base: Base, questions: SetName, part: Part) -> An
     "/knowledge-bases/{kb}/question-sets/{questions}/versions/{number}/restore",
     **needs("label", 400, 404, example={**EXAMPLE, "replaced_version": 11}),
 )
-def restore(base: Base, questions: SetName, number: RowId) -> Any:
+def restore_question_set_version(base: Base, questions: SetName, number: RowId) -> Any:
     """Brings a replaced version back; the questions in its place are kept in turn."""
     name = set_called(base, questions).name
     replaced = base.questions.restore_version(name, number)
@@ -255,7 +255,7 @@ def restore(base: Base, questions: SetName, number: RowId) -> Any:
     "/knowledge-bases/{kb}/question-sets/{questions}/questions",
     **needs("read", 404, example=_QUESTIONS),
 )
-def questions_of(request: Request, base: Base, questions: SetName, part: Part) -> Any:
+def list_questions(request: Request, base: Base, questions: SetName, part: Part) -> Any:
     """The questions of a set with their labels."""
     held = base.questions.labelled(set_called(base, questions).name)
     return part.of(request, held, question_data)
@@ -265,7 +265,7 @@ def questions_of(request: Request, base: Base, questions: SetName, part: Part) -
     "/knowledge-bases/{kb}/question-sets/{questions}/questions",
     **needs("label", 400, 404, 415, example=QUESTION, status_code=201),
 )
-def add(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Response:
+def add_question(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Response:
     """Adds a question."""
 
     def make() -> Made:
@@ -282,7 +282,7 @@ def add(base: Base, questions: SetName, body: NewQuestion, once: Maker) -> Respo
     "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
     **needs("label", 400, 404, 415, example=QUESTION),
 )
-def edit(base: Base, questions: SetName, question: str, body: QuestionChanges) -> Any:
+def edit_question(base: Base, questions: SetName, question: str, body: QuestionChanges) -> Any:
     """Changes a question; its labels stay."""
     name = set_called(base, questions).name
     _question(base, name, question)
@@ -296,7 +296,7 @@ def edit(base: Base, questions: SetName, question: str, body: QuestionChanges) -
     "/knowledge-bases/{kb}/question-sets/{questions}/questions/{question}",
     **needs("label", 404, status_code=204),
 )
-def remove(base: Base, questions: SetName, question: str) -> Response:
+def remove_question(base: Base, questions: SetName, question: str) -> Response:
     """Deletes a question with its labels."""
     name = set_called(base, questions).name
     _question(base, name, question)
@@ -309,7 +309,7 @@ def remove(base: Base, questions: SetName, question: str) -> Response:
     **needs("read", 404),
     response_class=PlainTextResponse,
 )
-def export(base: Base, questions: SetName) -> PlainTextResponse:
+def export_question_set(base: Base, questions: SetName) -> PlainTextResponse:
     """A question set as JSONL, which an import reads back."""
     text = base.exchange.export_text(set_called(base, questions).name, "jsonl")
     return PlainTextResponse(text.encode("utf-8", "replace"), media_type="application/jsonl")
@@ -319,7 +319,7 @@ def export(base: Base, questions: SetName) -> PlainTextResponse:
     "/knowledge-bases/{kb}/question-sets/{questions}/labels",
     **needs("label", 400, 404, 415, example=_LABEL, status_code=201),
 )
-def judge(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Response:
+def add_label(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Response:
     """Judges a span of a document for a question; the same span again changes its grade."""
 
     def make() -> Made:
@@ -334,7 +334,7 @@ def judge(base: Base, questions: SetName, body: NewLabel, once: Maker) -> Respon
     "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
     **needs("label", 400, 404, 415, example=_LABEL),
 )
-def grade(base: Base, questions: SetName, label: RowId, body: Grade) -> Any:
+def change_grade(base: Base, questions: SetName, label: RowId, body: Grade) -> Any:
     """Changes the grade of a label."""
     name = set_called(base, questions).name
     base.labels.set_grade(name, label, body.grade)
@@ -345,7 +345,7 @@ def grade(base: Base, questions: SetName, label: RowId, body: Grade) -> Any:
     "/knowledge-bases/{kb}/question-sets/{questions}/labels/{label}",
     **needs("label", 404, status_code=204),
 )
-def unlabel(base: Base, questions: SetName, label: RowId) -> Response:
+def remove_label(base: Base, questions: SetName, label: RowId) -> Response:
     """Deletes a label."""
     base.labels.remove_label(set_called(base, questions).name, label)
     return Response(status_code=204)

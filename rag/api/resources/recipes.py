@@ -39,19 +39,19 @@ class Fields(Body):
 
 
 @recipes.get("/recipe-schema", **needs("read", example={"title": "Recipe", "type": "object"}))
-def schema() -> Any:
+def get_recipe_schema() -> Any:
     """The JSON Schema of a recipe."""
     return Recipe.model_json_schema()
 
 
 @recipes.get("/knowledge-bases/{kb}/recipe", **needs("read", 404, example=EXAMPLE))
-def saved(base: Base) -> Any:
+def get_recipe(base: Base) -> Any:
     """The saved recipe, which answers unless a request says otherwise."""
     return _dated(base, base.recipe())
 
 
 @recipes.put("/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=EXAMPLE))
-def replace(base: Base, body: NewRecipe) -> Any:
+def replace_recipe(base: Base, body: NewRecipe) -> Any:
     """Saves a recipe; the one before stays among the versions. ``job`` builds its index."""
     recipe = Recipe.parse(body.recipe)
     base.save_recipe(recipe)
@@ -61,7 +61,7 @@ def replace(base: Base, body: NewRecipe) -> Any:
 @recipes.patch(
     "/knowledge-bases/{kb}/recipe", **needs("write", 400, 404, 415, 502, example=EXAMPLE)
 )
-def change(base: Base, body: Fields) -> Any:
+def change_recipe_fields(base: Base, body: Fields) -> Any:
     """Saves the recipe with some fields changed. ``job`` builds its index, if it needs another."""
     while True:  # who changes another field at the same time loses nothing
         before = base.recipe()
@@ -71,13 +71,15 @@ def change(base: Base, body: Fields) -> Any:
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes", **needs("read", 404, example=_LIST))
-def versions(request: Request, base: Base, part: Part) -> Any:
+def list_recipe_versions(request: Request, base: Base, part: Part) -> Any:
     """All recipes that were saved, newest first."""
     return part.of(request, base.saved_recipes(), lambda each: recipe_data(*each))
 
 
 @recipes.get("/knowledge-bases/{kb}/recipes/{version}", **needs("read", 404, example=EXAMPLE))
-def version(base: Base, version: Annotated[str, Path(description="the hash of a recipe")]) -> Any:
+def get_recipe_version(
+    base: Base, version: Annotated[str, Path(description="the hash of a recipe")]
+) -> Any:
     """One recipe that was saved, by its hash."""
     for saved_at, recipe in base.saved_recipes():
         if recipe.hash == version:

@@ -111,7 +111,7 @@ class ToSweep(ToMeasure):
 
 @runs.post("/knowledge-bases/{kb}/evaluations", **_QUEUED)
 @dear
-def evaluate(
+def start_evaluation(
     request: Request, workspace: Shared, base: Base, body: ToEvaluate, once: Maker
 ) -> Response:
     """Queues an evaluation; ``run`` of the job is the id of the run that comes of it.
@@ -132,7 +132,9 @@ def evaluate(
 
 @runs.post("/knowledge-bases/{kb}/sweeps", **_QUEUED)
 @dear
-def sweep(request: Request, workspace: Shared, base: Base, body: ToSweep, once: Maker) -> Response:
+def start_sweep(
+    request: Request, workspace: Shared, base: Base, body: ToSweep, once: Maker
+) -> Response:
     """Queues the search for the best recipe of a grid, judged by cross-validation."""
 
     def make() -> Any:
@@ -145,7 +147,7 @@ def sweep(request: Request, workspace: Shared, base: Base, body: ToSweep, once: 
 
 
 @runs.get("/knowledge-bases/{kb}/sweeps/{questions}", **needs("read", 404))
-def swept(base: Base, questions: SetName) -> Any:
+def get_sweep(base: Base, questions: SetName) -> Any:
     """Return the result of a question set's last sweep; ``result`` is null if there is none."""
     found = base.tuning.searches.result(set_called(base, questions).name)
     if found is None:
@@ -172,7 +174,7 @@ def swept(base: Base, questions: SetName) -> Any:
 
 
 @runs.get("/knowledge-bases/{kb}/runs", **needs("read", 404, example=_LIST))
-def every(
+def list_runs(
     request: Request,
     base: Base,
     part: Part,
@@ -184,7 +186,7 @@ def every(
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}", **needs("read", 404, example=EXAMPLE))
 @dear
-def one(base: Base, run: str) -> Any:
+def get_run(base: Base, run: str) -> Any:
     """One run with its recipe, the 95% interval of every mean, and what its answers took."""
     found = base.runs.get(run)
     intervals = {name: list(pair) for name, pair in base.run_figures.intervals(run).items()}
@@ -196,7 +198,7 @@ def one(base: Base, run: str) -> Any:
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}/questions", **needs("read", 404))
 @dear
-def results(request: Request, base: Base, run: str, part: Part) -> Any:
+def list_run_results(request: Request, base: Base, run: str, part: Part) -> Any:
     """Return the result of every question of a run, with its ``answer`` if it was answered."""
     given = base.answer_evaluations.answers(base.runs.get(run).id)
 
@@ -209,7 +211,7 @@ def results(request: Request, base: Base, run: str, part: Part) -> Any:
 
 @runs.get("/knowledge-bases/{kb}/runs/{run}/comparison", **needs("read", 404))
 @dear
-def compare(
+def compare_runs(
     base: Base,
     run: str,
     baseline: Annotated[str, Query(description="the run that it is held against")],
@@ -240,7 +242,7 @@ def compare(
     "/knowledge-bases/{kb}/runs/{run}/report", **needs("read", 404), response_class=HTMLResponse
 )
 @dear
-def report(base: Base, run: str, baseline: str | None = None) -> HTMLResponse:
+def get_report(base: Base, run: str, baseline: str | None = None) -> HTMLResponse:
     """A run as one HTML file that opens anywhere."""
     page = base.reports.html(run, baseline)
     name = {"Content-Disposition": f'attachment; filename="{base.runs.get(run).id}.html"'}
@@ -248,7 +250,7 @@ def report(base: Base, run: str, baseline: str | None = None) -> HTMLResponse:
 
 
 @runs.delete("/knowledge-bases/{kb}/runs/{run}", **needs("write", 404, status_code=204))
-def delete(base: Base, run: str) -> Response:
+def delete_run(base: Base, run: str) -> Response:
     """Deletes a run."""
     base.runs.remove(run)
     return Response(status_code=204)

@@ -113,7 +113,7 @@ class ToExplain(Asked):
 
 
 @search.post("/knowledge-bases/{kb}/search", **needs("read", 400, 404, 415, 502, example=_TRACE))
-def find(workspace: Shared, base: Base, body: Asked) -> Any:
+def search_passages(workspace: Shared, base: Base, body: Asked) -> Any:
     """Passages for a question, with every figure, and what each stage did."""
     recipe = body.recipe_of(base)
     return trace_data(base.search(body.question, recipe, body.beside(workspace, base)))
@@ -121,7 +121,7 @@ def find(workspace: Shared, base: Base, body: Asked) -> Any:
 
 @search.post("/knowledge-bases/{kb}/explain", **needs("read", 400, 404, 415, 502))
 @dear
-def explain(base: Base, body: ToExplain) -> Any:
+def explain_passage(base: Base, body: ToExplain) -> Any:
     """Explain why passages are found or not, and which changes would make a difference."""
     recipe = body.recipe_of(base)
     if body.against is not None:
