@@ -17,7 +17,8 @@ from streamlit.testing.v1.element_tree import ButtonGroup, Multiselect, Selectbo
 
 from pages.components.shell import identity, session
 from rag import EVERYBODY, ROLES, Claims, KnowledgeBase, NotAllowed, Principal, ScopedWorkspace
-from rag.workspace import guarded
+from rag.workspace import authorization
+from rag.workspace.authorization import Authorization
 from tests.controls import Sweep, change_all, picking
 from tests.handbook import FRAME, LEAVE
 from tests.members import World, said
@@ -108,16 +109,16 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Stocked:
 def refusals(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Whatever a knowledge base refuses, also where no page shows that."""
     noted: list[str] = []
-    require = guarded._Authorization._require
+    call = Authorization.call
 
-    def noting(gate: Any, path: str) -> None:
+    def noting(guard: Authorization, path: str, *call_arguments: Any) -> Any:
         try:
-            require(gate, path)
+            return call(guard, path, *call_arguments)
         except NotAllowed as error:
             noted.append(f"{path}: {error.message}")
             raise
 
-    monkeypatch.setattr(guarded._Authorization, "_require", noting)
+    monkeypatch.setattr(Authorization, "call", noting)
     return noted
 
 
@@ -205,7 +206,7 @@ def test_a_role_that_is_taken_meanwhile_ends_no_page(
     role: str, page: str, visit: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Controls that were drawn before are still there, and what they call refuses."""
-    monkeypatch.setattr(guarded, "_KNOWN_SECONDS", 0.0)  # it is noticed at once
+    monkeypatch.setattr(authorization, "_ROLE_SECONDS", 0.0)  # it is noticed at once
     app = visit(role, page)
     base = session.opened().base("handbook")
     if role == GUEST:

@@ -12,6 +12,7 @@ from pages.components.inspector.explanations import explainer
 from pages.components.inspector.moves_chart import Move, moves, takeaway
 from pages.components.inspector.recipe_comparison import fields
 from rag import Chunk, Compared, InvalidRecipe, KnowledgeBase, RankedPassage, SideBySide
+from rag.operation import operation
 from tests.handbook import LEAVE, texts, visit
 
 CERTIFICATE = "A certificate is needed from the fourth day."
@@ -187,6 +188,7 @@ def test_every_passage_moves_once(base: KnowledgeBase) -> None:
 def test_views_compute_only_when_chosen(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    @operation("viewer")
     def never(*_arguments: object) -> None:
         raise AssertionError("explained")
 

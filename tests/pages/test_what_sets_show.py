@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from pages.components.runs.comparison import LEANING
 from rag import InvalidInput, KnowledgeBase, Workspace, posterior
 from rag.evaluation.comparison import compare
+from rag.operation import operation
 from rag.runs.history import RunHistory
 from tests.pages.conftest import questions_file
 
@@ -112,7 +113,7 @@ def test_no_probability_reads_like_a_verdict_where_the_test_has_none(
     assert figures.verdict == "undecided"
     (found,) = base.runs.compare([bad], good)
     shown = [replace(found, figures=figures, groups={})]
-    monkeypatch.setattr(RunHistory, "compare", lambda *args: shown)
+    monkeypatch.setattr(RunHistory, "compare", operation("viewer")(lambda *args: shown))
     captions = _said(open_page("runs.py", set="many", runs=bad))
     assert said in captions
     assert "over 99%" not in captions
