@@ -47,8 +47,8 @@ def blanked(chunk: Chunk, running: Iterable[Span]) -> str:
 
 def _edges(text: str, page: Page) -> Iterator[tuple[Span, str]]:
     """Span and folded words of the lines at the edges: page numbers count up, so all are one."""
-    found = _LINE.finditer(text, page.start, page.end)
-    lines = [match.span() for match in found if match.group().strip()]
+    matches = _LINE.finditer(text, page.start, page.end)
+    lines = [match.span() for match in matches if match.group().strip()]
     for start, end in dict.fromkeys((*lines[:EDGE], *lines[-EDGE:])):
         if end - start <= LONGEST:
             yield (start, end), _DIGITS.sub("0", " ".join(text[start:end].split()))

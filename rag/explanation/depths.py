@@ -34,21 +34,21 @@ class Depths:
     words: tuple[Scores, Scores]
 
     @classmethod
-    def of(cls, found: Candidates, search: SearchRecipe, relevant: Mask, own: int) -> Depths:
+    def of(cls, candidates: Candidates, search: SearchRecipe, relevant: Mask, own: int) -> Depths:
         """``own`` is the place of the passage among all that may be found."""
-        enters = np.minimum(found.dense_rank, found.lexical_rank).astype(np.int64) + 1
-        ranks = np.concatenate([found.dense_rank, found.lexical_rank])
+        enters = np.minimum(candidates.dense_rank, candidates.lexical_rank).astype(np.int64) + 1
+        ranks = np.concatenate([candidates.dense_rank, candidates.lexical_rank])
         most = int(ranks[ranks != NOT_FOUND].max(initial=0)) + 1
         return cls(
             search,
-            found,
+            candidates,
             relevant,
             own,
             enters,
             int(enters[own]),
             most,
-            _bounds(found.dense_scores, enters, most),
-            _bounds(found.lexical_scores, enters, most),
+            _bounds(candidates.dense_scores, enters, most),
+            _bounds(candidates.lexical_scores, enters, most),
         )
 
     def is_in(self, depths: Integers) -> Mask:
@@ -90,11 +90,11 @@ def _bounds(scores: Scores, enters: Integers, most: int) -> tuple[Scores, Scores
 
 def _stretched(scores: Scores, bounds: tuple[Scores, Scores], depths: Integers) -> Scores:
     """``min_max`` over what has come up at each depth."""
-    low, high = (each[depths] for each in bounds)
+    low, high = (bound[depths] for bound in bounds)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(high > low, (scores - low) / (high - low), 0.0)
 
 
 def _reciprocal(ranks: Ranks, depths: Integers, constant: int) -> Scores:
-    found = (ranks != NOT_FOUND) & (ranks < depths)
-    return np.where(found, 1.0 / (constant + 1.0 + ranks), 0.0)
+    is_ranked = (ranks != NOT_FOUND) & (ranks < depths)
+    return np.where(is_ranked, 1.0 / (constant + 1.0 + ranks), 0.0)

@@ -44,8 +44,8 @@ class Compared:
     def found(self) -> tuple[int, int]:
         """Return the number of labels that each list shows."""
         return (
-            sum(each.before is not None for each in self.labels),
-            sum(each.after is not None for each in self.labels),
+            sum(label.before is not None for label in self.labels),
+            sum(label.after is not None for label in self.labels),
         )
 
 
@@ -62,7 +62,7 @@ def compared(
     """
     orders = tuple(list(map(_place, _ranking(trace))) for trace in traces)
     find = same if recipes[0].index.cut == recipes[1].index.cut else similar
-    shown = [
+    rankings = [
         tuple(
             RankedPassage(
                 at,
@@ -76,7 +76,7 @@ def compared(
         )
         for side in (0, 1)
     ]
-    sides = SideBySide(traces[1].question, shown[0], shown[1])
+    sides = SideBySide(traces[1].question, rankings[0], rankings[1])
     return Compared(
         *traces,
         sides,

@@ -40,8 +40,8 @@ def _file(name: str, title: str, *required: str) -> PromptFile:
 
 
 PROMPTS: Mapping[str, PromptFile] = {
-    each.name: each
-    for each in (
+    prompt_text.name: prompt_text
+    for prompt_text in (
         _file("strict", "Passages alone", "mark", "no_answer"),
         _file("balanced", "Passages first, then general knowledge", "mark", "general"),
         _file("general", "General knowledge, without documents", "mark"),

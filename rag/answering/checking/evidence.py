@@ -48,17 +48,24 @@ class Evidence:
     def of(cls, citation: Citation, reader: PassageReader, words: Vocabulary) -> Evidence:
         """Return the evidence of a citation."""
         hit = citation.hit
-        said = reader.statements(hit)
+        statements = reader.statements(hit)
         above = [
             *(hit.chunk.heading, hit.chunk.context, hit.document),
             *(_JOINED.sub(" ", hit.document), reader.context(hit), reader.labels(hit)),
         ]
         if hit.chunk.page is not None:
             above.append(f"page {citation.page or hit.chunk.page}")
-        rows = [f"{each.text} {each.caption}" for each in said if each.kind == "row"]
+        rows = [
+            f"{statement.text} {statement.caption}"
+            for statement in statements
+            if statement.kind == "row"
+        ]
         text = "\n".join(filter(None, [hit.chunk.text, citation.quote, *rows, *above]))
-        told = [Told(f"{each.text} {each.caption}".strip(), terms_of(each, words)) for each in said]
-        return cls(text, words.terms(text).union(*(each.terms for each in told)), told)
+        compared = [
+            Told(f"{statement.text} {statement.caption}".strip(), terms_of(statement, words))
+            for statement in statements
+        ]
+        return cls(text, words.terms(text).union(*(entry.terms for entry in compared)), compared)
 
     @classmethod
     def together(cls, several: Sequence[Evidence]) -> Evidence:
@@ -66,9 +73,9 @@ class Evidence:
         if len(several) == 1:
             return several[0]
         return cls(
-            "\n".join(each.text for each in several),
-            frozenset[str]().union(*(each.terms for each in several)),
-            [one for each in several for one in each.told],
+            "\n".join(evidence.text for evidence in several),
+            frozenset[str]().union(*(evidence.terms for evidence in several)),
+            [one for evidence in several for one in evidence.told],
         )
 
     def nearest(self, weights: Mapping[str, float]) -> Sequence[Told]:
