@@ -103,8 +103,8 @@ def _imagined(question: str, recipe: SearchRecipe, corpus: Corpus, timeline: Tim
     passage = tried("hyde", corpus.chat, ask, instead, timeline)
     if passage is None:
         return ""
-    shown = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
-    timeline.passed("hyde", 1, 2, shown)
+    excerpt = passage if len(passage) <= LONGEST_SHOWN else passage[:LONGEST_SHOWN] + "…"
+    timeline.passed("hyde", 1, 2, excerpt)
     return passage
 
 
@@ -138,22 +138,22 @@ def _embedded(
     """Unit vectors, shape (len(texts), dimension); ``vector`` is that of the first, if known."""
     new = texts if vector is None else texts[1:]
     if corpus.queries is None:
-        rows, known = corpus.embedder.embed(new, "query") if new else None, 0
+        rows, cached = corpus.embedder.embed(new, "query") if new else None, 0
     else:
-        rows, known = corpus.queries.vectors(corpus.embedder, new) if new else (None, 0)
-    known += len(texts) - len(new)
-    timeline.passed("question", 1, 1, _how(len(texts), known))
+        rows, cached = corpus.queries.vectors(corpus.embedder, new) if new else (None, 0)
+    cached += len(texts) - len(new)
+    timeline.passed("question", 1, 1, _how(len(texts), cached))
     parts = [] if vector is None else [vector[None]]
     return np.concatenate([*parts, *([] if rows is None else [rows])])
 
 
-def _how(texts: int, known: int) -> str:
+def _how(texts: int, cached: int) -> str:
     what = "embedding of the question"
     if texts > 1:
         what += f" and {texts - 1} more"
-    if known == texts:
+    if cached == texts:
         return f"{what}, from the cache"
-    return f"{what}, {known} of them from the cache" if known else what
+    return f"{what}, {cached} of them from the cache" if cached else what
 
 
 def respelled(
@@ -164,7 +164,7 @@ def respelled(
     for start, stop, word in respellings(question, lexical):
         corrections.append(WordCorrection(question[start:stop], word))
         result, end = result + question[end:start] + word, stop
-    note = ", ".join(f"{each.typed} → {each.read}" for each in corrections)
+    note = ", ".join(f"{correction.typed} → {correction.read}" for correction in corrections)
     timeline.passed("spelling", 1, 1, note or NOTHING_CORRECTED)
     return result + question[end:], corrections
 

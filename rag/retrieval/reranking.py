@@ -17,7 +17,11 @@ from rag.types import Scores
 
 
 def reranked(
-    asked: Asked, candidates: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
+    search_query: Asked,
+    candidates: Candidates,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
 ) -> tuple[Asked, Candidates]:
     """The candidates with the reranker's scores of their first ``recipe.rerank_depth``.
 
@@ -31,12 +35,12 @@ def reranked(
     texts = [passages[int(candidates.keys[position])][0].indexed_text for position in positions]
 
     def read(reranker: Reranker) -> Scores:
-        return reranker.scores(asked.reading, texts) if texts else np.empty(0)
+        return reranker.scores(search_query.reading, texts) if texts else np.empty(0)
 
     scores = tried("rerank", corpus.reranker, read, "the order stays", timeline, count)
     if scores is None:
-        return asked, candidates
+        return search_query, candidates
     timeline.passed("rerank", count, count, f"first {len(positions)} read by {recipe.rerank}")
     aligned = np.full(count, np.nan)
     aligned[positions] = scores
-    return asked, replace(candidates, rerank=aligned)
+    return search_query, replace(candidates, rerank=aligned)

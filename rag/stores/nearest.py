@@ -35,10 +35,10 @@ def found(pairs: list[tuple[int, float]]) -> Found:
     )
 
 
-def check_build(given: int, held: int | None) -> None:
+def check_build(actual: int, expected: int | None) -> None:
     """Raises InvalidInput where the build has vectors of another dimension."""
-    if held is not None and held != given:
+    if expected is not None and expected != actual:
         raise InvalidInput(
-            f"A vector has {given} dimensions, the build has {held}.",
+            f"A vector has {actual} dimensions, the build has {expected}.",
             "Rebuild the index with the present embedding model, or go back to the former one.",
         )
