@@ -215,13 +215,13 @@ def translated() -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{find_fault(chr(0xD800))}.", _TYPE_AGAIN) from error
     except DBAPIError as error:
-        said = " ".join(str(error.orig).split()).rstrip(" .")
+        detail = " ".join(str(error.orig).split()).rstrip(" .")
         if _is_orphan(error):
             raise NotFound(
                 "What this belongs to is gone.", "Someone deleted it meanwhile."
             ) from error
         kind = ConnectionLost if _is_away(error) else StorageError
-        raise kind(f"The database said: {said}.", _hint(said)) from error
+        raise kind(f"The database said: {detail}.", _hint(detail)) from error
     except SQLAlchemyError as error:
         raise StorageError(f"The database failed: {error}.") from error
 
@@ -243,14 +243,14 @@ def _from_json(text: str | bytes) -> Any:
 
 
 def _check_parameters(
-    _connection: Any, _cursor: Any, _statement: str, given: Any, _context: Any, _many: bool
+    _connection: Any, _cursor: Any, _statement: str, parameters: Any, _context: Any, _many: bool
 ) -> None:
     """Raises InvalidInput for text with a character 0: SQLite would store it, PostgreSQL not."""
-    if isinstance(given, str):
-        if "\0" in given:
-            raise InvalidInput(f"{find_fault(given)}.", _TYPE_AGAIN)
-    elif isinstance(given, dict | list | tuple):  # one row, or many, by place or by name
-        for inner in given.values() if isinstance(given, dict) else given:
+    if isinstance(parameters, str):
+        if "\0" in parameters:
+            raise InvalidInput(f"{find_fault(parameters)}.", _TYPE_AGAIN)
+    elif isinstance(parameters, dict | list | tuple):  # one row, or many, by place or by name
+        for inner in parameters.values() if isinstance(parameters, dict) else parameters:
             _check_parameters(_connection, _cursor, _statement, inner, _context, _many)
 
 

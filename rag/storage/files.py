@@ -232,7 +232,7 @@ def expected(connection: Connection) -> dict[str, str]:
     A document that came as a row of a collection, or in a bundle, may have none.
     """
     active = job.c.status.in_(("queued", "running")) & (job_item.c.status == "waiting")
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for key in _KEYS:
         file = job_item.c.payload[key].as_string()
         stored = (document.c.base_id == job.c.base_id) & (document.c.id == file)
@@ -241,8 +241,8 @@ def expected(connection: Connection) -> dict[str, str]:
             .select_from(job_item.join(job).outerjoin(document, stored))
             .where(file.is_not(None), active | document.c.id.is_not(None))
         )
-        found.update({row.file: row.name for row in connection.execute(statement)})
-    return found
+        names.update({row.file: row.name for row in connection.execute(statement)})
+    return names
 
 
 def referenced(connection: Connection, names: Sequence[str]) -> set[str]:
@@ -250,11 +250,13 @@ def referenced(connection: Connection, names: Sequence[str]) -> set[str]:
 
     One statement looks at all of them, so that what changes hands meanwhile is not overlooked.
     """
-    every = _references().subquery()
-    held: set[str] = set()
+    references = _references().subquery()
+    files_in_use: set[str] = set()
     for part in listable(names):
-        held.update(connection.execute(select(every).where(every.c.name.in_(part))).scalars())
-    return held
+        files_in_use.update(
+            connection.execute(select(references).where(references.c.name.in_(part))).scalars()
+        )
+    return files_in_use
 
 
 def _references() -> Any:
@@ -272,11 +274,11 @@ def _references() -> Any:
 
 
 def note_locked(
-    connection: Connection, job_id: int, position: int, given: Mapping[str, Any]
+    connection: Connection, job_id: int, position: int, item: Mapping[str, Any]
 ) -> None:
     """Notes that an item's file (``file``, ``name``, ``source``) waits for its password."""
-    kept = {key: given[key] for key in ("file", "name", "source")}
-    _set_locked(connection, job_id, position, {_LOCKED: kept})
+    locked = {key: item[key] for key in ("file", "name", "source")}
+    _set_locked(connection, job_id, position, {_LOCKED: locked})
 
 
 def locked_files(connection: Connection, base_id: int) -> list[LockedFile]:

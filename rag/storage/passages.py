@@ -158,11 +158,11 @@ def marks(
     return ((row[0], row[1], row[2], row[3]) for row in rows)
 
 
-def texts(connection: Connection, cut_id: int | None, every: int = 1) -> Iterator[str]:
-    """Texts of the passages of a cut, or of one in ``every``, taken by key: as good as chance."""
+def texts(connection: Connection, cut_id: int | None, stride: int = 1) -> Iterator[str]:
+    """Texts of the passages of a cut, or of one in ``stride``, taken by key: as good as chance."""
     statement = select(chunk.c.text).where(chunk.c.cut_id == cut_id)
-    if every > 1:
-        statement = statement.where(chunk.c.key % every == 0)
+    if stride > 1:
+        statement = statement.where(chunk.c.key % stride == 0)
     result = connection.execution_options(yield_per=_ROWS).execute(statement)
     yield from result.scalars()
 

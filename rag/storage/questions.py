@@ -115,9 +115,9 @@ def _count(condition: Any) -> Any:
 def named(connection: Connection, base_id: int, name: str) -> QuestionSet:
     """One question set. Raises NotFound, naming those that exist."""
     sets = every(connection, base_id)
-    for found in sets:
-        if found.name == name:
-            return found
+    for candidate in sets:
+        if candidate.name == name:
+            return candidate
     names = ", ".join(item.name for item in sets) or "none yet"
     raise NotFound(f"There is no question set named {name!r}.", f"There are: {names}.")
 
@@ -140,10 +140,10 @@ def ensure(connection: Connection, base_id: int, name: str) -> tuple[int, bool]:
     seen = connection.execute(select(func.max(run.c.set_version)).where(mine)).scalar() or 0
     new = {"base_id": base_id, "name": name, "version": seen + 1, "changed": datetime.now(UTC)}
     created = insert_missing(connection, question_set, new)
-    known = select(question_set.c.id).where(
+    statement = select(question_set.c.id).where(
         question_set.c.base_id == base_id, question_set.c.name == name
     )
-    return int(connection.execute(known.with_for_update()).scalar_one()), created
+    return int(connection.execute(statement.with_for_update()).scalar_one()), created
 
 
 def rename(connection: Connection, set_id: int, name: str) -> None:
@@ -201,16 +201,16 @@ def save(
     Proposals stay, unless a new question has the id of one.
     """
     set_id, created = ensure(connection, base_id, name)
-    kept = None
+    version = None
     if not created:
-        kept = _keep(connection, set_id, questions)
+        version = _keep(connection, set_id, questions)
         count_versions(connection, [set_id])
         mine = question.c.set_id == set_id
         connection.execute(delete(question).where(mine, question.c.state == "accepted"))
         others = connection.execute(select(question.c.id).where(mine)).scalars()
         remove_questions(connection, set_id, {item.id for item in questions}.intersection(others))
     insert_all(connection, set_id, questions)
-    return kept
+    return version
 
 
 def _keep(connection: Connection, set_id: int, instead: Sequence[LabelledQuestion]) -> int | None:
@@ -268,9 +268,9 @@ def kept_questions(
     )
     content = connection.execute(statement).scalar()
     if content is None:
-        known = ", ".join(str(item.version) for item in kept_versions(connection, set_id))
+        versions = ", ".join(str(item.version) for item in kept_versions(connection, set_id))
         raise NotFound(
-            f"Version {version} of this set is not kept.", f"There are: {known or 'none'}."
+            f"Version {version} of this set is not kept.", f"There are: {versions or 'none'}."
         )
     return _CONTENT.validate_python(content)
 
@@ -323,14 +323,19 @@ def labelled(
     connection: Connection, set_id: int, states: Collection[State] = _COUNTING
 ) -> list[LabelledQuestion]:
     """Questions of a set in their order, with all labels, also those without a document."""
-    held = labels.of_set(connection, set_id)
+    labels_by_question = labels.of_set(connection, set_id)
     rows = connection.execute(
         select(question)
         .where(question.c.set_id == set_id, question.c.state.in_(states))
         .order_by(question.c.position)
     )
     return [
-        read(LabelledQuestion, row, tags=tuple(row.tags), labels=tuple(held.get(row.id, ())))
+        read(
+            LabelledQuestion,
+            row,
+            tags=tuple(row.tags),
+            labels=tuple(labels_by_question.get(row.id, ())),
+        )
         for row in rows
     ]
 

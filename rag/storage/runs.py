@@ -82,8 +82,10 @@ def insert_run(connection: Connection, value: Run, results: Sequence[QuestionRes
     )
     connection.execute(insert(run).values(new))
     rows = [
-        values(run_question, each, run_id=value.id, position=position, metrics=dict(each.metrics))
-        for position, each in enumerate(results)
+        values(
+            run_question, result, run_id=value.id, position=position, metrics=dict(result.metrics)
+        )
+        for position, result in enumerate(results)
     ]
     if rows:
         connection.execute(insert(run_question), rows)

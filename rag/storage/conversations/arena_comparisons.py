@@ -58,9 +58,9 @@ def find(connection: Connection, scope: Scope, bout_id: int) -> ArenaComparison 
     return None if row is None else _read(row)
 
 
-def vote(connection: Connection, scope: Scope, bout_id: int, given: str) -> bool:
+def vote(connection: Connection, scope: Scope, bout_id: int, choice: str) -> bool:
     """Stores a vote; tells whether the bout is one of the scope."""
-    statement = update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=given)
+    statement = update(bout).where(scope.over(bout), bout.c.id == bout_id).values(vote=choice)
     return connection.execute(statement.returning(bout.c.id)).first() is not None
 
 

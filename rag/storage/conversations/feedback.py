@@ -71,8 +71,8 @@ def figures(connection: Connection, scope: Scope) -> FeedbackFigures:
     followed = select(later.c.id).where(later.c.parent == turn.c.id).exists()
     ended = turn.c.status != "asked"
     counts = (
-        _count(each)
-        for each in (
+        _count(condition)
+        for condition in (
             ended,
             turn.c.thumb > 0,
             DOWN,

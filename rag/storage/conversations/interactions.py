@@ -180,12 +180,12 @@ def named(
 
 def get(connection: Connection, scope: Scope, turn_id: int) -> Interaction:
     """One of them. Raises NotFound."""
-    found = named(connection, scope, [turn_id]).get(turn_id)
-    if found is None:
+    interaction = named(connection, scope, [turn_id]).get(turn_id)
+    if interaction is None:
         raise NotFound(
             f"The memory holds no interaction {turn_id}.", "It was deleted, or is another's."
         )
-    return found
+    return interaction
 
 
 def correct(connection: Connection, turn_id: int, question: str, answer: str) -> None:
@@ -213,7 +213,7 @@ def changed(connection: Connection, base_id: int, sources: Collection[Source]) -
     for name in {source.base for source in sources} - {""}:
         named_so = select(knowledge_base.c.id).where(knowledge_base.c.name == name)
         bases[name] = connection.execute(named_so).scalar() or 0
-    return {each for each in sources if not _is_there(connection, bases[each.base], each)}
+    return {source for source in sources if not _is_there(connection, bases[source.base], source)}
 
 
 def _is_there(connection: Connection, base_id: int, source: Source) -> bool:
@@ -254,4 +254,4 @@ def _rows(scope: Scope) -> Select[Any]:
 
 
 def _read(row: Any) -> Interaction:
-    return read(Interaction, row, sources=tuple(Source(**each) for each in row.sources))
+    return read(Interaction, row, sources=tuple(Source(**source) for source in row.sources))

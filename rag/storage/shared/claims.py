@@ -68,12 +68,12 @@ class Claims:
         if not self.shared:
             return set(names)
         now = time.monotonic()
-        wanted = {name: _number(name) for name in names if name not in self._held}
-        if wanted:
-            given = {"names": list(wanted), "numbers": list(wanted.values())}
+        numbers = {name: _number(name) for name in names if name not in self._held}
+        if numbers:
+            parameters = {"names": list(numbers), "numbers": list(numbers.values())}
             with translated():
-                free = set(self._open().execute(_TAKE, given).scalars())
-            for name, number in wanted.items():
+                free = set(self._open().execute(_TAKE, parameters).scalars())
+            for name, number in numbers.items():
                 if name in free:
                     self._held[name] = number
                     self._refused.pop(name, None)

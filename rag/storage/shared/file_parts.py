@@ -68,11 +68,11 @@ def bring(database: Database, sha256: str, place: Path) -> None:
 
 def known(connection: Connection, names: Sequence[str]) -> set[str]:
     """Those of some files that are there."""
-    found: set[str] = set()
+    present: set[str] = set()
     for part in listable(names):
         first = (file_part.c.position == 0) & file_part.c.sha256.in_(part)
-        found.update(connection.execute(select(file_part.c.sha256).where(first)).scalars())
-    return found
+        present.update(connection.execute(select(file_part.c.sha256).where(first)).scalars())
+    return present
 
 
 def size(connection: Connection, names: Sequence[str]) -> int:
