@@ -164,5 +164,5 @@ def _spans(
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    if found := _VISIBLE.search(text, start, end):
-        yield found.start(), len(text[:end].rstrip())
+    if match := _VISIBLE.search(text, start, end):
+        yield match.start(), len(text[:end].rstrip())
