@@ -156,9 +156,9 @@ def carried(work: Callable[P, T]) -> Callable[P, T]:
     if span is None:
         return work
 
-    def done(*given: P.args, **named: P.kwargs) -> T:
+    def done(*arguments: P.args, **named: P.kwargs) -> T:
         with at(span):
-            return work(*given, **named)
+            return work(*arguments, **named)
 
     return done
 

@@ -21,13 +21,13 @@ class Prompts:
     @operation("guest")
     def wording(self) -> Wording:
         """The texts in use."""
-        latest = {each.name: each.text for each in self._all()}
+        latest = {version.name: version.text for version in self._all()}
         return Wording({name: text for name, text in latest.items() if text})
 
     @operation("guest")
     def versions(self, name: str) -> list[PromptVersion]:
         """Return the versions of a prompt, newest first; a reset has the text ""."""
-        return [each for each in self._all() if each.name == name][::-1]
+        return [version for version in self._all() if version.name == name][::-1]
 
     @operation("editor", audit="recipe", audited_arguments=1)
     def save(self, name: str, text: str) -> None:

@@ -207,8 +207,8 @@ class Library:
         if cut is None:
             return []
         with self._database.read() as connection:
-            found = passages.spans(connection, self._base_id, cut, [document_id])
-        return sorted((start, end) for _key, start, end in found.get(document_id, []))
+            spans_by_document = passages.spans(connection, self._base_id, cut, [document_id])
+        return sorted((start, end) for _key, start, end in spans_by_document.get(document_id, []))
 
     @operation("viewer")
     def preview(self, document: Document, recipe: IndexRecipe) -> Iterator[Chunk]:
@@ -263,9 +263,9 @@ class Library:
     @operation(SERVER)
     def import_beir(self, folder: Path, split: str) -> int:
         """Queues a BEIR folder; returns the job. Raises InvalidFile when it is not one."""
-        found = BeirImport.checked(folder, split)
+        collection = BeirImport.checked(folder, split)
         with self._database.write() as connection:
-            job = found.queue(connection, self._base_id)
+            job = collection.queue(connection, self._base_id)
         self._jobs.wake()
         return job
 
@@ -308,8 +308,8 @@ class Library:
     def labels_on(self, document_ids: Sequence[str]) -> int:
         """Return the number of labels that refer to some documents, and lose them on deletion."""
         with self._database.read() as connection:
-            found = labels.on_documents(connection, self._base_id, document_ids)
-        return sum(found.values())
+            counts = labels.on_documents(connection, self._base_id, document_ids)
+        return sum(counts.values())
 
     @operation("guest")
     def builds(self) -> list[BuildRow]:
@@ -336,7 +336,7 @@ class Library:
         """Names of documents that words alone find in a build: their vectors are not in yet."""
         with self._database.read() as connection:
             waiting = builds.waiting(connection, self._base_id)
-        return [each.name for each in waiting if each.build_hash == recipe.hash]
+        return [item.name for item in waiting if item.build_hash == recipe.hash]
 
     @operation("editor", audit="documents")
     def build(self, recipe: IndexRecipe) -> int:

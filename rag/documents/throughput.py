@@ -42,13 +42,13 @@ def embedding(embedder: str) -> str:
 
 def work_for(*recipes: IndexRecipe) -> dict[str, str]:
     """The steps of storing a document in some builds, and whose pace each has."""
-    found: dict[str, str] = {}
+    paces: dict[str, str] = {}
     for number, recipe in enumerate(recipes):
         cutting, embeds = steps(recipe, number)
         pace = embedding(recipe.embedder)
-        found[cutting] = pace if recipe.chunker == "semantic" else "cutting"
-        found[embeds] = pace
-    return found | {"storing": "storing"}
+        paces[cutting] = pace if recipe.chunker == "semantic" else "cutting"
+        paces[embeds] = pace
+    return paces | {"storing": "storing"}
 
 
 def steps(recipe: IndexRecipe, number: int) -> tuple[str, str]:
@@ -106,7 +106,7 @@ class Throughput:
 
     def _measured(self) -> dict[str, float]:
         try:
-            found = json.loads(self._file.read_text())
-            return {str(name): float(value) for name, value in found.items()}
+            stored = json.loads(self._file.read_text())
+            return {str(name): float(value) for name, value in stored.items()}
         except (OSError, ValueError, AttributeError, TypeError):
             return {}

@@ -99,7 +99,7 @@ def _filled(content: Any, question: str) -> Any:
 
 
 def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
-    found = {}
+    headers = {}
     for name, value in tool.headers.items():
         scheme, variable = SECRET.fullmatch(value).groups()  # type: ignore[union-attr]
         secret = variables.get(variable, "")
@@ -112,8 +112,8 @@ def _headers(tool: HttpTool, variables: Mapping[str, str]) -> dict[str, str]:
             raise ProviderRejected(
                 f"{variable} has signs that no header may have.", "Set it again, without them."
             )
-        found[name] = f"{scheme} {secret}" if scheme else secret
-    return found
+        headers[name] = f"{scheme} {secret}" if scheme else secret
+    return headers
 
 
 def _answer(

@@ -35,7 +35,7 @@ def is_public(address: str) -> bool:
     if ip in _NAT64:
         return _is_public(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
     carried = [ip.sixtofour, *(ip.teredo or ())]
-    inner = all(_is_public(each) for each in carried if each is not None)
+    inner = all(_is_public(address) for address in carried if address is not None)
     local = ip.ipv4_mapped is not None or ip.is_site_local
     return not local and inner and _is_public(ip)
 
@@ -48,8 +48,8 @@ def _is_public(ip: _Address) -> bool:
 
 def resolve(host: str, port: int, *, allow_private: bool) -> list[str]:
     """Addresses of ``host``. Raises BlockedAddress if any of them is not public, OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in entries))
     if not allow_private and not all(map(is_public, addresses)):
         raise BlockedAddress(
             f"“{host}” is an address inside this computer or its network, and is not fetched.",

@@ -129,9 +129,9 @@ class Endpoint:
 
     def broke_off(self, detail: str = "") -> ProviderError:
         """The error for a reply that ended in the middle, with what the server said of it."""
-        said = f" It said: {self._clean(detail)}" if detail.strip() else ""
+        quoted = f" It said: {self._clean(detail)}" if detail.strip() else ""
         return ProviderUnavailable(
-            f"{self.row.label} broke off in the middle of its reply.{said}", "Ask again."
+            f"{self.row.label} broke off in the middle of its reply.{quoted}", "Ask again."
         )
 
     def within(self, detail: str, model: str, *, begun: bool) -> ProviderError:
@@ -157,8 +157,8 @@ class Endpoint:
         self, code: int, detail: str, model: str, retry_after: str | None = None
     ) -> ProviderError:
         """The error for an HTTP status. ``retry_after`` is that header."""
-        said = f" It said: {self._clean(detail)}" if detail.strip() else ""
-        message = f"{self.row.label} answered {code} for model {model!r}.{said}"
+        quoted = f" It said: {self._clean(detail)}" if detail.strip() else ""
+        message = f"{self.row.label} answered {code} for model {model!r}.{quoted}"
         if code in (400, 413, 422, 500) and _OVERFLOW.search(detail):
             return ContextOverflow(
                 message,
@@ -189,10 +189,10 @@ class Endpoint:
 
 def _share_that_fits(detail: str) -> float:
     """The limit that a server tells over what it was sent; 0 where it does not tell both."""
-    found = _TOKENS.findall(detail)
-    found = found if len(found) > 1 else _COUNT.findall(detail)
-    told = [int(each.replace(",", "")) for each in found]
-    least, most = min(told, default=0), max(told, default=0)
+    matches = _TOKENS.findall(detail)
+    matches = matches if len(matches) > 1 else _COUNT.findall(detail)
+    counts = [int(match.replace(",", "")) for match in matches]
+    least, most = min(counts, default=0), max(counts, default=0)
     return least / most if least < most else 0.0
 
 

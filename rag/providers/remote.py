@@ -64,11 +64,11 @@ class RemoteEmbedder:
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
     def _ask(self, texts: list[str], input_type: InputType) -> Vectors:
-        told = {"provider": self._endpoint.row.name, "model": self._model, "texts": texts}
-        with telemetry.spanning("embeddings", told) as span:
+        attributes = {"provider": self._endpoint.row.name, "model": self._model, "texts": texts}
+        with telemetry.spanning("embeddings", attributes) as span:
             rows = asked(self._endpoint, "embedding", lambda: self._call(texts, input_type))
-            span.about = found = unit_rows(self._checked(rows, len(texts)))
-            return found
+            span.about = vectors = unit_rows(self._checked(rows, len(texts)))
+            return vectors
 
     def _checked(self, rows: Sequence[Sequence[float]], expected: int) -> Vectors:
         if len(rows) != expected:
@@ -83,9 +83,9 @@ class RemoteEmbedder:
             raise self._endpoint.misbehaved("vectors that are not numbers")
         dimension = vectors.shape[1]
         with self._lock:
-            known = self._dimension = self._dimension or dimension
-        if dimension != known:
+            known_dimension = self._dimension = self._dimension or dimension
+        if dimension != known_dimension:
             raise self._endpoint.misbehaved(
-                f"vectors of {dimension} dimensions where it answered {known} before"
+                f"vectors of {dimension} dimensions where it answered {known_dimension} before"
             )
         return vectors

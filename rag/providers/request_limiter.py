@@ -86,11 +86,11 @@ class RequestLimiter:
 
     def _require_hope(self) -> None:
         with self._lock:
-            left = self._closed_until - self._clock()
-            if left > 0:
+            wait = self._closed_until - self._clock()
+            if wait > 0:
                 raise Busy(
                     f"{self._said} It failed {self._failures} times in a row and is asked again "
-                    f"in {left:.0f} s.",
+                    f"in {wait:.0f} s.",
                     "The trouble is on their side. Try again then.",
                 )
             if self._closed_until:  # this one tries; others wait for what it learns
@@ -146,5 +146,5 @@ def held(endpoint: Endpoint, service: Service, call: Callable[[], T]) -> Iterato
         outcome = "left"
         raise
     finally:
-        told = {"provider": endpoint.row.name, "service": service, "outcome": outcome}
-        telemetry.note_work("provider", time.perf_counter() - started, **told)
+        labels = {"provider": endpoint.row.name, "service": service, "outcome": outcome}
+        telemetry.note_work("provider", time.perf_counter() - started, **labels)

@@ -77,7 +77,12 @@ def reranked(
 
     Raises ProviderError.
     """
-    told = {"provider": endpoint.row.name, "model": model, "question": question, "texts": texts}
-    with telemetry.spanning("rerank", told) as span:
-        span.about = found = asked(endpoint, "reranking", lambda: ask(question, texts))
-        return found
+    attributes = {
+        "provider": endpoint.row.name,
+        "model": model,
+        "question": question,
+        "texts": texts,
+    }
+    with telemetry.spanning("rerank", attributes) as span:
+        span.about = scores = asked(endpoint, "reranking", lambda: ask(question, texts))
+        return scores

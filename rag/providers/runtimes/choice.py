@@ -30,8 +30,8 @@ def opened() -> Runtime:
 def installed() -> str:
     """The runtime that is tried first, with its version; nothing is loaded. "" without any."""
     for package, name in _NAMES.items():
-        if found := _version(package):
-            return f"{name} {found}"
+        if version := _version(package):
+            return f"{name} {version}"
     return ""
 
 

@@ -43,8 +43,8 @@ class BedrockWire:
         """
         if "cohere." in self._model:
             words = self._endpoint.row.input_words(input_type)
-            found = self._invoke({"texts": texts, "embedding_types": ["float"], **words})
-            rows: Rows = self._read(lambda: found["embeddings"]["float"])
+            reply = self._invoke({"texts": texts, "embedding_types": ["float"], **words})
+            rows: Rows = self._read(lambda: reply["embeddings"]["float"])
             return rows
         return [self._titan(text) for text in texts]
 
@@ -87,8 +87,8 @@ class BedrockWire:
             return self._client.converse_stream(**request)["stream"]
 
     def _titan(self, text: str) -> Sequence[float]:
-        found = self._invoke({"inputText": text})
-        row: Sequence[float] = self._read(lambda: found["embedding"])
+        reply = self._invoke({"inputText": text})
+        row: Sequence[float] = self._read(lambda: reply["embedding"])
         return row
 
     def _invoke(self, body: dict[str, Any]) -> Any:
@@ -147,7 +147,7 @@ class BedrockReranker:
             client = self._clients.of(
                 self._endpoint, partial(_connected, service="bedrock-agent-runtime")
             )
-            found = client.rerank(
+            results = client.rerank(
                 queries=[{"type": "TEXT", "textQuery": {"text": encodable(question)}}],
                 sources=sources,
                 rerankingConfiguration={
@@ -159,12 +159,12 @@ class BedrockReranker:
                 },
             )["results"]
         scores = np.full(len(texts), np.nan)
-        for entry in found:
+        for entry in results:
             if not 0 <= entry["index"] < len(texts):
                 raise self._endpoint.misbehaved("results that do not number the passages")
             scores[entry["index"]] = entry["relevanceScore"]
         if not np.isfinite(scores).all():
-            raise self._endpoint.misbehaved(f"{len(found)} scores for {len(texts)} passages")
+            raise self._endpoint.misbehaved(f"{len(results)} scores for {len(texts)} passages")
         return scores
 
 
@@ -197,10 +197,10 @@ def _translated(endpoint: Endpoint, model: str, *, streaming: bool = False) -> I
     except failures.EventStreamError as error:
         raise endpoint.broke_off() from error
     except failures.ClientError as error:
-        told = error.response
-        code = told["ResponseMetadata"]["HTTPStatusCode"]
-        wait = told["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after")
-        raise endpoint.status(code, told["Error"].get("Message", ""), model, wait) from error
+        response = error.response
+        code = response["ResponseMetadata"]["HTTPStatusCode"]
+        wait = response["ResponseMetadata"].get("HTTPHeaders", {}).get("retry-after")
+        raise endpoint.status(code, response["Error"].get("Message", ""), model, wait) from error
     except (failures.NoCredentialsError, failures.PartialCredentialsError) as error:
         raise endpoint.without_credentials() from error
     except (failures.ConnectTimeoutError, failures.ReadTimeoutError) as error:

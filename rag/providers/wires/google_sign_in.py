@@ -25,9 +25,9 @@ def google_token() -> str:
         try:
             if not _credentials:
                 _credentials.append(auth.default(scopes=[_SCOPE])[0])
-            held = _credentials[0]
-            if not held.valid:
-                held.refresh(web.Request())
+            credentials = _credentials[0]
+            if not credentials.valid:
+                credentials.refresh(web.Request())
         except failures.TransportError as error:
             raise ProviderUnavailable(
                 "Google's sign-in does not answer.", "Check the connection to the internet."
@@ -38,4 +38,4 @@ def google_token() -> str:
                 "Run: gcloud auth application-default login, or name a service account's file in "
                 "GOOGLE_APPLICATION_CREDENTIALS.",
             ) from error
-        return str(held.token)
+        return str(credentials.token)

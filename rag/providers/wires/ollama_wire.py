@@ -83,10 +83,10 @@ class OllamaWire:
         try:
             yield
         except ollama.ResponseError as error:
-            said, model = _detail(error.error), self._model
+            detail, model = _detail(error.error), self._model
             if error.status_code < 0:
-                raise endpoint.within(said, model, begun=streaming) from error
-            raise endpoint.status(error.status_code, said, model, _wait(error)) from error
+                raise endpoint.within(detail, model, begun=streaming) from error
+            raise endpoint.status(error.status_code, detail, model, _wait(error)) from error
         except httpx.TimeoutException as error:
             raise endpoint.timed_out() from error
         except (ConnectionError, httpx.TransportError) as error:
@@ -95,11 +95,11 @@ class OllamaWire:
             raise endpoint.misbehaved("something that is not of this wire format") from error
 
 
-def _detail(said: object) -> str:
+def _detail(body: object) -> str:
     """The server's own words; proxies of other wire formats send an object in their place."""
-    if isinstance(said, dict) and said.get("message"):
-        return str(said["message"])
-    return str(said)
+    if isinstance(body, dict) and body.get("message"):
+        return str(body["message"])
+    return str(body)
 
 
 def _wait(error: ollama.ResponseError) -> str | None:

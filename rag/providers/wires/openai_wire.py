@@ -128,8 +128,8 @@ class OpenAIWire:
             broken = endpoint.broke_off() if begun else endpoint.unreachable()
             raise broken from endpoint.cause(error)
         except openai.APIError as error:
-            told = endpoint.within(_detail(error), self._model, begun=bool(begun and begun()))
-            raise told from endpoint.cause(error)
+            problem = endpoint.within(_detail(error), self._model, begun=bool(begun and begun()))
+            raise problem from endpoint.cause(error)
         except (ValueError, TypeError, AttributeError) as error:
             raise endpoint.misbehaved("something that is not of this wire format") from error
 
@@ -173,8 +173,8 @@ def _detail(error: openai.APIError) -> str:
     """The server's own words, where it sends them in the usual place."""
     if isinstance(error.body, dict) and error.body.get("message"):
         code = error.body.get("code")
-        known = isinstance(code, str) and code in str(error.body["message"])
-        said = str(error.body["message"])
-        return said if known or not isinstance(code, str) else f"{said} ({code})"
+        names_code = isinstance(code, str) and code in str(error.body["message"])
+        message = str(error.body["message"])
+        return message if names_code or not isinstance(code, str) else f"{message} ({code})"
     response = getattr(error, "response", None)
     return error.message if response is None else str(response.text)

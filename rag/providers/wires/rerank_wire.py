@@ -55,9 +55,9 @@ class RerankService:
                 if "texts" not in error.message:
                     raise
         request = {"query": query, "texts": list(texts), "truncate": True}
-        found = self._checked(self._post(request), len(texts))
+        scores = self._checked(self._post(request), len(texts))
         self._says_texts = True
-        return found
+        return scores
 
     def _post(self, request: dict[str, Any]) -> Any:
         path = self._endpoint.row.rerank_path
