@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from rag.answering.shaping import ShapedPassage, Surroundings, shaped, shapes
+from rag.answering.shaping import ShapedPassage, Surroundings, shape_passages, shapes
 from rag.recipe import SearchRecipe
 from rag.types import Dropped, Hit, Stage, Trace
 
@@ -48,7 +48,9 @@ def with_context(
     start = time.perf_counter()
     pieces = [ShapedPassage(hit, (hit,)) for hit in trace.hits]
     if recipe is not None and around is not None and shapes(recipe):
-        pieces = shaped(trace.hits, recipe, around, lambda text: count(text) <= budget_tokens)
+        pieces = shape_passages(
+            trace.hits, recipe, around, lambda text: count(text) <= budget_tokens
+        )
     size = cache(count)  # asked again for what was packed
     packed, excess = pack([piece.hit for piece in pieces], budget_tokens, size)
     spent = sum(size(hit.chunk.text) for hit in packed)

@@ -13,7 +13,7 @@ from rag.answering.checking import with_checks
 from rag.answering.extractive import quotes
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
-from rag.answering.sources import Sources, placed
+from rag.answering.sources import Sources, place_citations
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.protocols import ChatModel, Embedder
@@ -90,7 +90,7 @@ def _quoted(
         yield Delta(text)
 
     def finish(text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
-        citations, gone = placed(all_citations, sources)
+        citations, gone = place_citations(all_citations, sources)
         note = " ".join(filter(None, (note, gone, trace.read_as, of_language(trace), unmet)))
         seen = count_suspicious(trace.context)
         mode = QUOTES_MODE

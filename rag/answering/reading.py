@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rag.answering.markup import unmarked
 from rag.answering.rows import BETWEEN, body, rows_within, tables_within
-from rag.answering.running_heads import blanked, running_lines
+from rag.answering.running_heads import blank_running_heads, running_lines
 from rag.answering.sentences import Statement, statements
 from rag.answering.sources import Sources
 from rag.types import Document, Hit, Span
@@ -36,9 +36,11 @@ class PassageReader:
         """
         source = self._known(hit)
         if source is None:
-            return statements(blanked(hit.chunk, ()))
+            return statements(blank_running_heads(hit.chunk, ()))
         chunk, rows = hit.chunk, list(self._rows(source.document, hit))
-        prose = statements(blanked(chunk, [*source.mute, *_tabular(source.document, hit)]))
+        prose = statements(
+            blank_running_heads(chunk, [*source.mute, *_tabular(source.document, hit)])
+        )
         return sorted([*prose, *rows], key=lambda statement: statement.start)
 
     def context(self, hit: Hit) -> str:

@@ -32,7 +32,7 @@ def running_lines(document: Document) -> list[Span]:
     return [span for page in pages for span, line in page if counts[line] >= least]
 
 
-def blanked(chunk: Chunk, running: Iterable[Span]) -> str:
+def blank_running_heads(chunk: Chunk, running: Iterable[Span]) -> str:
     """The text of a passage with running lines and page numbers blank, all else in its place."""
     text = chunk.text
     inside = [

@@ -42,7 +42,7 @@ def shapes(recipe: SearchRecipe) -> bool:
     return recipe.context != "passage" or recipe.merge
 
 
-def shaped(
+def shape_passages(
     hits: Sequence[Hit], recipe: SearchRecipe, around: Surroundings, fits: Fits
 ) -> list[ShapedPassage]:
     """The pieces of text that ``hits`` (best first) become, by their best hit.

@@ -11,7 +11,7 @@ from rag.types import Document, Heading, Page, Span, Table
 Cut = Callable[[Document], Iterator[Span]]
 
 
-def edited(document: Document, cut: Cut) -> Iterator[Span]:
+def apply_edits(document: Document, cut: Cut) -> Iterator[Span]:
     """The spans that ``cut`` makes of a document, as its edits want them.
 
     No span holds anything that is excluded, or goes across a boundary that was set; text that is

@@ -83,10 +83,10 @@ class Arena:
         return comparison
 
     @operation("viewer")
-    def every(self, limit: int = 100) -> list[ArenaComparison]:
+    def list_comparisons(self, limit: int = 100) -> list[ArenaComparison]:
         """The bouts, newest first."""
         with self._database.read() as connection:
-            return arena_comparisons.every(connection, self._scope, limit)
+            return arena_comparisons.list_comparisons(connection, self._scope, limit)
 
     @operation("viewer")
     def vote(self, bout_id: int, choice: str) -> None:
@@ -101,7 +101,7 @@ class Arena:
     def summaries(self) -> list[ArenaSummary]:
         """Return the summary of the votes on each pair of recipes, most votes first."""
         with self._database.read() as connection:
-            return summaries(arena_comparisons.voted(connection, self._scope))
+            return summaries(arena_comparisons.list_voted_comparisons(connection, self._scope))
 
 
 def summaries(voted: Iterable[ArenaComparison]) -> list[ArenaSummary]:

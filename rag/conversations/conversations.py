@@ -72,7 +72,7 @@ class Conversations:
         ):
             return conversation
         with self._database.read() as connection:
-            ids = sessions.called(connection, self._scope, stripped) if stripped else []
+            ids = sessions.find_ids_by_name(connection, self._scope, stripped) if stripped else []
         if len(ids) > 1:
             listed = ", ".join(map(str, ids))
             raise InvalidInput(
@@ -129,7 +129,7 @@ class Conversations:
     def turns(self, conversation_id: int, last: int | None = None) -> list[Turn]:
         """Questions and answers of the branch that is shown, or ends with ``last``."""
         with self._database.read() as connection:
-            return turns.shown(connection, self._scope, conversation_id, last)
+            return turns.list_branch_turns(connection, self._scope, conversation_id, last)
 
     @operation("guest")
     def show(self, conversation_id: int, turn_id: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from rag.answering.asking.wording import PROMPTS, Wording, checked
+from rag.answering.asking.wording import PROMPTS, Wording, check_prompt_text
 from rag.operation import ALL, operation
 from rag.storage import Database
 from rag.storage.conversations import prompt_texts as rows
@@ -32,7 +32,7 @@ class Prompts:
     @operation("editor", audit="recipe", audited_arguments=1)
     def save(self, name: str, text: str) -> None:
         """Changes a prompt. Raises NotFound, InvalidInput for a text without a place it needs."""
-        text = checked(name, text)
+        text = check_prompt_text(name, text)
         if text != self.wording().text(name):
             self._add(name, "" if text == PROMPTS[name].text else text)
 
@@ -57,4 +57,4 @@ class Prompts:
 
     def _all(self) -> list[PromptVersion]:
         with self._database.read() as connection:
-            return rows.every(connection, self._base_id)
+            return rows.list_prompt_versions(connection, self._base_id)

@@ -74,7 +74,7 @@ class Reviews:
     def export(self) -> list[dict[str, Any]]:
         """Every turn that somebody thought something of, newest first, for scripts."""
         with self._database.read() as connection:
-            entries = feedback.given(connection, self._scope)
+            entries = feedback.list_feedback(connection, self._scope)
         return [
             {
                 **exports.turn_data(entry.turn),

@@ -67,12 +67,12 @@ class _Building:
         self._recipes = recipes
         self._before = reporter.carried() or 0  # documents of the first build, in earlier turns
         self._paces = Throughput(services)
-        self._forecast = RemainingTime(self._paces.known(), job.done / (job.total or 1))
+        self._forecast = RemainingTime(self._paces.rates(), job.done / (job.total or 1))
         embedder = spread(services.models.embedder, cluster)
         self._ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
         self._group = min(_GROUP * cluster.breadth, _MOST_IN_GROUP)
         with services.database.read() as connection:
-            rows = documents.every(connection, job.base_id)
+            rows = documents.list_documents(connection, job.base_id)
             self._characters = {row.id: row.characters for row in rows}
         for name in recipes:
             self._expect(name)
@@ -122,7 +122,7 @@ class _Building:
         self._forecast.end(key)
 
     def _told(self, message: str) -> tuple[int, int, str, float]:
-        done, total, seconds_left = self._forecast.told()
+        done, total, seconds_left = self._forecast.estimate()
         return done, total, message, seconds_left
 
     def _expect(self, name: str) -> list[list[str]]:

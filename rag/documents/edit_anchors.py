@@ -42,7 +42,7 @@ def _moved(
 def _anchored(
     connection: Connection, base_id: int, document: Document, replaced: str | None = None
 ) -> Iterator[StoredEdit]:
-    before = replaced or documents.named(connection, base_id, document.name)
+    before = replaced or documents.find_id_by_name(connection, base_id, document.name)
     theirs = {document.id, *([before] if before else [])}
     adrift = passage_edits.adrift(connection, base_id, spellings(document.name), theirs)
     if not adrift:

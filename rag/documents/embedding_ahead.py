@@ -145,7 +145,7 @@ class EmbeddingAhead:
                 return None
             ids = [item.id for item in mine]
             place = self._base_id, build_hash, embedder.id
-            texts = passages.unembedded(connection, *place, ids, most_texts)
+            texts = passages.list_unembedded(connection, *place, ids, most_texts)
         return _Queue(build_hash, embedder, {item.id: item for item in mine}, texts)
 
     def _claimed(self, queue: _Queue, refused: set[str]) -> _Queue | None:

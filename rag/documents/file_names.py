@@ -10,7 +10,7 @@ Item = tuple[str, Mapping[str, object]]
 """The name and the payload of an item of a job."""
 
 
-def named(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+def name_files(paths: Sequence[Path]) -> list[tuple[Path, str]]:
     """Every file once, with its path below the folder given; equal ones with that folder's name.
 
     Neither depends on the order of ``paths``, so that the same files are the same documents.

@@ -36,7 +36,7 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
     embedder = spread(services.models.embedder, cluster)
     ingestion = Ingestion(services.database, job.base_id, embedder, cluster.breadth)
     paces = Throughput(services)
-    forecast = RemainingTime(paces.known(), job.done / (job.total or 1))
+    forecast = RemainingTime(paces.rates(), job.done / (job.total or 1))
     total = 0
     for part in _groups(folder):
         size = sum(len(row.full_text) for row in part)
@@ -53,7 +53,7 @@ def _import(services: Services, job: JobRow, reporter: Reporter, cluster: Cluste
 
         def on_progress(step: str, done: int, parts: int, seen: int = seen) -> None:
             forecast.reached(seen, step, done, parts)
-            units, whole, seconds_left = forecast.told()
+            units, whole, seconds_left = forecast.estimate()
             reporter.report(units, whole, f"{seen:,} of {total:,} documents, {step}", seconds_left)
 
         if new:

@@ -36,7 +36,7 @@ from rag.jobs.turns import TurnOver
 from rag.questions.reanchoring import lost_labels
 from rag.questions.sets import QuestionSets
 from rag.readers import web
-from rag.readers.page_names import distinguished
+from rag.readers.page_names import distinguish_name
 from rag.services import Services
 from rag.storage import Connection, documents, files
 from rag.storage import jobs as rows
@@ -127,7 +127,7 @@ class _ItemReader:
         self._ahead = ReadingAhead(cluster, self._to_read)
         self._items: Mapping[int, JobItem] = {}
         self._paces = Throughput(services)
-        self._forecast = RemainingTime(self._paces.known(), job.done / (job.total or 1))
+        self._forecast = RemainingTime(self._paces.rates(), job.done / (job.total or 1))
         self.vectors = JobVectors(
             services, job.id, self._ingestion, self._forecast, self._say, claims, self._give_way
         )
@@ -274,9 +274,9 @@ class _ItemReader:
                 rows.note_fetched(connection, item, stored.sha256)
         with self._services.database.read() as connection:
             other = documents.source_of(connection, self._job.base_id, fetched.name)
-        is_taken = other is not None and other != fetched.asked
-        name = distinguished(fetched.name, fetched.asked) if is_taken else fetched.name
-        return {"file": stored.sha256, "name": name, "source": fetched.asked}
+        is_taken = other is not None and other != fetched.requested_url
+        name = distinguish_name(fetched.name, fetched.requested_url) if is_taken else fetched.name
+        return {"file": stored.sha256, "name": name, "source": fetched.requested_url}
 
     def _read(
         self, item: JobItem, source: Mapping[str, Any], on_progress: ProgressCallback
@@ -358,7 +358,7 @@ class _ItemReader:
         return on_progress
 
     def _say(self, message: str) -> None:
-        done, total, seconds_left = self._forecast.told()
+        done, total, seconds_left = self._forecast.estimate()
         self._reporter.report(done, total, message, seconds_left)
 
 

@@ -74,7 +74,7 @@ class Ingestion:
         """Index recipes of all builds, the saved one first; a document is stored for each."""
         with self._database.read() as connection:
             saved = bases.by_id(connection, self.base_id).recipe.index
-            built = [row.recipe for row in builds.every(connection, self.base_id)]
+            built = [row.recipe for row in builds.list_builds(connection, self.base_id)]
         return [saved, *(recipe for recipe in built if recipe.hash != saved.hash)]
 
     def work(self) -> dict[str, str]:
@@ -104,7 +104,7 @@ class Ingestion:
 
         Its labels look for their words there. Returns its id, None where there was nothing else.
         """
-        before = documents.named(connection, self.base_id, name)
+        before = documents.find_id_by_name(connection, self.base_id, name)
         if before is None or before == document_id:
             return None
         length = documents.characters(connection, self.base_id, before)
@@ -322,7 +322,11 @@ class Ingestion:
         stored = documents.reading(connection, self.base_id, document.id)
         if stored is not None and stored.reader_version >= document.reader_version:
             return Stored(document.name, "unchanged", 0)  # another process was quicker
-        before = document.id if stored else documents.named(connection, self.base_id, document.name)
+        before = (
+            document.id
+            if stored
+            else documents.find_id_by_name(connection, self.base_id, document.name)
+        )
         length, texts, tags = 0, list[bytes](), tuple[str, ...]()
         if before is not None:
             length = documents.characters(connection, self.base_id, before)

@@ -80,4 +80,4 @@ def _waiting_bytes(services: Services, job: JobRow) -> int:
 
 def _characters(services: Services, base_id: int) -> int:
     with services.database.read() as connection:
-        return sum(row.characters for row in documents.every(connection, base_id))
+        return sum(row.characters for row in documents.list_documents(connection, base_id))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rag import readers
-from rag.documents.file_names import Item, distinct, named
+from rag.documents.file_names import Item, distinct, name_files
 from rag.documents.page_images import page_image
 from rag.documents.previews import preview, sizes
 from rag.documents.reading_again import PASTED, ReadingAgain
@@ -108,7 +108,7 @@ def paths_brought_in(files: Files, paths: Sequence[Path], urls: Sequence[str]) -
     """Stores files; the block queues the reading of them and of pages: ``Library.add_paths``."""
     pages = _pages(urls)
     with files.arriving() as arrival:
-        stored = distinct(_stored_path(arrival, file, name) for file, name in named(paths))
+        stored = distinct(_stored_path(arrival, file, name) for file, name in name_files(paths))
         yield Reading([*stored, *pages], arrival)
 
 
@@ -154,7 +154,7 @@ class Library:
         cut = self._cut_id(recipe)
         with self._database.read() as connection:
             counts = passages.counts(connection, self._base_id, cut) if cut is not None else {}
-            rows = documents.every(connection, self._base_id)
+            rows = documents.list_documents(connection, self._base_id)
         return [
             DocumentInfo(
                 row.id,
@@ -299,7 +299,7 @@ class Library:
         if "" in words:
             raise InvalidInput("A tag needs a word.", "Leave empty ones out.")
         with self._database.write() as connection:
-            document_id = documents.named(connection, self._base_id, document) or document
+            document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             documents.tags(connection, self._base_id, document_id)
             documents.set_tags(connection, self._base_id, document_id, words)
         return tuple(words)
@@ -315,7 +315,7 @@ class Library:
     def builds(self) -> list[BuildRow]:
         """The index recipes that it is built for, oldest first."""
         with self._database.read() as connection:
-            return builds.every(connection, self._base_id)
+            return builds.list_builds(connection, self._base_id)
 
     @operation("guest")
     def vector_index(self, recipe: IndexRecipe) -> VectorChoice:

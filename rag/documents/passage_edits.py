@@ -33,7 +33,7 @@ class PassageEdits:
     def of(self, document: str) -> list[StoredEdit]:
         """The edits of a document, named by id or by name, in the order of its text."""
         with self._database.read() as connection:
-            document_id = documents.named(connection, self._base_id, document) or document
+            document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             return passage_edits.of_document(connection, self._base_id, document_id)
 
     @operation("viewer")
@@ -109,7 +109,7 @@ class PassageEdits:
 
     def _document(self, document: str) -> Document:
         with self._database.read() as connection:
-            document_id = documents.named(connection, self._base_id, document) or document
+            document_id = documents.find_id_by_name(connection, self._base_id, document) or document
             return documents.get(connection, self._base_id, document_id)
 
 

@@ -156,7 +156,7 @@ class RemainingTime:
         gone = self._items.pop(item)
         self._characters += gone.characters or 0.0
 
-    def told(self) -> tuple[int, int, float]:
+    def estimate(self) -> tuple[int, int, float]:
         """Units done, units in all, seconds left. The share that is done never falls.
 
         The seconds are infinite until this job has measured the pace of most of what is left.

@@ -64,7 +64,7 @@ class Throughput:
         self._services = services
         self._file = services.settings.home / "paces.json"
 
-    def known(self) -> dict[str, float]:
+    def rates(self) -> dict[str, float]:
         """Seconds per unit by step, as far as anything was measured, else what is typical."""
         return {**TYPICAL, **self._measured()}
 
@@ -84,7 +84,7 @@ class Throughput:
         """
         if embedding(embedder) not in self._measured() and providers.is_local(embedder):
             self._try(embedder)
-        paces = self.known()
+        paces = self.rates()
         if embedding(embedder) not in paces:
             return None
         per_character = ("cutting", embedding(embedder), "storing", "indexing")

@@ -67,8 +67,8 @@ def attribution(
     ``on_progress`` gets (done, total) before each batch; an exception from it ends the work.
     Raises ProviderError.
     """
-    sentences = gathered(_sentences(passage), MOST_SENTENCES)
-    words = gathered([match.span() for match in _WORD.finditer(question)], MOST_WORDS)
+    sentences = group_spans(_sentences(passage), MOST_SENTENCES)
+    words = group_spans([match.span() for match in _WORD.finditer(question)], MOST_WORDS)
     least = 1 if context else 2
     shorter_passages = [
         with_context(context, shorter) for shorter in _without_each(passage, sentences, least)
@@ -99,7 +99,7 @@ def _sentences(passage: str) -> list[Span]:
     return [(low, high) for low, high in spans_of(passage) if _WORD.search(passage, low, high)]
 
 
-def gathered(spans: Sequence[Span], most: int) -> list[Span]:
+def group_spans(spans: Sequence[Span], most: int) -> list[Span]:
     """At most ``most`` spans: where there are more, neighbours in equal numbers become one."""
     if len(spans) <= most:
         return list(spans)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rag.explanation.depths import Depths
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Calibrated, Candidates, compared
+from rag.retrieval.candidates import Calibrated, Candidates, threshold_scores
 from rag.retrieval.fusion import fused_scores, line_ends
 from rag.types import Mask, Scores
 
@@ -70,7 +70,7 @@ class Case:
         relevance = (
             candidates.cosine if calibration is None else calibration.probabilities(candidates)
         )
-        return compared(relevance, candidates.exact, self.search, candidates.by_words)
+        return threshold_scores(relevance, candidates.exact, self.search, candidates.by_words)
 
     def relevant(self, candidates: Candidates) -> Mask:
         """Return a mask of the candidates that reach the threshold, shape (n,)."""

@@ -24,7 +24,7 @@ class Depths:
     """
 
     search: SearchRecipe
-    found: Candidates
+    candidates: Candidates
     relevant: Mask
     own: int
     enters: Integers
@@ -56,7 +56,7 @@ class Depths:
         if not self.relevant[self.own]:
             return np.zeros(len(depths), dtype=bool)
         scores = self._scores(np.minimum(depths, self.most)[:, None])
-        mine, keys = scores[:, self.own : self.own + 1], self.found.keys
+        mine, keys = scores[:, self.own : self.own + 1], self.candidates.keys
         ahead = (scores > mine) | ((scores == mine) & (keys < keys[self.own]))
         here = self.enters <= depths[:, None]
         places = np.count_nonzero(ahead & here & self.relevant, axis=1)
@@ -64,7 +64,7 @@ class Depths:
 
     def _scores(self, depths: Integers) -> Scores:
         """Fused scores, shape (depths, n); of use for what has come up at a depth."""
-        candidates, search = self.found, self.search
+        candidates, search = self.candidates, self.search
         if search.mode == "dense":
             return np.broadcast_to(candidates.dense_scores, (len(depths), len(candidates)))
         if search.mode == "lexical":

@@ -19,10 +19,18 @@ from rag.explanation.counterfactuals import (
     counterfactuals,
     unavailable,
 )
-from rag.explanation.locating import Located, Match, located
+from rag.explanation.locating import Located, Match, locate_passages
 from rag.explanation.standing import FullRankings, Gap, Standing, figures, gap, standing
 from rag.recipe import Recipe, SearchRecipe
-from rag.retrieval import Asked, Candidates, Corpus, Timeline, embed_question, gather, retrieve
+from rag.retrieval import (
+    Candidates,
+    Corpus,
+    SearchQuery,
+    Timeline,
+    embed_question,
+    gather,
+    retrieve,
+)
 from rag.retrieval.candidates import Found, IncompleteVectors, bm25_options, join
 from rag.retrieval.selection import resolved_threshold
 from rag.types import Chunk, Trace
@@ -148,7 +156,7 @@ class Explainer:
         names = list(dict.fromkeys(chunk.document_id for chunk, _ in near))[:_DOCUMENTS]
         texts = {name: self._library.document(name).text for name in names}
         passages = {name: self._library.chunks(name, self.recipe.index) for name in names}
-        matches = located(needle, texts, passages)
+        matches = locate_passages(needle, texts, passages)
         return matches or [Located(chunk.key, "nearest") for chunk, _ in near[:_SHOWN]]
 
     def findings(self, passages: Sequence[Located]) -> list[Finding]:
@@ -202,10 +210,10 @@ class Explainer:
         return float((vector.astype(np.float64) * self._asked.vector.astype(np.float64)).sum())
 
     @cached_property
-    def _asked(self) -> Asked:
+    def _asked(self) -> SearchQuery:
         """The question itself, as the first search of both retrievers was asked it."""
         vector = embed_question(self.trace.searched, self._corpus.embedder)
-        return Asked(vector, self.trace.words or self.trace.question)
+        return SearchQuery(vector, self.trace.words or self.trace.question)
 
     @cached_property
     def _deep(self) -> FullRankings:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rag.recipe import Mode, SearchRecipe
-from rag.retrieval import Asked, Corpus, StageRow, stage_row, stage_title
+from rag.retrieval import Corpus, SearchQuery, StageRow, stage_row, stage_title
 from rag.retrieval.candidates import Found, bm25_options, fetched_cosines
 from rag.retrieval.fusion import BY_WORDS
 from rag.types import Chunk, Hit, Keys, Stage, StageName, Trace
@@ -36,7 +36,7 @@ class FullRankings:
     words: Found
 
     @classmethod
-    def of(cls, search_query: Asked, corpus: Corpus, search: SearchRecipe) -> FullRankings:
+    def of(cls, search_query: SearchQuery, corpus: Corpus, search: SearchRecipe) -> FullRankings:
         """Ranks every passage that the corpus allows."""
         keys = corpus.keys
         if corpus.allowed is not None:

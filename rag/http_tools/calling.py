@@ -18,7 +18,7 @@ from rag.errors import (
     ProviderUnavailable,
 )
 from rag.http_tools.definition import QUESTION, SECRET, HttpTool
-from rag.http_tools.results import ToolResult, parsed
+from rag.http_tools.results import ToolResult, parse_results
 from rag.network.requests import TooLarge, body_of, checked_client, checked_url
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def call(
         plain, allow_private=allow_private, deadline=deadline, timeout=tool.seconds
     ) as client:
         data = _answer(client, tool, request, secrets)
-    results, empty = parsed(tool, data)
+    results, empty = parse_results(tool, data)
     return ToolOutcome(tuple(results), empty, time.monotonic() - started)
 
 

@@ -27,7 +27,7 @@ class ToolResult:
     score: float | None
 
 
-def parsed(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
+def parse_results(tool: HttpTool, data: bytes) -> tuple[list[ToolResult], int]:
     """The first ``tool.most`` results, in the service's order, and how many had no text.
 
     What comes twice counts once.

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from rag.lexical.expand import FUZZY_MOST, PREFIX_MOST, Kind, Variant, misspelt, prefixed
+from rag.lexical.expand import FUZZY_MOST, PREFIX_MOST, Kind, Variant, misspelt, prefix_variants
 from rag.lexical.segment import Segment
 from rag.types import Integers, Scores
 
@@ -77,7 +77,7 @@ def _candidates(
 def _variants(term: str, segments: Sequence[Segment], fuzzy: bool, prefix: bool) -> list[Variant]:
     variants = list[Variant]()
     if prefix:
-        longer = prefixed(term, (segment.terms for segment in segments))
+        longer = prefix_variants(term, (segment.terms for segment in segments))
         variants += islice(_living(longer, segments), PREFIX_MOST)
     if fuzzy:
         seen = {variant.term for variant in variants}

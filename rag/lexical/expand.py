@@ -29,7 +29,7 @@ class Variant(NamedTuple):
     weight: float
 
 
-def prefixed(term: str, vocabularies: Iterable[Sequence[str]]) -> list[Variant]:
+def prefix_variants(term: str, vocabularies: Iterable[Sequence[str]]) -> list[Variant]:
     """Longer terms that begin with ``term``, the shortest first. Vocabularies are sorted."""
     if len(term) < PREFIX_SHORTEST:
         return []

@@ -80,7 +80,7 @@ class Explanation:
     matches: tuple[TermMatch, ...]
     unmatched: tuple[str, ...]
 
-    def beside(self, context: str, analyzer: Analyzer) -> Explanation:
+    def with_context(self, context: str, analyzer: Analyzer) -> Explanation:
         """The same, with how often each match stands in the passage's ``context``."""
         there = Counter(term for term, _, _ in analyzer.spans(context))
         matches = (replace(match, in_context=there[match.matched]) for match in self.matches)

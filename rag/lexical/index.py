@@ -25,7 +25,7 @@ from rag.lexical.explain import Explanation, TermMatch, term_spans
 from rag.lexical.passage_rows import tidy, total, without
 from rag.lexical.postings import Postings, laid_out
 from rag.lexical.protocols import Bm25Options, Query, Variants
-from rag.lexical.segment import Segment, build, merged
+from rag.lexical.segment import Segment, build, merge_segments
 from rag.lexical.spelling import Correction, Meant, corrections, nearest_term
 from rag.types import Keys, Scores
 
@@ -86,7 +86,7 @@ class LexicalIndex:
         for batch in _batches(items):
             keys, texts = list(batch), list(batch.values())
             remaining = without(segments, np.array(keys, dtype=np.int64))
-            segments = tidy([*remaining, *self._built(keys, texts)], merged)
+            segments = tidy([*remaining, *self._built(keys, texts)], merge_segments)
         return LexicalIndex(self.analyzer, segments)
 
     def _built(self, keys: Sequence[int], texts: Sequence[str]) -> list[Segment]:
@@ -112,7 +112,7 @@ class LexicalIndex:
     def removed(self, keys: Keys) -> LexicalIndex:
         """An index without ``keys``; unknown ones are ignored."""
         key_array = np.asarray(keys, dtype=np.int64)
-        return LexicalIndex(self.analyzer, tidy(without(self.segments, key_array), merged))
+        return LexicalIndex(self.analyzer, tidy(without(self.segments, key_array), merge_segments))
 
     def search(
         self, query: Query, k: int, *, allowed: Keys | None = None, **options: Unpack[Bm25Options]

@@ -160,7 +160,7 @@ def _written(
                 yield written, places[term]
 
 
-def merged(segments: Sequence[Segment]) -> Segment:
+def merge_segments(segments: Sequence[Segment]) -> Segment:
     """One segment of the live passages of all, in order; terms without passages are gone."""
     everything = sorted(term for segment in segments for term in segment.terms)
     union = [term for term, _ in groupby(everything)]

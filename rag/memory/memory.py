@@ -77,7 +77,7 @@ class Memory:
             return
         with contextlib.suppress(TouchstoneError):  # made when it is needed
             embedder = self._services.models.embedder(name)
-            vector = self._services.queries.known(embedder, question)
+            vector = self._services.queries.find(embedder, question)
             if vector is not None:
                 rows.store_vectors(connection, embedder.id, {turn_id: vector.tobytes()})
 
@@ -147,7 +147,7 @@ class Memory:
     def every(self, limit: int = 50, offset: int = 0) -> list[Remembered]:
         """Return stored interactions, newest first."""
         with self._database.read() as connection:
-            found = rows.every(connection, self.scope, limit, offset)
+            found = rows.list_interactions(connection, self.scope, limit, offset)
             return [self._remembered(connection, each) for each in found]
 
     @operation("viewer")
@@ -161,7 +161,7 @@ class Memory:
         found = self._nearest(text.strip(), recipe.index.embedder, successful=False)
         nearest = sorted(found, key=lambda each: (-each.similarity, -each.turn))[:limit]
         with self._database.read() as connection:
-            held = rows.named(connection, self.scope, [each.turn for each in nearest])
+            held = rows.find_by_turns(connection, self.scope, [each.turn for each in nearest])
             return [
                 self._remembered(connection, held[each.turn], each.similarity)
                 for each in nearest
@@ -207,7 +207,7 @@ class Memory:
     def _remembered(
         self, connection: Connection, held: Interaction, similarity: float | None = None
     ) -> Remembered:
-        changed = rows.changed(connection, self._base_id, held.sources)
+        changed = rows.changed_sources(connection, self._base_id, held.sources)
         gone = tuple(sorted({source.document for source in changed}))
         return Remembered(held, _standing(held, stale=bool(gone)), gone, similarity)
 

@@ -86,7 +86,7 @@ class Endpoint:
     retry_policy: RetryPolicy = RetryPolicy()
 
     @property
-    def shown(self) -> str:
+    def origin(self) -> str:
         """Scheme, host and port: what may be shown, whatever else the address holds."""
         parts = urlsplit(self.base_url if "://" in self.base_url else f"//{self.base_url}")
         host = parts.netloc.rpartition("@")[2]
@@ -106,11 +106,11 @@ class Endpoint:
 
     def unreachable(self) -> ProviderError:
         """The error for a refused or broken connection."""
-        hint = f"Check that {self.shown} is right and can be reached from here."
+        hint = f"Check that {self.origin} is right and can be reached from here."
         if self.row.wire == "ollama":
             where = self.row.base_url_variable
             hint = f"Start it with: ollama serve. Its address is read from {where}."
-        return Busy(f"{self.row.label} does not answer at {self.shown}.", hint)
+        return Busy(f"{self.row.label} does not answer at {self.origin}.", hint)
 
     def without_credentials(self) -> ProviderError:
         """The error where a cloud's own package finds nothing to sign in with."""
@@ -150,7 +150,7 @@ class Endpoint:
         """The error for an answer that is not what was asked for."""
         return ProviderMisbehaved(
             f"{self.row.label} answered {self._clean(what).rstrip('.')}.",
-            f"Check that {self.shown} is the right address and the model the right kind.",
+            f"Check that {self.origin} is the right address and the model the right kind.",
         )
 
     def status(
@@ -268,7 +268,7 @@ def batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
         yield batch
 
 
-def required(name: str) -> ModuleType:
+def import_required(name: str) -> ModuleType:
     """A package, imported when it is first used. Raises MissingDependency."""
     try:
         return import_module(name)

@@ -93,7 +93,7 @@ def chat_model(
         return None
     name = model_of(row, model or row.chat_model, settings)
     wire = _wire(resolve(row, settings, retry_policy), name, clients)
-    return SpannedChat(wire, row.name, name) if telemetry.followed() else wire
+    return SpannedChat(wire, row.name, name) if telemetry.is_followed() else wire
 
 
 def reranker(

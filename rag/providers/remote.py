@@ -10,7 +10,7 @@ import numpy as np
 from rag import telemetry
 from rag.protocols import InputType, Tokenizer
 from rag.providers.endpoint import Endpoint, batches
-from rag.providers.request_limiter import asked
+from rag.providers.request_limiter import call_with_limits
 from rag.providers.table import ModelTraits
 from rag.providers.tokens import encodable, wordpiece_tokens
 from rag.providers.vectors import unit_rows
@@ -38,7 +38,7 @@ class RemoteEmbedder:
         """Provider and model; the server too where it is not the provider's own."""
         row = self._endpoint.row
         elsewhere = self._endpoint.base_url != row.base_url
-        return f"{row.name}:{self._model}" + (f"@{self._endpoint.shown}" if elsewhere else "")
+        return f"{row.name}:{self._model}" + (f"@{self._endpoint.origin}" if elsewhere else "")
 
     @property
     def dimension(self) -> int:
@@ -66,7 +66,9 @@ class RemoteEmbedder:
     def _ask(self, texts: list[str], input_type: InputType) -> Vectors:
         attributes = {"provider": self._endpoint.row.name, "model": self._model, "texts": texts}
         with telemetry.spanning("embeddings", attributes) as span:
-            rows = asked(self._endpoint, "embedding", lambda: self._call(texts, input_type))
+            rows = call_with_limits(
+                self._endpoint, "embedding", lambda: self._call(texts, input_type)
+            )
             span.about = vectors = unit_rows(self._checked(rows, len(texts)))
             return vectors
 

@@ -32,7 +32,7 @@ def name_for(url: str, content_type: str, disposition: str = "", landed: str = "
     return shortened + ending
 
 
-def distinguished(name: str, url: str) -> str:
+def distinguish_name(name: str, url: str) -> str:
     """``name`` with six digits that belong to ``url``, before the extension."""
     stem, _, extension = name.rpartition(".")
     return f"{stem} ({hashlib.sha256(url.encode()).hexdigest()[:6]}).{extension}"

@@ -29,11 +29,11 @@ _ACCEPT = "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.
 class Fetched:
     """A fetched file or page; ``name`` has an extension that ``read`` supports.
 
-    ``asked`` is the requested address. ``url`` is the address after redirects.
+    ``requested_url`` is the requested address. ``url`` is the address after redirects.
     """
 
     data: bytes
-    asked: str
+    requested_url: str
     url: str
     name: str
     content_type: str

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from rag.errors import TouchstoneError, UnreadableDocument
 from rag.readers import wire
 from rag.readers.content import Source
-from rag.readers.failures import explained
+from rag.readers.failures import explain_failure
 from rag.readers.formats import run
 from rag.readers.pdf.page_image import draw_page
 
@@ -74,7 +74,7 @@ def _serve(request: wire.Message, replies: BinaryIO) -> None:
         # What filled the memory may still hold it: the parent starts a fresh process.
         raise SystemExit(1) from None
     except Exception as error:
-        explanation = explained(error, request["extension"])
+        explanation = explain_failure(error, request["extension"])
         defect = {"defect": "".join(traceback.format_exception(error))}
         last(wire.error_message(explanation) if explanation else defect)
     else:

@@ -123,7 +123,7 @@ class KnownVectors:
             rows_by_key[key] = mine
         return np.stack([row for key in keys if (row := rows_by_key[key]) is not None]), cached
 
-    def known(self, embedder: Embedder, text: str) -> Vectors | None:
+    def find(self, embedder: Embedder, text: str) -> Vectors | None:
         """The vector of a question where it is known, shape (dimension,); nobody is asked."""
         return self._cache.get((embedder.id, "query", hashlib.sha256(_bytes(text)).digest()))
 

@@ -117,7 +117,7 @@ class QueryVariant:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchQuery:
     """A question as the retrievers are asked it.
 
     ``vector`` (dimension,) is that of the question itself, which relevance is measured with, and
@@ -173,7 +173,7 @@ class Found:
 
 
 def nearest(
-    search_query: Asked, dense: VectorView, recipe: SearchRecipe, allowed: Keys | None = None
+    search_query: SearchQuery, dense: VectorView, recipe: SearchRecipe, allowed: Keys | None = None
 ) -> Found:
     """The first ``recipe.candidates`` by cosine; of several wordings, by the nearest of them."""
     if recipe.mode == "lexical":
@@ -187,7 +187,10 @@ def nearest(
 
 
 def best_by_words(
-    search_query: Asked, lexical: LexicalView, recipe: SearchRecipe, allowed: Keys | None = None
+    search_query: SearchQuery,
+    lexical: LexicalView,
+    recipe: SearchRecipe,
+    allowed: Keys | None = None,
 ) -> Found:
     """The first ``recipe.candidates`` by BM25; of several wordings, by ``best_shares``."""
     if recipe.mode == "dense":
@@ -220,7 +223,7 @@ def best_shares(
 
 
 def join(
-    search_query: Asked,
+    search_query: SearchQuery,
     near: Found,
     words: Found,
     dense: VectorView,
@@ -279,24 +282,24 @@ def holds_code(codes: Sequence[str], keys: Keys, lexical: LexicalView) -> Mask |
     return np.asarray(lexical.scores(terms, keys, k1=1.2, b=0.75, fuzzy=False, prefix=False) > 0)
 
 
-def compared(
+def threshold_scores(
     relevance: Scores, exact: Mask | None, recipe: SearchRecipe, by_words: Mask | None = None
 ) -> Scores:
     """Relevance as a threshold sees it: a rare code lifts it to 1, which passes every one.
 
     So does a vector that is not in yet: nothing is known that could be compared.
     """
-    coded = lifted(relevance, exact) if recipe.exact_codes else relevance
-    return lifted(coded, by_words)
+    coded = lift_to_certain(relevance, exact) if recipe.exact_codes else relevance
+    return lift_to_certain(coded, by_words)
 
 
-def lifted(relevance: Scores, some: Mask | None) -> Scores:
+def lift_to_certain(relevance: Scores, some: Mask | None) -> Scores:
     """Relevance, at least 1 for some passages."""
     return relevance if some is None else np.where(some, np.maximum(relevance, 1.0), relevance)
 
 
 def _words(
-    search_query: Asked, keys: Keys, lexical: LexicalView, options: Bm25Options
+    search_query: SearchQuery, keys: Keys, lexical: LexicalView, options: Bm25Options
 ) -> Scores | None:
     if search_query.variants:
         return best_shares(search_query.queries, keys, lexical, options)

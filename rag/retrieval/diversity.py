@@ -73,7 +73,7 @@ def doubles(rows: Vectors, limit: float) -> list[Double]:
     return same
 
 
-def diversified(
+def diversify(
     places: Order, scores: Scores, nearness: Nearness, share: float, count: int
 ) -> tuple[Order, Scores]:
     """The first ``count`` of ``places`` by maximal marginal relevance, with their values.

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Asked, Candidates, best_by_words, join, nearest
+from rag.retrieval.candidates import Candidates, SearchQuery, best_by_words, join, nearest
 from rag.retrieval.corpus import Corpus
 from rag.retrieval.fusion import fused_scores, ranking
 from rag.retrieval.timeline import Timeline
@@ -23,11 +23,15 @@ TERMS_SHARE = 0.5
 """Share of the added words in the BM25 query: what Anserini and Pyserini take for RM3."""
 
 
-def searched_again(
-    search_query: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus, timeline: Timeline
-) -> tuple[Asked, Candidates]:
+def search_with_feedback(
+    search_query: SearchQuery,
+    first: Candidates,
+    recipe: SearchRecipe,
+    corpus: Corpus,
+    timeline: Timeline,
+) -> tuple[SearchQuery, Candidates]:
     """A second search with what the first passages add; its candidates are the candidates."""
-    richer = enriched(search_query, first, recipe, corpus)
+    richer = add_feedback(search_query, first, recipe, corpus)
     if richer is search_query or (richer.near is None and richer.terms is None):
         timeline.passed("feedback", len(first), len(first), "nothing to add")
         return search_query, first
@@ -38,7 +42,7 @@ def searched_again(
     return richer, second
 
 
-def _added(search_query: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
+def _added(search_query: SearchQuery, recipe: SearchRecipe, corpus: Corpus) -> str:
     parts = [f"first {recipe.feedback} believed"]
     if search_query.near is not None:
         parts.append(f"{recipe.feedback_weight:.0%} of the vector")
@@ -47,7 +51,9 @@ def _added(search_query: Asked, recipe: SearchRecipe, corpus: Corpus) -> str:
     return "; ".join(parts)
 
 
-def enriched(search_query: Asked, first: Candidates, recipe: SearchRecipe, corpus: Corpus) -> Asked:
+def add_feedback(
+    search_query: SearchQuery, first: Candidates, recipe: SearchRecipe, corpus: Corpus
+) -> SearchQuery:
     """The question with what its first ``recipe.feedback`` passages add to it."""
     scores = fused_scores(first, recipe)
     believed = ranking(first.keys, scores)[: recipe.feedback]
@@ -109,7 +115,7 @@ def _language_model(keys: Keys, scores: Scores, corpus: Corpus) -> dict[str, flo
     return dict(model)
 
 
-def added_words(search_query: Asked, corpus: Corpus) -> list[str]:
+def added_words(search_query: SearchQuery, corpus: Corpus) -> list[str]:
     """The terms that feedback brought in, heaviest first."""
     terms = search_query.terms if isinstance(search_query.terms, Mapping) else {}
     own = corpus.lexical.terms(search_query.words)

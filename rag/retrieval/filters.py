@@ -46,7 +46,7 @@ def looks_at_passages(recipe: SearchRecipe) -> bool:
     return any(getattr(recipe, name) for name in _OF_PASSAGES)
 
 
-def described(recipe: SearchRecipe) -> str:
+def describe_filters(recipe: SearchRecipe) -> str:
     """The filters in words, for people."""
     set_filters = ((name, getattr(recipe, name)) for name in _FILTERS if getattr(recipe, name))
     return "; ".join(

@@ -45,11 +45,11 @@ def line_ends(candidates: Candidates, recipe: SearchRecipe) -> tuple[Scores, Sco
         dense = dense if by_words is None else np.where(by_words, words, dense)
     else:
         scores = candidates.dense_scores, candidates.lexical_scores
-        dense, words = normalised(*scores, by_words)
+        dense, words = normalise_scores(*scores, by_words)
     return leaning(dense, words, full_share(candidates.lacking, recipe)), words
 
 
-def normalised(cosine: Scores, bm25: Scores, by_words: Mask | None) -> tuple[Scores, Scores]:
+def normalise_scores(cosine: Scores, bm25: Scores, by_words: Mask | None) -> tuple[Scores, Scores]:
     """Both scores stretched to [0, 1]; where there is no cosine, that of BM25 stands for it."""
     if by_words is None:
         return min_max(cosine), min_max(bm25)
@@ -121,7 +121,7 @@ def score_contributions(trace: Trace, recipe: SearchRecipe) -> Mapping[int, Scor
     if recipe.fusion == "rrf":
         return {key: _reciprocal(hit, recipe, weight) for key, hit in hits.items()}
     by_words = np.array([BY_WORDS in hit.parts for hit in hits.values()], np.bool_)
-    dense, words = normalised(
+    dense, words = normalise_scores(
         np.array([_asked(hit, "dense") for hit in hits.values()]),
         np.array([_asked(hit, "bm25") for hit in hits.values()]),
         by_words if by_words.any() else None,

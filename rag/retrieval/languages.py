@@ -73,7 +73,7 @@ def dense_weight(lacking: str, recipe: SearchRecipe) -> float:
     return recipe.dense_weight * full_share(lacking, recipe)
 
 
-def noted(lacking: str, languages: KnownLanguages, weight: float) -> str:
+def language_note(lacking: str, languages: KnownLanguages, weight: float) -> str:
     """Return the note on a question that is ranked by words."""
     names = " and ".join(language_name(code) for code in sorted(languages.codes))
     note = (

@@ -24,7 +24,9 @@ class Part:
     weight: float = 1.0
 
 
-def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[str] = ()) -> Trace:
+def merge_traces(
+    parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[str] = ()
+) -> Trace:
     """One trace of all parts, the first one leading; ``recipe`` is the hash it carries.
 
     A list keeps the order that its own recipe gave it; what is decided here is how the lists are
@@ -66,7 +68,7 @@ def merged(parts: Sequence[Part], recipe: str, top_k: int, failures: Sequence[st
     )
 
 
-def fitted(relevance: Sequence[float]) -> list[float]:
+def isotonic_fit(relevance: Sequence[float]) -> list[float]:
     """The non-increasing sequence that is nearest to one, in squares: pool adjacent violators."""
     blocks: list[tuple[float, int]] = []
     for value in relevance:
@@ -87,7 +89,7 @@ def _interleaved(parts: Sequence[Part]) -> tuple[str, list[Hit]]:
     alike = len(scales) == 1
     ranked = []
     for part in parts:
-        worth = fitted([max(hit.relevance, 0.0) for hit in part.trace.hits])
+        worth = isotonic_fit([max(hit.relevance, 0.0) for hit in part.trace.hits])
         for rank, hit in enumerate(part.trace.hits, start=1):
             score = part.weight * (worth[rank - 1] if alike else 1.0 / (RRF_K + rank))
             own = {**hit.parts, "own": hit.score, "merged": score}

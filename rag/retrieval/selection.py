@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rag.recipe import SearchRecipe
-from rag.retrieval.candidates import Calibrated, Candidates, compared
-from rag.retrieval.diversity import Double, Nearness, diversified, doubles
+from rag.retrieval.candidates import Calibrated, Candidates, threshold_scores
+from rag.retrieval.diversity import Double, Nearness, diversify, doubles
 from rag.retrieval.fusion import fused_scores, ranking, reread
 from rag.retrieval.languages import leans_on_words
 from rag.types import Keys, Mask, Order, Scores
@@ -96,7 +96,7 @@ def cut(
     order = ranking(keys, scores)
     passing = np.ones(len(order), np.bool_)
     if threshold is not None:
-        passing = compared(relevance, exact, recipe, by_words)[order] >= threshold
+        passing = threshold_scores(relevance, exact, recipe, by_words)[order] >= threshold
     below, same = order[~passing], tuple[Double, ...]()
     if recipe.duplicates is not None:
         same = _doubles(order[passing], recipe.duplicates, _needed(nearness))
@@ -104,7 +104,7 @@ def cut(
     values: dict[int, float] = {}
     if recipe.mmr is not None:
         places = order[passing]
-        picked, marginal = diversified(
+        picked, marginal = diversify(
             places, scores[places], _needed(nearness), recipe.mmr, recipe.top_k
         )
         values = dict(zip(picked.tolist(), marginal.tolist(), strict=True))

@@ -144,9 +144,12 @@ class Evaluator:
         )
         with self._services.database.write() as connection:
             bases.hold(connection, self._base_id)
-            names = {each.id: each.name for each in question_rows.every(connection, self._base_id)}
+            names = {
+                each.id: each.name
+                for each in question_rows.list_question_sets(connection, self._base_id)
+            }
             run = replace(run, question_set=names.get(found.id, set_name))  # renamed meanwhile
-            if not runs.known(connection, run.id):
+            if not runs.run_exists(connection, run.id):
                 runs.insert_run(connection, run, results)
         return Evaluation(run, tuple(results))
 
@@ -181,7 +184,7 @@ class Evaluator:
         ``refusals_alone`` not where all are unanswerable, whose refusals can be counted.
         """
         with self._services.database.read() as connection:
-            found = question_rows.named(connection, self._base_id, set_name)
+            found = question_rows.get_question_set(connection, self._base_id, set_name)
             questions = question_rows.usable(
                 connection, self._base_id, found.id, without_users=without_users
             )

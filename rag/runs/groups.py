@@ -25,7 +25,7 @@ def questions_of_set(
 
     Raises NotFound.
     """
-    found = questions.named(connection, base_id, set_name)
+    found = questions.get_question_set(connection, base_id, set_name)
     state = _state(connection, base_id, found)
     return found, _questions.get(state, lambda: questions.usable(connection, base_id, found.id))
 
@@ -46,7 +46,7 @@ def _state(connection: Connection, base_id: int, found: QuestionSet) -> Hashable
 def split_of_set(connection: Connection, base_id: int, set_name: str) -> tuple[int, float] | None:
     """Seed and share of the split of a set; None where the set is gone."""
     try:
-        found = questions.named(connection, base_id, set_name)
+        found = questions.get_question_set(connection, base_id, set_name)
     except NotFound:
         return None
     return found.split_seed, found.split_share

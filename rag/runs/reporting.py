@@ -128,7 +128,7 @@ class Reports:
 
     def _notes(self, connection: Connection, run: Run) -> tuple[str, ...]:
         found = []
-        sets = {each.name: each for each in questions.every(connection, self._base_id)}
+        sets = {each.name: each for each in questions.list_question_sets(connection, self._base_id)}
         known = sets.get(run.question_set)
         if known is None or known.version != run.set_version:
             found.append("The questions or their labels have changed since this run.")
@@ -154,10 +154,12 @@ class Reports:
         ]
 
     def _labels(self, connection: Connection, run: Run) -> dict[str, LabelledQuestion]:
-        sets = {each.name: each.id for each in questions.every(connection, self._base_id)}
+        sets = {
+            each.name: each.id for each in questions.list_question_sets(connection, self._base_id)
+        }
         if run.question_set not in sets:
             return {}
-        held = questions.labelled(connection, sets[run.question_set])
+        held = questions.list_labelled_questions(connection, sets[run.question_set])
         return {item.id: item for item in held}
 
     def _texts(
@@ -165,7 +167,7 @@ class Reports:
     ) -> dict[str, tuple[str, str]]:
         """(document name, text) of what came first, by the id of a passage or document."""
         ids = {entry[0] for item in results for entry in item.ranking[:_SHOWN]}
-        chunks = passages.ranked(connection, self._base_id, run.recipe.index.cut, ids)
+        chunks = passages.passages_by_id(connection, self._base_id, run.recipe.index.cut, ids)
         wanted = ids | {chunk.document_id for chunk in chunks.values()}
         names = documents.names(connection, self._base_id, sorted(wanted))
         return {name: (title, "") for name, title in names.items()} | {

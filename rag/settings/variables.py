@@ -158,7 +158,7 @@ def days(values: Mapping[str, str], name: str) -> int | None:
     return positive(values, name, default=0) if name in values else None
 
 
-def folded(address: str) -> str:
+def fold_case(address: str) -> str:
     """An e-mail address as it is compared: only ASCII letters lose their case.
 
     Unicode's case folding makes one address of several: U+017F, a long s, becomes ``s``, U+212A,
@@ -169,7 +169,7 @@ def folded(address: str) -> str:
 
 def addresses(values: Mapping[str, str], name: str) -> tuple[str, ...]:
     """E-mail addresses, as they are compared."""
-    entries = [folded(entry) for entry in values.get(name, "").split(",") if entry.strip()]
+    entries = [fold_case(entry) for entry in values.get(name, "").split(",") if entry.strip()]
     if not all("@" in entry for entry in entries):
         raise InvalidInput(f"{name} holds what is no e-mail address.", "Separate them by commas.")
     return tuple(entries)

@@ -72,7 +72,7 @@ def passages_by_cut(connection: Connection) -> dict[tuple[int, str], int]:
     return {(base_id, name): count for base_id, name, count in rows}
 
 
-def every(connection: Connection, base_id: int) -> list[BuildRow]:
+def list_builds(connection: Connection, base_id: int) -> list[BuildRow]:
     """All builds of a base, oldest first, with the passages that each can search."""
     documents = (
         select(indexed.c.build_hash, func.count().label("documents"))

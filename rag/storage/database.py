@@ -59,7 +59,7 @@ class Database:
         if self.dialect == "postgresql":  # where each statement would see a moment of its own
             self._reader = self._engine.execution_options(**_SNAPSHOT)
         self._writer = self._engine.execution_options(touchstone_write=True)
-        with translated():
+        with translate_errors():
             if self.file is None or self.read_only:
                 _migrate(self._engine)
             else:
@@ -97,7 +97,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A consistent view of the database: all of it sees one moment. Raises StorageError."""
-        with translated(), self._reader.connect() as connection:
+        with translate_errors(), self._reader.connect() as connection:
             yield connection
 
     def nearby(self, work: Callable[[Connection], T], ready: Callable[[Connection], bool]) -> T:
@@ -108,7 +108,7 @@ class Database:
         """
         if self._replica is not None and time.monotonic() - self._avoided > _AVOIDED_SECONDS:
             try:
-                with translated(), self._replica.connect() as connection:
+                with translate_errors(), self._replica.connect() as connection:
                     if ready(connection):
                         return work(connection)
             except StorageError:
@@ -120,7 +120,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction: all of it is stored when the block ends, or none. Raises StorageError."""
-        with translated():
+        with translate_errors():
             with self._writer.begin() as connection:
                 first = self._mark == sqlite_file.CLOSED
                 if first:
@@ -208,7 +208,7 @@ def _engine(url: str | URL) -> Engine:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raises StorageError, InvalidInput or NotFound for what the database says in the block."""
     try:
         yield

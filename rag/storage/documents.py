@@ -147,7 +147,7 @@ def stretch(connection: Connection, base_id: int, document_id: str, start: int, 
     return text if first == last else text[at : at + length]
 
 
-def every(connection: Connection, base_id: int) -> list[DocumentRow]:
+def list_documents(connection: Connection, base_id: int) -> list[DocumentRow]:
     """All documents of a base without their text, by name."""
     columns = document.c
     rows = connection.execute(
@@ -232,7 +232,7 @@ def characters(connection: Connection, base_id: int, document_id: str) -> int:
     return connection.execute(statement).scalar() or 0
 
 
-def named(connection: Connection, base_id: int, name: str) -> str | None:
+def find_id_by_name(connection: Connection, base_id: int, name: str) -> str | None:
     """The id of the document of that name, or None."""
     statement = select(document.c.id).where(document.c.base_id == base_id, document.c.name == name)
     return connection.execute(statement).scalar()

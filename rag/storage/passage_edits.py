@@ -106,7 +106,7 @@ def of_document(connection: Connection, base_id: int, document_id: str) -> list[
     ]
 
 
-def every(connection: Connection, base_id: int) -> list[StoredEdit]:
+def list_edits(connection: Connection, base_id: int) -> list[StoredEdit]:
     """The edits of all present documents, as ``of_document`` has them."""
     is_present = passage_edit.c.document_id.in_(_present(base_id))
     order = passage_edit.c.document_id, passage_edit.c.start, passage_edit.c.id

@@ -81,7 +81,7 @@ def by_key(connection: Connection, cut_id: int | None, keys: Sequence[int]) -> d
     return chunks
 
 
-def ranked(
+def passages_by_id(
     connection: Connection, base_id: int, cut_name: str, ids: Iterable[str]
 ) -> dict[str, Chunk]:
     """Those passages of a cut, by id, that are among ``ids`` of rankings (documents are too)."""
@@ -180,7 +180,7 @@ class Unembedded:
     order: int = 0
 
 
-def unembedded(
+def list_unembedded(
     connection: Connection,
     base_id: int,
     build_hash: str,

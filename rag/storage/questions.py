@@ -84,7 +84,7 @@ class KeptVersion:
 _CONTENT = TypeAdapter(tuple[LabelledQuestion, ...])
 
 
-def every(connection: Connection, base_id: int) -> list[QuestionSet]:
+def list_question_sets(connection: Connection, base_id: int) -> list[QuestionSet]:
     """All question sets of a base, by name."""
     accepted = question.c.state == "accepted"
     statement = (
@@ -112,9 +112,9 @@ def _count(condition: Any) -> Any:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
-def named(connection: Connection, base_id: int, name: str) -> QuestionSet:
+def get_question_set(connection: Connection, base_id: int, name: str) -> QuestionSet:
     """One question set. Raises NotFound, naming those that exist."""
-    sets = every(connection, base_id)
+    sets = list_question_sets(connection, base_id)
     for candidate in sets:
         if candidate.name == name:
             return candidate
@@ -171,7 +171,7 @@ def count_version(connection: Connection, base_id: int, name: str) -> int:
         .values(version=question_set.c.version + 1, changed=datetime.now(UTC))
         .returning(question_set.c.id)
     ).scalar()
-    return named(connection, base_id, name).id if set_id is None else int(set_id)
+    return get_question_set(connection, base_id, name).id if set_id is None else int(set_id)
 
 
 def count_versions(connection: Connection, set_ids: Collection[int]) -> None:
@@ -215,7 +215,7 @@ def save(
 
 def _keep(connection: Connection, set_id: int, instead: Sequence[LabelledQuestion]) -> int | None:
     """Keeps what a set holds, unless that is nothing or what comes ``instead``; the version."""
-    present = _content(labelled(connection, set_id))
+    present = _content(list_labelled_questions(connection, set_id))
     if not present or present == _content(instead):
         return None
     this_set = question_set.c.id == set_id
@@ -319,7 +319,7 @@ def remove(connection: Connection, set_id: int) -> None:
     connection.execute(delete(question_set).where(question_set.c.id == set_id))
 
 
-def labelled(
+def list_labelled_questions(
     connection: Connection, set_id: int, states: Collection[State] = _COUNTING
 ) -> list[LabelledQuestion]:
     """Questions of a set in their order, with all labels, also those without a document."""
@@ -340,7 +340,7 @@ def labelled(
     ]
 
 
-def named_like_documents(connection: Connection, base_id: int, set_id: int) -> int:
+def count_named_like_documents(connection: Connection, base_id: int, set_id: int) -> int:
     """Count the questions of a set with an id that is the name of a document."""
     names = select(document.c.name).where(document.c.base_id == base_id)
     mine = (question.c.set_id == set_id) & question.c.id.in_(names)
@@ -358,7 +358,7 @@ def usable(
         connection.execute(select(document.c.id).where(document.c.base_id == base_id)).scalars()
     )
     left_out = FROM_USERS if without_users else None
-    every_one = labelled(connection, set_id)
+    every_one = list_labelled_questions(connection, set_id)
     return [_question(item, present) for item in every_one if item.origin != left_out]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rag.lexical.passage_rows import PassageRows, tidy, total, without
 from rag.stores.faiss_rows import FaissRows, chunks
-from rag.stores.given import check_dimension, checked
+from rag.stores.given import check_dimension, check_vectors
 from rag.types import Integers, Keys, Mask, Scores, Vectors
 
 MARGIN = 32
@@ -78,7 +78,7 @@ class FaissIndex:
 
         Raises InvalidInput for vectors of another dimension or number.
         """
-        names, rows, kept_rows = checked(keys, vectors, self.dimension)
+        names, rows, kept_rows = check_vectors(keys, vectors, self.dimension)
         if not len(kept_rows):
             return self
         parts = (rows[part] for part in chunks(kept_rows))

@@ -8,7 +8,7 @@ from rag.errors import InvalidInput
 from rag.types import Integers, Keys, Vectors
 
 
-def checked(keys: Keys, vectors: Vectors, dimension: int) -> tuple[Keys, Vectors, Integers]:
+def check_vectors(keys: Keys, vectors: Vectors, dimension: int) -> tuple[Keys, Vectors, Integers]:
     """Keys (n,), vectors (n, dimension) and the rows that count: of a key given twice the later.
 
     Raises InvalidInput for vectors of another dimension or number.

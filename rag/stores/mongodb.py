@@ -16,7 +16,7 @@ from pymongo.errors import CollectionInvalid, OperationFailure, PyMongoError
 from pymongo.operations import SearchIndexModel
 
 from rag.errors import InvalidInput, StorageError
-from rag.stores.nearest import Found, check_build, found, nearest
+from rag.stores.nearest import Found, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 Json = dict[str, Any]
@@ -113,7 +113,7 @@ class MongoVectors:
             dimension = self._dimension(build)
             check_build(len(query), dimension)
             if dimension is None or k < 1 or (allowed is not None and not len(allowed)):
-                return found([])
+                return to_rankings([])
             where: Json = {"build": build}
             if allowed is not None:
                 where["key"] = {"$in": allowed.tolist()}
@@ -155,7 +155,7 @@ class MongoVectors:
         rows = self._rows(len(query)).aggregate(
             [{"$vectorSearch": stage}, {"$project": projection}]
         )
-        return found([(row["key"], 2 * row["score"] - 1) for row in rows])
+        return to_rankings([(row["key"], 2 * row["score"] - 1) for row in rows])
 
     def _follow(self, build: str, keys: Keys, vectors: Vectors) -> None:
         """Waits until the search index has the last of ``keys`` with its vector."""

@@ -27,7 +27,7 @@ def nearest(k: int, ask: Callable[[int], Found]) -> Found:
         depth *= 2
 
 
-def found(pairs: list[tuple[int, float]]) -> Found:
+def to_rankings(pairs: list[tuple[int, float]]) -> Found:
     """Keys (n,) and scores (n,) of what a server answered."""
     return (
         np.array([key for key, _ in pairs], np.int64),

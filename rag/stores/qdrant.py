@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
 from rag.errors import StorageError
-from rag.stores.nearest import Found, check_build, found, nearest
+from rag.stores.nearest import Found, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 _PAGE = 10_000
@@ -113,7 +113,7 @@ class QdrantVectors:
             dimension = self._dimension(build)
             check_build(len(query), dimension)
             if dimension is None or k < 1 or (allowed is not None and not len(allowed)):
-                return found([])
+                return to_rankings([])
             where = _where([build], allowed)
             return nearest(k, lambda depth: self._nearest(query, depth, where))
 
@@ -142,7 +142,7 @@ class QdrantVectors:
             with_payload=["key"],
             search_params=models.SearchParams(exact=self.exact),
         ).points
-        return found([(hit.payload["key"], hit.score) for hit in hits if hit.payload])
+        return to_rankings([(hit.payload["key"], hit.score) for hit in hits if hit.payload])
 
     def _scrolled(self, build: str, dimension: int) -> Iterator[int]:
         offset = None

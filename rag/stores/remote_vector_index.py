@@ -11,7 +11,7 @@ import numpy as np
 from rag.errors import StorageError
 from rag.protocols import VectorServer
 from rag.stores.build_snapshots import BuildSnapshot
-from rag.stores.given import check_dimension, checked
+from rag.stores.given import check_dimension, check_vectors
 from rag.types import Keys, Scores, Vectors
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class RemoteVectorIndex:
 
         Raises InvalidInput for vectors of another dimension or number, StorageError.
         """
-        names, rows, kept_rows = checked(keys, vectors, self.dimension)
+        names, rows, kept_rows = check_vectors(keys, vectors, self.dimension)
         for part in _blocks(kept_rows):
             self.server.upsert(self.snapshot.build, names[part], rows[part])
         return replace(self, snapshot=self.snapshot.plus(names))

@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 
 from rag.errors import InvalidInput, StorageError
-from rag.stores.nearest import Found, check_build, found, nearest
+from rag.stores.nearest import Found, check_build, nearest, to_rankings
 from rag.types import Keys, Vectors
 
 Json = dict[str, Any]
@@ -117,7 +117,7 @@ class SearchEngineVectors:
         dimension = self._dimension(build)
         check_build(len(query), dimension)
         if dimension is None or k < 1 or (allowed is not None and not len(allowed)):
-            return found([])
+            return to_rankings([])
         where = _where(build, allowed)
         return nearest(k, lambda depth: self._nearest(query, depth, where))
 
@@ -166,7 +166,7 @@ class SearchEngineVectors:
             }
         body |= {"size": depth, "_source": False, "docvalue_fields": ["key"]}
         hits = self._hits(f"/{self._index(len(query))}/_search", body)
-        return found([(int(hit["fields"]["key"][0]), _cosine(hit["_score"])) for hit in hits])
+        return to_rankings([(int(hit["fields"]["key"][0]), _cosine(hit["_score"])) for hit in hits])
 
     def _script(self, query: list[float]) -> Json:
         if self._open_search:

@@ -19,7 +19,7 @@ from rag.recipe import IndexRecipe, Recipe, SearchRecipe
 from rag.retrieval import Candidates, Corpus, Nearness, Remembered, Timeline, gather
 from rag.retrieval.candidate_generation import topic_of
 from rag.retrieval.candidates import blocks, cosines, holds_code, nearest, rare_codes
-from rag.retrieval.query_transforms import transformed
+from rag.retrieval.query_transforms import transform_query
 from rag.retrieval.stages import measured_by_pipeline, stage_row, stage_rows
 from rag.search.corpus import corpus
 from rag.search.tools import refuse_tools
@@ -162,12 +162,12 @@ class CandidateSource:
         lacking, vectors = list[str](), list[Vectors]()
         for place, (question, query) in enumerate(zip(self._questions, self.queries, strict=True)):
             on_progress(place, len(self._questions))
-            each = transformed(question.text, search, searched, Timeline(), query)
+            each = transform_query(question.text, search, searched, Timeline(), query)
             asked.append(each.words)
             vectors.append(each.vector)
             near.append(nearest(each, self._dense, search, searched.allowed).keys)
             topics.append(topic_of(each, searched))
-            lacking.append(searched.known.lacks(each.question, lexical))
+            lacking.append(searched.languages.lacks(each.question, lexical))
         fuzzy, prefix = search.fuzzy, search.prefix
         known = (lexical.frequencies(each, fuzzy=fuzzy, prefix=prefix).values() for each in asked)
         if sum(map(sum, known)) > MOST_POSTINGS:

@@ -90,7 +90,7 @@ def turns_of(messages: Sequence[Message]) -> list[list[Message]]:
     return turns
 
 
-def named(text: str) -> str:
+def label_of(text: str) -> str:
     """The beginning of a text, as a name for all of it."""
     words = " ".join(text.split())
     return words if len(words) <= LONGEST_NAME else f"{words[: LONGEST_NAME - 1].rstrip()}…"

@@ -17,7 +17,7 @@ from rag.answering.extractive import quotes
 from rag.answering.prompting import NO_ANSWER, says_no_answer
 from rag.answering.reading import PassageReader
 from rag.answering.refusal import of_language, refusal
-from rag.answering.sources import Sources, placed
+from rag.answering.sources import Sources, place_citations
 from rag.answering.stream import AnswerStream
 from rag.answering.vocabulary import Vocabulary
 from rag.errors import ContextOverflow, ProviderError
@@ -210,7 +210,7 @@ class ModelAnswer:
             citations = quotes(question, self._hits, parts.embedder, parts.sources, parts.words)[1]
         except ProviderError:
             return
-        self._quotes = placed(citations, parts.sources)[0]
+        self._quotes = place_citations(citations, parts.sources)[0]
 
     def _finish(self, text: str, usage: Usage, status: AnswerStatus, note: str) -> Answer:
         text = self._revised or text
@@ -218,7 +218,7 @@ class ModelAnswer:
             text, self._hits, self._trace.searched, self._reader, self._parts.words
         )
         cited = tuple(replace(one, n=n) for n, one in enumerate(cited, start=1))
-        citations, gone = placed(cited, self._parts.sources)
+        citations, gone = place_citations(cited, self._parts.sources)
         notes = [note]
         if self._refusal:
             status = "refused" if status == "complete" else status

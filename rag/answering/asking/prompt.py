@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rag.answering.asking.budget import Count, Material, Spending, named, spend, turns_of
+from rag.answering.asking.budget import Count, Material, Spending, label_of, spend, turns_of
 from rag.answering.asking.wording import Wording
-from rag.answering.examples import fitted
+from rag.answering.examples import fit_examples
 from rag.answering.prompting import NO_ANSWER, fenced_passage, messages, shown_examples
 from rag.answering.reading import PassageReader
 from rag.fences import fenced, mark, neutral
@@ -67,7 +67,7 @@ def prompt_of(
     """
     version = beside.wording.version(mode)
     if mode == "grounded":
-        fitted_examples = fitted(beside.examples, recipe.context_tokens, count)
+        fitted_examples = fit_examples(beside.examples, recipe.context_tokens, count)
         prompt_messages = messages(
             question, hits, reader, fitted_examples, beside.wording.text("grounded")
         )
@@ -90,8 +90,11 @@ def prompt_of(
         total or recipe.context_tokens,
         recipe.max_tokens,
         f"{rules}\n{asked_for}",
-        [Material(named(turn[0].content), _said(turn, _BLANK)) for turn in turns],
-        [Material(named(one.question), f"{one.question}\n{one.answer}") for one in beside.examples],
+        [Material(label_of(turn[0].content), _said(turn, _BLANK)) for turn in turns],
+        [
+            Material(label_of(one.question), f"{one.question}\n{one.answer}")
+            for one in beside.examples
+        ],
         [Material(_place(h), text) for h, text in zip(hits, passages(_BLANK), strict=True)],
         count,
     )

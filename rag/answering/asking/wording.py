@@ -77,7 +77,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.strip().encode()).hexdigest()[:8]
 
 
-def checked(name: str, text: str) -> str:
+def check_prompt_text(name: str, text: str) -> str:
     """A text for a prompt. Raises NotFound for an unknown name, InvalidInput for a text unfit."""
     if name not in PROMPTS:
         raise NotFound(f"There is no prompt named {name!r}.", f"There are: {', '.join(PROMPTS)}.")

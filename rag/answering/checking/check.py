@@ -194,10 +194,10 @@ class SentenceChecker:
 
     def _cosine(self, claim: Claim, evidence: Evidence) -> float | None:
         """The cosine of a sentence with the statement that comes nearest to it."""
-        if self._embedder is None or not evidence.told:
+        if self._embedder is None or not evidence.statements:
             return None
         claim_terms = self._words.terms(claim.text)
-        near = sorted(evidence.told, key=lambda one: -_overlap(claim_terms, one.terms))
+        near = sorted(evidence.statements, key=lambda one: -_overlap(claim_terms, one.terms))
         texts = [claim.text, *(statement.text for statement in near[:_COMPARED])]
         vectors = self._embedder.embed(texts, "document")
         return float((vectors[1:] @ vectors[0]).max())

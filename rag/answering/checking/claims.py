@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.answering.checking.figures import blanked
+from rag.answering.checking.figures import blank_mentions
 from rag.answering.citations import Mention, mentions, quoted_mentions
 from rag.answering.markup import unmarked
 from rag.answering.sentences import spans_of
@@ -37,7 +37,7 @@ def claims(answer: str, *, quoted: bool = False) -> list[Claim]:
     each quote is one claim, and brackets in a quote belong to the document.
     """
     marks = quoted_mentions(answer) if quoted else mentions(answer)
-    bare = blanked(answer, marks)
+    bare = blank_mentions(answer, marks)
     spans = list(_paragraphs(bare) if quoted else _sentences(bare))
     spans = [span for span in spans if _claims_something(answer, bare, span)]
     owned = _owned(bare, spans, marks)

@@ -24,7 +24,7 @@ SAYS = 0.5
 
 
 @dataclass(frozen=True)
-class Told:
+class StatementTerms:
     """A statement with its words and figures."""
 
     text: str
@@ -42,7 +42,7 @@ class Evidence:
 
     text: str
     terms: Terms
-    told: Sequence[Told]
+    statements: Sequence[StatementTerms]
 
     @classmethod
     def of(cls, citation: Citation, reader: PassageReader, words: Vocabulary) -> Evidence:
@@ -62,7 +62,9 @@ class Evidence:
         ]
         text = "\n".join(filter(None, [hit.chunk.text, citation.quote, *rows, *above]))
         compared = [
-            Told(f"{statement.text} {statement.caption}".strip(), terms_of(statement, words))
+            StatementTerms(
+                f"{statement.text} {statement.caption}".strip(), terms_of(statement, words)
+            )
             for statement in statements
         ]
         return cls(text, words.terms(text).union(*(entry.terms for entry in compared)), compared)
@@ -75,16 +77,20 @@ class Evidence:
         return cls(
             "\n".join(evidence.text for evidence in several),
             frozenset[str]().union(*(evidence.terms for evidence in several)),
-            [one for evidence in several for one in evidence.told],
+            [one for evidence in several for one in evidence.statements],
         )
 
-    def nearest(self, weights: Mapping[str, float]) -> Sequence[Told]:
+    def nearest(self, weights: Mapping[str, float]) -> Sequence[StatementTerms]:
         """The statements that hold most of some weighted words, and about as much as the best."""
-        shares = [sum(weights[term] for term in weights if term in one.terms) for one in self.told]
+        shares = [
+            sum(weights[term] for term in weights if term in one.terms) for one in self.statements
+        ]
         best = max(shares, default=0.0)
         least = max(NEAR * best, SAYS * sum(weights.values()))
         return [
-            one for one, share in zip(self.told, shares, strict=True) if share and share >= least
+            one
+            for one, share in zip(self.statements, shares, strict=True)
+            if share and share >= least
         ]
 
     @cached_property

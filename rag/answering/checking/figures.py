@@ -179,16 +179,16 @@ def figures(text: str) -> Iterator[Figure]:
         day, month, year = (float(groups[k] or groups[f"{k}2"]) for k in ("d", "m", "y"))
         if 1 <= month <= 12 and 1 <= day <= 31:
             parsed.append(Figure(*match.span(), match.group(), (day, month, year), month))
-    rest = blanked(rest, parsed)
+    rest = blank_mentions(rest, parsed)
     codes = [Figure(*match.span(), match.group()) for match in _CODE.finditer(rest)]
-    rest = blanked(rest, codes)
+    rest = blank_mentions(rest, codes)
     parsed += codes
     parts = [
         _number(rest, one.start, one.end, one.value, one.numbers) for one in written_fractions(rest)
     ]
     parts = [replace(one, pair=one.apart) if len(one.apart) == 2 else one for one in parts]
     parsed += parts
-    rest = blanked(rest, parts)
+    rest = blank_mentions(rest, parts)
     parsed += [
         _number(rest, *match.span(), *_value(match.group())) for match in _NUMBER.finditer(rest)
     ]
@@ -209,7 +209,7 @@ def _number(text: str, start: int, end: int, value: float, apart: tuple[float, .
     return Figure(start, end, text[start:end], (value,), None, apart, measured, measure)
 
 
-def blanked(text: str, mentions: Iterable[Figure | Mention]) -> str:
+def blank_mentions(text: str, mentions: Iterable[Figure | Mention]) -> str:
     """A text with spaces in the place of what was found in it, in order."""
     pieces, last = list[str](), 0
     for one in mentions:

@@ -16,11 +16,11 @@ from rag.providers.endpoint import (
     CONNECT_SECONDS,
     Endpoint,
     batches,
+    import_required,
     require_configured,
-    required,
 )
-from rag.providers.request_limiter import held
-from rag.providers.spanned import reranked
+from rag.providers.request_limiter import limited_call
+from rag.providers.spanned import rerank_with_span
 from rag.providers.tokens import encodable
 from rag.types import Delta, Message, Scores, Usage
 
@@ -63,7 +63,7 @@ class BedrockWire:
             "inferenceConfig": {"temperature": temperature, "maxTokens": max_tokens},
         }
         with (
-            held(self._endpoint, "chat", lambda: self._open(request)) as events,
+            limited_call(self._endpoint, "chat", lambda: self._open(request)) as events,
             closing(events),
         ):
             yield from self._deltas(events)
@@ -127,7 +127,7 @@ class BedrockReranker:
         """One score for each text, shape (len(texts),). Raises ProviderError."""
         sent = [encodable(text) or " " for text in texts]
         parts = [
-            reranked(self._endpoint, self._model, question, batch, self._ask)
+            rerank_with_span(self._endpoint, self._model, question, batch, self._ask)
             for batch in batches(sent, self._batch)
         ]
         return np.concatenate(parts) if parts else np.empty(0)
@@ -169,7 +169,7 @@ class BedrockReranker:
 
 
 def _connected(endpoint: Endpoint, service: str) -> Any:
-    boto3, config = required("boto3"), required("botocore.config")
+    boto3, config = import_required("boto3"), import_required("botocore.config")
     require_configured(endpoint)
     seconds = endpoint.retry_policy.timeout
     return boto3.Session().client(
@@ -191,7 +191,7 @@ def _usual(endpoint: Endpoint) -> str:
 @contextmanager
 def _translated(endpoint: Endpoint, model: str, *, streaming: bool = False) -> Iterator[None]:
     """Turns the package's exceptions into ours."""
-    failures = required("botocore.exceptions")
+    failures = import_required("botocore.exceptions")
     try:
         yield
     except failures.EventStreamError as error:

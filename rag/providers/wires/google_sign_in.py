@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from rag.errors import ProviderRejected, ProviderUnavailable
-from rag.providers.endpoint import required
+from rag.providers.endpoint import import_required
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _lock = threading.Lock()
@@ -19,8 +19,8 @@ def google_token() -> str:
     Raises MissingDependency without the package google-auth, ProviderRejected without credentials,
     ProviderUnavailable.
     """
-    auth, web = required("google.auth"), required("google.auth.transport.requests")
-    failures = required("google.auth.exceptions")
+    auth, web = import_required("google.auth"), import_required("google.auth.transport.requests")
+    failures = import_required("google.auth.exceptions")
     with _lock:
         try:
             if not _credentials:

@@ -12,10 +12,10 @@ from rag.providers.clients import Clients
 from rag.providers.endpoint import (
     CONNECT_SECONDS,
     Endpoint,
+    import_required,
     require_configured,
-    required,
 )
-from rag.providers.request_limiter import held
+from rag.providers.request_limiter import limited_call
 from rag.providers.wires.google_sign_in import google_token
 from rag.types import Delta, Message, Usage
 
@@ -45,7 +45,7 @@ class OpenAIWire:
             reply = self._client.embeddings.create(
                 model=self._model,
                 input=texts,
-                encoding_format="float" if row.sends_floats else required("openai").omit,
+                encoding_format="float" if row.sends_floats else import_required("openai").omit,
                 extra_body=row.input_words(input_type) or None,
             )
             by_index = {item.index: item.embedding for item in reply.data}
@@ -68,7 +68,7 @@ class OpenAIWire:
             "stream_options": {"include_usage": True},
         }
         with (
-            held(self._endpoint, "chat", lambda: self._open(request)) as chunks,
+            limited_call(self._endpoint, "chat", lambda: self._open(request)) as chunks,
             closing(chunks),
         ):
             yield from self._deltas(chunks)
@@ -114,7 +114,7 @@ class OpenAIWire:
 
         Without it nothing of a reply has come.
         """
-        openai, endpoint = required("openai"), self._endpoint
+        openai, endpoint = import_required("openai"), self._endpoint
         try:
             yield
         except openai.APIStatusError as error:
@@ -135,7 +135,7 @@ class OpenAIWire:
 
 
 def _connected(endpoint: Endpoint) -> openai.OpenAI:
-    package = required("openai")
+    package = import_required("openai")
     require_configured(endpoint)
     # Retries are ours (one behaviour for all providers). A key must be given even where none
     # is needed, or the package would send the one in OPENAI_API_KEY to a stranger.

@@ -10,7 +10,7 @@ import numpy as np
 
 from rag.errors import ProviderRejected
 from rag.providers.endpoint import Endpoint, batches, require_configured
-from rag.providers.spanned import reranked
+from rag.providers.spanned import rerank_with_span
 from rag.providers.tokens import encodable
 from rag.providers.wires.rest import post
 from rag.types import Scores
@@ -37,7 +37,7 @@ class RerankService:
         require_configured(self._endpoint)
         sent = [encodable(text) or " " for text in texts]
         parts = [
-            reranked(self._endpoint, self._model, question, batch, self._ask)
+            rerank_with_span(self._endpoint, self._model, question, batch, self._ask)
             for batch in batches(sent, self._batch)
         ]
         return np.concatenate(parts) if parts else np.empty(0)

@@ -129,7 +129,7 @@ def _release_torn(words: Sequence[Span], positions: Places) -> None:
 
 
 def _extend(letters: str, signs: str, words: Sequence[Span], positions: Places) -> None:
-    """Fills ``positions`` for the rest of a word beside what was found, where the page has it there."""
+    """Fill ``positions`` for the rest of a word beside what was found, where the page has it."""
     used = np.zeros(len(signs), dtype=bool)
     used[positions[positions >= 0]] = True
     for first, last in words:

@@ -85,7 +85,7 @@ def add(connection: Connection, entries: Sequence[AuditEntry]) -> None:
     connection.execute(insert(audit_entry), rows)
 
 
-def found(
+def list_entries(
     connection: Connection, conditions: Sequence[ColumnElement[bool]], limit: int
 ) -> list[AuditLine]:
     """Entries, newest first."""

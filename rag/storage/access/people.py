@@ -80,7 +80,7 @@ class Person:
         return not self.id
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The name, else the address."""
         return self.name or self.email
 
@@ -128,7 +128,7 @@ def has_signed_in(connection: Connection, person_id: str) -> bool:
     return connection.execute(statement).scalar() is not None
 
 
-def every(connection: Connection) -> list[Person]:
+def list_people(connection: Connection) -> list[Person]:
     """All people by address."""
     return [_person(row) for row in connection.execute(select(person).order_by(person.c.email))]
 
@@ -205,7 +205,7 @@ def owners(connection: Connection, base_id: int) -> Sequence[str]:
     return connection.execute(select(member.c.person_id).where(mine)).scalars().all()
 
 
-def owned_alone(connection: Connection, person_id: str) -> list[str]:
+def bases_with_sole_owner(connection: Connection, person_id: str) -> list[str]:
     """The names of the knowledge bases that would have no owner without a person."""
     others = (
         select(member.c.base_id)
@@ -259,7 +259,7 @@ def forget(connection: Connection, person_id: str) -> dict[str, int]:
     return counts
 
 
-def deleted(connection: Connection, subject: str) -> datetime | None:
+def deletion_time(connection: Connection, subject: str) -> datetime | None:
     """Return the time at which an account was deleted; None if no deletion is recorded."""
     statement = select(deleted_account.c.at).where(deleted_account.c.subject == subject)
     at = connection.execute(statement).scalar()

@@ -64,13 +64,13 @@ def vote(connection: Connection, scope: Scope, bout_id: int, choice: str) -> boo
     return connection.execute(statement.returning(bout.c.id)).first() is not None
 
 
-def every(connection: Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
+def list_comparisons(connection: Connection, scope: Scope, limit: int) -> list[ArenaComparison]:
     """The bouts, newest first."""
     statement = select(bout).where(scope.over(bout)).order_by(bout.c.id.desc()).limit(limit)
     return [_read(row) for row in connection.execute(statement)]
 
 
-def voted(connection: Connection, scope: Scope) -> list[ArenaComparison]:
+def list_voted_comparisons(connection: Connection, scope: Scope) -> list[ArenaComparison]:
     """The bouts that have a vote, oldest first."""
     statement = select(bout).where(scope.over(bout), bout.c.vote != "").order_by(bout.c.id)
     return [_read(row) for row in connection.execute(statement)]

@@ -117,7 +117,7 @@ def find(connection: Connection, scope: Scope, conversation_id: int) -> Conversa
     return None if row is None else Conversation(*row)
 
 
-def called(connection: Connection, scope: Scope, name: str) -> list[int]:
+def find_ids_by_name(connection: Connection, scope: Scope, name: str) -> list[int]:
     """The ids of the conversations of a name."""
     statement = select(conversation.c.id).where(scope.condition, conversation.c.name == name)
     return list(connection.execute(statement.order_by(conversation.c.id)).scalars())

@@ -178,7 +178,7 @@ def count_click(connection: Connection, scope: Scope, turn_id: int) -> None:
     mark(connection, scope, turn_id, clicks=turn.c.clicks + 1)
 
 
-def shown(
+def list_branch_turns(
     connection: Connection, scope: Scope, conversation_id: int, last: int | None = None
 ) -> list[Turn]:
     """The turns of the branch that is shown, oldest first; the one that ends with ``last``."""

@@ -103,7 +103,7 @@ def _replace_version(connection: Connection, row: Row[Any], recipe: Recipe) -> N
     mine = (recipe_version.c.base_id == row.base_id) & (recipe_version.c.hash == row.hash)
     connection.execute(delete(recipe_version).where(mine))
     insert_or_replace(connection, recipe_version, key | {"recipe": recipe.model_dump(mode="json")})
-    name = recipe_names.every(connection, row.base_id).get(row.hash, "")
+    name = recipe_names.list_recipe_names(connection, row.base_id).get(row.hash, "")
     if name and recipe.hash != row.hash:
         recipe_names.put(connection, row.base_id, row.hash, "")
         recipe_names.put(connection, row.base_id, recipe.hash, name)
