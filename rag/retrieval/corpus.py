@@ -30,7 +30,7 @@ class Corpus:
 
     ``keys`` are the keys of all its passages, in order. ``calibration`` is set if the recipe's
     threshold is a probability, ``chat`` and ``reranker`` if the recipe has steps that need them.
-    ``known`` are the languages of the embedder. ``allowed`` restricts every search to these
+    ``languages`` are those of the embedder. ``allowed`` restricts every search to these
     passages. ``queries`` caches the vectors of earlier texts. ``topic`` decides whether the
     documents cover a question; None if the recipe does not ask, or no model was trained for the
     embedder.

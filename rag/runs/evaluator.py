@@ -144,10 +144,8 @@ class Evaluator:
         )
         with self._services.database.write() as connection:
             bases.hold(connection, self._base_id)
-            names = {
-                each.id: each.name
-                for each in question_rows.list_question_sets(connection, self._base_id)
-            }
+            sets = question_rows.list_question_sets(connection, self._base_id)
+            names = {item.id: item.name for item in sets}
             run = replace(run, question_set=names.get(found.id, set_name))  # renamed meanwhile
             if not runs.run_exists(connection, run.id):
                 runs.insert_run(connection, run, results)
