@@ -51,7 +51,9 @@ class Proposals:
                     "There is no passage to make questions from.",
                     "Add documents, or build the index of this recipe first.",
                 )
-            if name not in {found.name for found in rows.every(connection, self._base_id)}:
+            if name not in {
+                question_set.name for question_set in rows.every(connection, self._base_id)
+            }:
                 rows.create(connection, self._base_id, name)
         items = [
             (f"{kind} question", {"kind": kind, "key": key})
@@ -79,8 +81,8 @@ class Proposals:
     def every(self, set_name: str, *, rejected: bool = False) -> list[LabelledQuestion]:
         """Proposals that wait for a decision, or those that were rejected. Raises NotFound."""
         with self._database.read() as connection:
-            found = rows.named(connection, self._base_id, set_name)
-            return rows.labelled(connection, found.id, _STATES[rejected])
+            question_set = rows.named(connection, self._base_id, set_name)
+            return rows.labelled(connection, question_set.id, _STATES[rejected])
 
     @operation("labeller", audit="labels")
     def accept(self, set_name: str, question_ids: Collection[str]) -> None:

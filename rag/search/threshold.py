@@ -103,8 +103,8 @@ def fitted(services: Services, base_id: int, index: IndexRecipe) -> FittedCalibr
 def as_fitted(row: CalibrationRow) -> FittedCalibration:
     """A stored calibration. Raises InvalidInput for one that is damaged."""
     bins = (
-        ReliabilityBin(**{**each, "interval": Interval(*each["interval"])})
-        for each in row.quality["bins"]
+        ReliabilityBin(**{**row_bin, "interval": Interval(*row_bin["interval"])})
+        for row_bin in row.quality["bins"]
     )
     return FittedCalibration(
         model=Calibration.from_dict(row.model),
