@@ -50,7 +50,7 @@ def ranked(
     interactions: Sequence[Held],
     least: float = -1.0,
 ) -> list[Ranked]:
-    """``held`` with ``vectors`` of shape (n, dimension), best first.
+    """``interactions`` with ``vectors`` of shape (n, dimension), best first.
 
     The score is the cosine of the two questions, plus ``THUMB_UP`` with a thumb up; those below
     ``least`` by their cosine are left out. Equal scores: the newer one first.

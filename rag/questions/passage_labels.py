@@ -40,7 +40,7 @@ class QuestionLabels:
         return sum(label.grade > 0 for label in self.labels)
 
     def missed(self, keys: Collection[int]) -> int | None:
-        """The key of the most relevant passage that is not ``shown``; None where there is none."""
+        """Return the key of the most relevant passage outside ``keys``; None if there is none."""
         grades = self.grades.items()
         unseen = [(-grade, key) for key, grade in grades if grade > 0 and key not in keys]
         return min(unseen)[1] if unseen else None

@@ -79,7 +79,7 @@ class TrialLog:
 
 
 def attempt(trials: Sequence[Trial], look: Trial) -> Attempt:
-    """Return the position of a look among the trials ``found``, which contain it."""
+    """Return the position of a look among ``trials``, which contain it."""
     family = [trial.look for trial in trials if trial.family == look.family]
     split = 0
     if look.split_seed is not None and look.split_share is not None:

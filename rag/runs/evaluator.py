@@ -144,13 +144,9 @@ class Evaluator:
         )
         with self._services.database.write() as connection:
             bases.hold(connection, self._base_id)
-            names = {
-                question_set.id: question_set.name
-                for question_set in question_rows.every(connection, self._base_id)
-            }
-            run = replace(
-                run, question_set=names.get(question_set.id, set_name)
-            )  # renamed meanwhile
+            sets = question_rows.every(connection, self._base_id)
+            names = {row.id: row.name for row in sets}  # the set may have been renamed meanwhile
+            run = replace(run, question_set=names.get(question_set.id, set_name))
             if not runs.known(connection, run.id):
                 runs.insert_run(connection, run, results)
         return Evaluation(run, tuple(results))

@@ -56,7 +56,7 @@ def leaderboard(
 ) -> list[LeaderboardRow]:
     """Runs (newest first) as rows: those that compare with the reference first, then by value.
 
-    ``figures`` and ``asked`` are those of each run by its id, ``given`` the names of recipes,
+    ``figures`` and ``questions`` are those of each run by its id, ``names`` those of recipes,
     ``groups`` those of the questions.
     """
     reference, first = baseline or listed[0], baseline or listed[-1]

@@ -25,7 +25,7 @@ def other_runs(
     metric: str,
     held_out: Collection[str] | None,
 ) -> dict[str, Mapping[str, float]]:
-    """Figures by question of the runs besides ``shown`` that compare with the baseline.
+    """Figures by question of the runs besides ``displayed`` that compare with the baseline.
 
     Runs of the same figures are one look, and those of the baseline's none.
     """

@@ -31,8 +31,8 @@ def pipeline_figures(
 ) -> Floats:
     """The figures of one ranking under every cut, shape (cuts, names and columns of ``of``).
 
-    ``shown`` adds the mean tokens of the passages shown: by that recipe, which goes as deep as a
-    search does.
+    ``displayed`` adds the mean tokens of the passages shown: by that recipe, which goes as deep
+    as a search does.
     """
     cutoffs = sorted({parse_metric(name).k for name in of.metrics})
     gathered = source.gathered(search, on_progress)

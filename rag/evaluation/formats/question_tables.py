@@ -74,7 +74,7 @@ def list_lines(content: str) -> list[Row]:
 
 
 def table(lines: Sequence[Row], columns: Mapping[str, str]) -> QuestionTable:
-    """Parse a table; ``given`` maps fields to columns and has priority over column names."""
+    """Parse a table; ``columns`` maps fields to columns and has priority over column names."""
     header = [cell.strip() for cell in lines[0][1]] if lines else []
     fields = _fields(header, columns)
     if "question" not in fields and len(header) == 1:  # a list without a header

@@ -96,7 +96,7 @@ class Arithmetic:
 
         ``cuts`` tells how a ranking is cut: as many for every one. ``tokens`` (candidates,) adds,
         as the last of the names, the mean tokens of the passages shown: by the rankings, or by what
-        stands for each of them in ``shown``, where those go deeper than a search.
+        stands for each of them in ``displayed``, where those go deeper than a search.
         """
         deepest = [cut.top_k for cut in cuts(rankings[0])]
         width = len(self.names) + (tokens is not None) + len(self.columns)

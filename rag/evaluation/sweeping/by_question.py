@@ -186,7 +186,7 @@ class Closeup:
         """Figures of recipes that share their BM25; ``totals`` tells what of the shown is counted.
 
         Metrics look down the ranking above the threshold; ``as_shown`` cuts it at top-k before.
-        ``shown`` are the recipes as they search, where metrics look deeper than that.
+        ``displayed`` are the recipes as they search, where metrics look deeper than that.
         """
         shape = len(recipes), len(self._material.questions)
         tables = {name: np.empty((len(recipes), len(self._labelled))) for name in metrics}

@@ -150,7 +150,7 @@ class Pool:
 def pool(layout: Layout, family: Family, mask: Mask | None = None) -> Pool:
     """Lays out the first ``family.candidates`` of each retriever's list.
 
-    ``kept`` (candidates,) restricts them to those that matter.
+    ``mask`` (candidates,) restricts them to those that matter.
     """
     deep = layout.deep
     mode = family.kind if family.kind in ("dense", "lexical") else "hybrid"
